@@ -1,0 +1,1 @@
+"""The audit: exact statistics, floors, pairing, the registry of hypotheses, and dispositions."""

@@ -1,0 +1,1 @@
+"""Numbers printed in the paper, transcribed as data."""

@@ -1,0 +1,1 @@
+"""Hypothesis files of the paper."""

@@ -1,0 +1,1 @@
+"""Optimal Recovery: exact certificates, conditional intervals and their calibration. NumPy in, NumPy out."""

@@ -1,0 +1,1 @@
+"""Reports: tables, figures, the audit report, and the comparison of two databases."""

@@ -1,0 +1,1 @@
+"""Runners: presets become plans, plans become cells, cells become records."""

@@ -1,0 +1,1 @@
+"""Case B: a Bayesian deep-kernel network and the uncertainty arms around it."""

@@ -1,0 +1,1 @@
+"""The preset files that ship with the package: smoke, paper, open."""

@@ -1,0 +1,1 @@
+"""Wide views for people, recreated whenever their text changes."""
