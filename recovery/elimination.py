@@ -1,0 +1,110 @@
+"""Rows that hold exactly: conditioned on first, so that the formulas for noisy rows apply unchanged to what is left.
+
+Kernel form: Schur complements of G, b and k(x, x). Feature form: theta = theta_p + N zeta. Boundary conditions of Case A.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from orledger.recovery._array import Array, machine_eps, namespace, to_numpy
+from orledger.recovery.errors import InputError, SingularGramError
+
+
+@dataclass(frozen=True)
+class ExactRows:
+    """What is needed to reduce a functional: the rows' own factor, their data, and the coupling to the noisy rows.
+
+    count: number of exact rows; width: number of feature columns (0 in kernel form); norm2: |u_E|^2.
+    """
+
+    mask: np.ndarray
+    count: int
+    width: int
+    norm2: float
+    schur_scale: float
+    factor: Array
+    coupling: Array
+    data: Array
+
+    def reduce_gram(self, B: Array, kxx: Array) -> tuple[Array, Array, Array]:
+        """(u_E at the points, b reduced (n_noisy, points), k(x, x) reduced) for inner products B with all rows."""
+        whitened = self.factor.T @ B[self.mask]
+        left = kxx - (whitened * whitened).sum(0)
+        return self.data @ whitened, B[~self.mask] - self.coupling @ whitened, namespace(kxx).clip(left, 0, None)
+
+    def reduce_features(self, C: Array) -> tuple[Array, Array]:
+        """(C theta_p, C N) for representers C (points, d)."""
+        return C @ self.data, C @ self.factor
+
+
+def _mask(exact: Any, n: int) -> np.ndarray | None:
+    if exact is None:
+        return None
+    exact = to_numpy(exact) if not isinstance(exact, (list, tuple, range)) else np.asarray(exact)
+    if exact.dtype == bool:
+        if exact.shape != (n,):
+            raise InputError(f"the exact-row mask has shape {exact.shape}; there are {n} rows")
+        mask = exact.copy()
+    else:
+        if exact.size and (exact.astype(int).min() < -n or exact.astype(int).max() >= n):
+            raise InputError(f"an exact-row index is outside the {n} rows: {exact.astype(int).tolist()[:5]}")
+        mask = np.zeros(n, dtype=bool)
+        mask[exact.astype(int)] = True
+    return mask if mask.any() else None
+
+
+def _contradiction(residual: float, size: float, limit: float) -> SingularGramError:
+    return SingularGramError(
+        f"the exact rows contradict each other: residual {residual:.3g} of data of norm {size:.3g} (limit {limit:.3g})",
+        hint="remove the repeated exact rows, or treat them as noisy rows with eta > 0",
+    )
+
+
+def eliminate_gram(G: Array, y: Array, exact: Any, rank_tol: float) -> tuple[ExactRows | None, Array, Array]:
+    """(record, Schur complement of G, shifted y) over the noisy rows; the inputs unchanged without exact rows."""
+    mask = _mask(exact, len(y))
+    if mask is None:
+        return None, G, y
+    xp, eps = namespace(G), machine_eps(G)
+    w, Q = xp.linalg.eigh(G[mask][:, mask])
+    top = float(w.max())
+    cut = max(rank_tol * eps * top, -2.0 * min(float(w.min()), 0.0))
+    keep = w > cut
+    factor = Q[:, keep] / xp.sqrt(w[keep])  # F F^T is the pseudo-inverse of the exact block
+    data = factor.T @ y[mask]
+    lost = Q[:, ~keep].T @ y[mask]
+    norm2, size, lost_norm = float(data @ data), float(xp.sqrt(y[mask] @ y[mask])), float(xp.sqrt(lost @ lost))
+    limit = (cut * norm2) ** 0.5 + 1e3 * eps * size
+    if lost_norm > limit:
+        raise _contradiction(lost_norm, size, limit)
+    coupling = G[~mask][:, mask] @ factor
+    block = G[~mask][:, ~mask]
+    reduced = block - coupling @ coupling.T
+    scale = float(xp.abs(block).max()) if len(block) else 0.0
+    record = ExactRows(mask, int(mask.sum()), 0, norm2, scale, factor, coupling, data)
+    return record, (reduced + reduced.T) / 2, y[~mask] - coupling @ data
+
+
+def eliminate_features(Phi: Array, y: Array, exact: Any, rank_tol: float) -> tuple[ExactRows | None, Array, Array]:
+    """(record, Phi N, y - Phi theta_p) over the noisy rows; the inputs unchanged without exact rows."""
+    mask = _mask(exact, len(y))
+    if mask is None:
+        return None, Phi, y
+    xp, eps = namespace(Phi), machine_eps(Phi)
+    U, s, Wt = xp.linalg.svd(Phi[mask], full_matrices=True)
+    rank = int((s > rank_tol * eps * float(s.max())).sum())
+    coef = U[:, :rank].T @ y[mask]
+    rest = y[mask] - U[:, :rank] @ coef
+    size, lost = float(xp.sqrt(y[mask] @ y[mask])), float(xp.sqrt(rest @ rest))
+    limit = 1e3 * rank_tol * eps * size
+    if lost > limit:
+        raise _contradiction(lost, size, limit)
+    theta = Wt[:rank].T @ (coef / s[:rank])
+    N = Wt[rank:].T
+    noisy = Phi[~mask]
+    scale = float(xp.linalg.norm(noisy)) if len(noisy) else 0.0
+    record = ExactRows(mask, int(mask.sum()), Phi.shape[1], float(theta @ theta), scale, N, noisy, theta)
+    return record, noisy @ N, y[~mask] - noisy @ theta

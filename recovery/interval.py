@@ -1,0 +1,157 @@
+"""LocalInterval: the range of a functional over the data-consistent set, with a primal point that certifies it.
+
+Theorem 2. The two-parameter dual reduces to one dimension: S_+ = min_mu m(mu) + sqrt(V(mu) (rho^2 + r(mu))). Its
+derivative vanishes where the dual's own primal point uses exactly the noise budget; that equation is solved for all
+points at once. Every mu gives a valid outer edge (weak duality), so a delivered edge is never optimistic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orledger.recovery._array import Array, machine_eps, namespace, nonnegative
+from orledger.recovery.centre import Centre
+from orledger.recovery.errors import EmptySetError
+from orledger.recovery.occam import HINT, Occam
+from orledger.recovery.roots import bracket, log_grid, solve
+
+if TYPE_CHECKING:
+    from orledger.recovery.projection import Projection
+    from orledger.recovery.spectral import Spectral
+
+BLOCK = 1 << 15
+"""Points are worked through in blocks of about this many coefficients, so that a block stays in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Conditional Chebyshev intervals, arrays of shape (points,).
+
+    lower and upper are dual (outer) edges, primal_lower and primal_upper are attained by feasible elements, gap_rel is
+    the larger of the two differences relative to the half-width (floored at the rounding of the edge itself).
+    mu_lower, mu_upper: the optimal multiplier ratios, 0 (only the norm ball binds) to inf (only the noise ball binds).
+    centre is the Occam solution's value; mid - centre keeps its relative accuracy in `half`-sized units.
+    """
+
+    mid: Array
+    half: Array
+    lower: Array
+    upper: Array
+    mu_lower: Array
+    mu_upper: Array
+    gap_rel: Array
+    primal_lower: Array
+    primal_upper: Array
+    centre: Array
+    rho: float
+    rho_oc: float
+
+
+def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, occ: Occam | None = None) -> Interval:
+    """The interval [inf, sup] of each functional over {|u| <= rho, |Lam u - y| <= eta, exact rows met}.
+
+    occ: the result of `occam(spec, eta)` when it is at hand. Raises EmptySetError when eta is below the best misfit or
+    rho below the Occam radius; at rho = rho_oc the set is a single element and every half-width is zero.
+    """
+    rho = nonnegative(rho, "rho")
+    centre = Centre.of(spec, eta, occ)
+    rho_oc = centre.occ.rho
+    if rho < rho_oc * (1 - 64 * machine_eps(spec.s2)):
+        raise EmptySetError(
+            f"rho = {rho:.8g} is below the Occam radius {rho_oc:.8g} at eta = {centre.occ.eta:.6g}",
+            margin=rho - rho_oc,
+            hint=HINT,
+        )
+    room = max(rho - rho_oc, 0.0) * (rho + rho_oc)
+    xp, base = namespace(proj.ct), centre.value(proj)
+    parts = [_edges(centre, proj[rows], room) for rows in _blocks(len(proj), len(spec.s2))]
+    if not parts:
+        empty = base
+        return Interval(*([empty] * 10), rho, rho_oc)
+    up, down, pup, pdown, mu_up, mu_down = (xp.concatenate([p[i] for p in parts]) for i in range(6))
+    mid, half = base + (up - down) / 2, (up + down) / 2
+    floor = 64 * machine_eps(base) * (xp.abs(base) + half) + TINY_WIDTH
+    gap = xp.maximum(up - pup, down - pdown) / xp.maximum(half, floor)
+    return Interval(mid, half, base - down, base + up, mu_down, mu_up, gap, base - pdown, base + pup, base, rho, rho_oc)
+
+
+TINY_WIDTH = 1e-300
+FAR = 1e9
+"""mu s_min^2 above this is treated as next to the limit mu = inf."""
+
+
+def _blocks(points: int, k: int) -> list[slice]:
+    size = max(16, BLOCK // max(k, 1))
+    return [slice(i, min(i + size, points)) for i in range(0, points, size)]
+
+
+def _edges(centre: Centre, proj: Projection, room: float) -> list[Array]:
+    """Outer and attained deviations above and below the centre, and both multipliers, for one block of points."""
+    xp, spec = namespace(proj.ct), centre.spec
+    ct, c02 = proj.ct, proj.c02
+    c2 = ct * ct
+    if room == 0.0 or len(spec.s2) == 0 or centre.budget == 0.0:
+        # One element; no informative row; or eta at the best misfit, where sqrt(room) times the power function is exact.
+        visible = 0.0 if centre.budget == 0.0 or room == 0.0 else 1.0
+        width = xp.sqrt(room * (c02 + visible * c2.sum(1)))
+        mu = c02 * 0 + (centre.occ.mu if visible == 0.0 else 0.0)
+        return [width, width, width, width, mu, mu]
+    grid = log_grid(spec.s2)
+    signs = (1.0, -1.0)
+    rules = [lambda V, drift, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]
+    tables = centre.excess_on_grid(xp.exp(grid), proj, c2, rules)
+    sides = [_one_side(centre, sign, room, ct, c2, c02, grid, table) for sign, table in zip(signs, tables, strict=True)]
+    (up, pup, mu_up), (down, pdown, mu_down) = sides
+    return [up, down, pup, pdown, mu_up, mu_down]
+
+
+def _one_side(
+    centre: Centre, sign: float, room: float, ct: Array, c2: Array, c02: Array, grid: Array, excess: Array
+) -> tuple[Array, Array, Array]:
+    """(outer deviation, attained deviation, mu) in the direction `sign`, for one block of points."""
+    xp = namespace(ct)
+    lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
+
+    def used(t: Array, idx: Array) -> Array:
+        c = ct[idx]
+        p = centre.pieces(xp.exp(t), c, c2[idx], c02[idx])
+        return centre.score(centre.overshoot(centre.step(p, sign * xp.sqrt((room + p.quad) / p.V), c)))
+
+    mu = xp.exp(solve(used, lo, hi, flo, fhi))
+    mu = xp.where(inside | (excess[:, 0] > 0), mu, mu * 0)
+    p = centre.pieces(mu, ct, c2, c02)
+    alpha = sign * xp.sqrt((room + p.quad) / p.V)
+    d, null = centre.step(p, alpha, ct), alpha * alpha * c02
+    outer = xp.sqrt(p.V * (room + p.quad)) - sign * p.drift
+    attained = sign * (d * ct).sum(1) + xp.abs(alpha) * c02
+    # Without a null-space part the noise ball alone also bounds the functional: the limit mu = inf. Near it the finite
+    # mu agrees with the limit to rounding while its own primal point has lost its digits, so the limit is preferred.
+    drift, width = centre.at_infinity(ct, c2)
+    slack = xp.where(mu * float(centre.spec.s2.min()) > FAR, 1e-9 * width, width * 0)
+    beyond = (c02 <= 0) & (width + sign * drift <= outer + slack)
+    if bool(beyond.any()):
+        stretch = (centre.budget**0.5) / xp.sqrt((c2 @ (1 / centre.spec.s2)) + TINY_WIDTH)
+        far = (centre.spec.yt / centre.s - centre.theta) + sign * stretch[:, None] * ct / centre.spec.s2
+        d, null = xp.where(beyond[:, None], far, d), xp.where(beyond, null * 0, null)
+        outer, mu = xp.where(beyond, width + sign * drift, outer), xp.where(beyond, mu * 0 + float("inf"), mu)
+        attained = xp.where(beyond, sign * (d * ct).sum(1), attained)
+    return outer, attained * _shrink(centre, d, null, room), mu
+
+
+def _shrink(centre: Centre, d: Array, null: Array, room: float) -> Array:
+    """The largest share of the move (d, null) that stays in both balls, (points,): makes the primal point feasible."""
+    xp = namespace(d)
+    slack = 64 * machine_eps(d)
+    size, along = (d * d).sum(1) + null, d @ centre.theta
+    # |theta_oc + t d|^2 <= rho^2  <=>  size t^2 + 2 along t <= room; the root without cancellation for either sign.
+    root = xp.sqrt(along * along + size * room)
+    share = xp.where(along > 0, room / (along + root + TINY_WIDTH), (root - along) / (size + TINY_WIDTH))
+    fits = size + 2 * along - room <= slack * (size + 2 * xp.abs(along) + room)
+    norm_share = xp.where(fits, share * 0 + 1, share)
+    quad, tilt = (d * d) @ centre.spec.s2, d @ centre.g0
+    root = xp.sqrt(tilt * tilt + quad * centre.A)
+    share = xp.where(tilt < 0, centre.A / (root - tilt + TINY_WIDTH), (root + tilt) / (quad + TINY_WIDTH))
+    fits = quad - 2 * tilt - centre.A <= slack * (quad + 2 * xp.abs(tilt) + centre.budget)
+    noise_share = xp.where(fits, share * 0 + 1, share)
+    return xp.clip(xp.minimum(norm_share, noise_share), None, 1.0)

@@ -1,0 +1,86 @@
+"""Functionals in the singular basis of the observations, and their posterior moments as functions of the nugget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from orledger.recovery._array import Array, gain, like, namespace
+
+if TYPE_CHECKING:
+    from orledger.recovery.spectral import Spectral
+
+
+class Moments(NamedTuple):
+    """Posterior variance V, mean m, power function pf and weight norm wn, each with one value per point."""
+
+    V: Array
+    m: Array
+    pf: Array
+    wn: Array
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Functionals c: coefficients ct (points, k), squared null-space part c02 (points,), value of u_E shift (points,)."""
+
+    spec: Spectral
+    ct: Array
+    c02: Array
+    shift: Array
+
+    def __len__(self) -> int:
+        return int(self.ct.shape[0])
+
+    def __getitem__(self, index: Array) -> Projection:
+        """The functionals at `index` (slice, mask or integer array)."""
+        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index])
+
+    @property
+    def norm2(self) -> Array:
+        """|c|^2 after the exact rows are conditioned on: the prior variance k(x, x) without exact rows."""
+        return self.c02 + (self.ct * self.ct).sum(1)
+
+    @property
+    def null_share(self) -> Array:
+        """|(I - W W^T) c|^2 / |c|^2, the share of each functional that the data cannot see; 0 for a zero functional."""
+        total = self.norm2
+        return namespace(total).where(total > 0, self.c02 / namespace(total).where(total > 0, total, total + 1), total)
+
+    def V(self, mu: Array) -> Array:
+        """Posterior variance at nugget 1/mu: (points,) for a number, (points, M) for M values; any mu in [0, inf]."""
+        f = self.spec.damping(mu)
+        return _fit(self.c02, f) + (self.ct * self.ct) @ f.T
+
+    def m(self, mu: Array) -> Array:
+        """Posterior mean at nugget 1/mu, exact rows included; shapes as in V."""
+        return _fit(self.shift, like(mu, self.ct)[..., None]) + self.ct @ self._mean_weights(mu).T
+
+    def pf(self, mu: Array) -> Array:
+        """|phi_x - Lam^* w_mu(x)|, the generalised power function; shapes as in V."""
+        f = self.spec.damping(mu)
+        return namespace(f).sqrt(_fit(self.c02, f) + (self.ct * self.ct) @ (f * f).T)
+
+    def wn(self, mu: Array) -> Array:
+        """|w_mu(x)|, the noise amplification; shapes as in V."""
+        g = self._gain(mu)
+        return namespace(g).sqrt((self.ct * self.ct) @ (g * g / self.spec.s2).T)
+
+    def at(self, mu: Array) -> Moments:
+        """The four moments at one mu per point: mu (points,) -> Moments of (points,) arrays; any mu in [0, inf]."""
+        xp, f, g = namespace(self.ct), self.spec.damping(mu), self._gain(mu)
+        c2 = self.ct * self.ct
+        pf2, wn2 = self.c02 + (c2 * f * f).sum(1), (c2 * g * g / self.spec.s2).sum(1)
+        m = self.shift + (self.ct * g) @ (self.spec.yt / xp.sqrt(self.spec.s2))
+        return Moments(self.c02 + (c2 * f).sum(1), m, xp.sqrt(pf2), xp.sqrt(wn2))
+
+    def _gain(self, mu: Array) -> Array:
+        return gain(like(mu, self.ct)[..., None] * self.spec.s2)
+
+    def _mean_weights(self, mu: Array) -> Array:
+        return self._gain(mu) * (self.spec.yt / namespace(self.ct).sqrt(self.spec.s2))
+
+
+def _fit(column: Array, f: Array) -> Array:
+    """`column` (points,) shaped to add to (points,) or (points, M), depending on whether f is (k,) or (M, k)."""
+    return column if f.ndim == 1 else column[:, None]

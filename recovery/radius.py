@@ -1,0 +1,146 @@
+"""TightGlobalCertify: the radius of information E*(x), the balance nugget that attains it, and its certificate.
+
+Theorem 1. E*^2 = min_mu V(mu) (eps^2 + mu eta^2). The stationarity condition is the balance equation
+mu eta pf = eps wn, and wn^2 / (mu pf)^2 is a mean of s_j^2 with weights f_j^2 ct_j^2 that decreases in mu: one monotone
+root per point. The limits mu -> 0 (eps sqrt(k(x,x))) and mu -> inf (power function) are part of the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from orledger.recovery._array import Array, like, machine_eps, namespace, nonnegative
+from orledger.recovery.errors import InputError
+from orledger.recovery.roots import bracket, log_grid, solve
+
+if TYPE_CHECKING:
+    from orledger.recovery.projection import Projection
+    from orledger.recovery.spectral import Spectral
+
+GRID97 = (-12.0, 12.0, 97)
+"""The paper's mu grid: logspace(-12, 12, 97)."""
+
+
+@dataclass(frozen=True)
+class GlobalCertificate:
+    """Per point (arrays of shape (points,)): the radius, the mu that attains it, pf and wn there, and the certificate.
+
+    cert is the worst-case error eps pf + eta wn of the delivered rule, without delta_num, the floating-point allowance
+    of Rem. slack (add it when delivering). at_lower / at_upper: the minimiser is the limit mu = 0 / mu = inf ("refined")
+    or the first / last node ("grid97", where cert has a minimiser mu_cert of its own).
+    """
+
+    radius: Array
+    mu: Array
+    pf: Array
+    wn: Array
+    cert: Array
+    mu_cert: Array
+    delta_num: float
+    at_lower: Array
+    at_upper: Array
+    method: str
+
+
+def global_radius(
+    spec: Spectral,
+    proj: Projection,
+    eps: float,
+    eta: float,
+    method: str = "refined",
+    grid: tuple[float, float, int] = GRID97,
+) -> GlobalCertificate:
+    """The global certificate of every functional in `proj` over the balls |u| <= eps, |e| <= eta.
+
+    method "refined" solves the balance equation to rounding; "grid97" minimises over logspace(*grid), as the paper does,
+    with the artefacts that brings (Rem. gridfloor): kept so that they can be shown side by side.
+    """
+    eps, eta = nonnegative(eps, "eps"), nonnegative(eta, "eta")
+    delta = 10 * machine_eps(proj.ct) ** 0.5 * eps
+    if method == "grid97":
+        return _on_grid(proj, eps, eta, grid, delta)
+    if method != "refined":
+        raise InputError(f"method = {method!r}; known methods are 'refined' and 'grid97'")
+    xp = namespace(proj.ct)
+    mu, lower, upper = _balance(spec.s2, proj.ct * proj.ct, proj.c02, eps, eta)
+    at = proj.at(mu)
+    finite = xp.where(upper, mu * 0, mu) if eta else mu * 0
+    radius = xp.sqrt(at.V * (eps**2 + finite * eta**2))
+    cert = eps * at.pf + eta * at.wn
+    radius = xp.where(upper, cert, radius)  # V mu has a 0 * inf limit there: eps pf + eta wn is its value
+    return GlobalCertificate(radius, mu, at.pf, at.wn, cert, mu, delta, lower, upper, method)
+
+
+def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) -> Array:
+    """E* (points,) straight from eigenvalues w (n,), squared coefficients beta2 = (Q^T b)^2 (points, n) and kxx (points,).
+
+    The short way for acquisition functions: no data, no certificate parts; the same numbers as `global_radius`.
+    """
+    xp = namespace(w)
+    keep = w > machine_eps(w) / 16 * float(w.max())
+    if not bool(keep.all()):
+        w, beta2 = w[keep], beta2[:, keep]
+    c2 = beta2 / w
+    c02 = xp.clip(kxx - c2.sum(1), 0, None)
+    mu, _, upper = _balance(w, c2, c02, eps, eta)
+    finite = xp.where(upper, mu * 0, mu)
+    V = c02 + (c2 / (1 + finite[:, None] * w)).sum(1)
+    radius = xp.sqrt(V * (eps**2 + finite * eta**2))
+    if not bool(upper.any()):
+        return radius
+    limit = eps * xp.sqrt(c02) + eta * xp.sqrt((c2 / w).sum(1))
+    return xp.where(upper, limit if eta else eps * xp.sqrt(c02), radius)
+
+
+def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[Array, Array, Array]:
+    """(mu, is mu = 0, is mu = inf) per point: where the f^2 c^2-weighted mean of s^2 falls to eta^2 / eps^2."""
+    xp = namespace(s2)
+    none = c02 < 0
+    if eta == 0:
+        return c02 * 0 + float("inf"), none, ~none
+    if eps == 0 or len(s2) == 0:
+        return c02 * 0, ~none, none
+    # Scaled so that the spectrum tops at 1 and the target is a pure number: no overflow for any units.
+    top = float(s2.max())
+    z2, level = s2 / top, float(np.log(eta) * 2 - np.log(eps) * 2 - np.log(top))
+    size = c02 + c2.sum(1)
+    active = size > 0
+    size = xp.where(active, size, size + 1)
+    c2, c02 = c2 / size[:, None], c02 / size
+    start = (c2 @ z2) - float(np.exp(min(level, 700.0)))
+    lower = ~(active & (start > 0))
+    columns = xp.stack([z2, z2 * 0 + 1], 1)
+    tiny = float(xp.finfo(s2.dtype).tiny)
+
+    def balance(t: Array, idx: Array) -> Array:
+        f = 1 / (1 + xp.exp(t)[:, None] * z2)
+        sums = (f * f * c2[idx]) @ columns
+        return xp.log(sums[:, 0] + tiny) - xp.log(sums[:, 1] + c02[idx] + tiny) - level
+
+    nodes = log_grid(z2)
+    f = 1 / (1 + xp.exp(nodes)[:, None] * z2)
+    f2 = f * f
+    F = xp.log(c2 @ (f2 * z2).T + tiny) - xp.log(c2 @ f2.T + c02[:, None] + tiny) - level
+    lo, hi, flo, fhi, inside = bracket(nodes, F)
+    upper = ~lower & ~inside & (F[:, -1] > 0)
+    lower = lower | (~inside & (F[:, 0] <= 0))
+    mu = xp.exp(solve(balance, lo, hi, flo, fhi)) / top
+    mu = xp.where(lower, mu * 0, xp.where(upper, mu * 0 + float("inf"), mu))
+    return mu, lower, upper
+
+
+def _on_grid(
+    proj: Projection, eps: float, eta: float, grid: tuple[float, float, int], delta: float
+) -> GlobalCertificate:
+    lo, hi, count = grid
+    xp = namespace(proj.ct)
+    mus = like(np.logspace(lo, hi, int(count)), proj.ct)
+    V, pf, wn = proj.V(mus), proj.pf(mus), proj.wn(mus)
+    value, cert = xp.sqrt(V * (eps**2 + mus * eta**2)), eps * pf + eta * wn
+    i, j = value.argmin(1), cert.argmin(1)
+    rows = i * 0 + (xp.arange(len(i), device=i.device) if xp is not np else np.arange(len(i)))
+    return GlobalCertificate(
+        value[rows, i], mus[i], pf[rows, i], wn[rows, i], cert[rows, j], mus[j], delta, i == 0, i == count - 1, "grid97"
+    )

@@ -1,0 +1,185 @@
+"""One factorisation of the observations, and the spectral functions of the nugget that everything else is made of.
+
+With `Phi = U diag(s) W^T`, `G = Phi Phi^T`, `f_j(mu) = 1 / (1 + mu s_j^2)` and nugget `nu = 1/mu`, every quantity of the
+paper (posterior variance and mean, power function, weight norm, ridge misfit, RKHS norm) is one sum over j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from orledger.recovery._array import Array, as_float, gain, like, machine_eps, namespace, to_numpy
+from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram
+from orledger.recovery.errors import GramError, InputError, SingularGramError
+from orledger.recovery.projection import Projection
+
+GRAM_RANK_TOL = 1 / 16
+"""Eigenvalues of a Gram matrix at or below this many rounding units of the largest count as zero. Rounding the entries
+of G moves its eigenvalues by about one unit; dropping a direction forgets data, so it can only widen a certificate."""
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """The observations in their own singular basis.
+
+    s2: (k,) squared singular values, decreasing, all positive; yt: (k,) data coefficients; y02: squared norm of the data
+    outside the range (the squared best misfit); n: number of noisy rows; exact: the eliminated rows, or None.
+    """
+
+    s2: Array
+    yt: Array
+    y02: float
+    n: int
+    form: str
+    basis: Array
+    exact: ExactRows | None
+    resolution: float
+
+    @classmethod
+    def from_gram(
+        cls, G: Array, y: Array, *, exact: Any = None, rank_tol: float | None = None, singular: str = "truncate"
+    ) -> Spectral:
+        """The spectral object of a Gram matrix G (n, n) and data y (n,).
+
+        exact: boolean mask or indices of rows that hold without noise; they are conditioned on first (Schur complement).
+        rank_tol: eigenvalues up to rank_tol * eps_machine * max eigenvalue count as zero; default `GRAM_RANK_TOL`.
+        singular: "truncate" drops those directions, "raise" makes them a SingularGramError.
+        """
+        G, y = as_float(G, "G", ndim=2), as_float(y, "y", ndim=1)
+        xp, n = namespace(G, y), len(y)
+        if n == 0:
+            raise InputError("y is empty: there is nothing to recover from")
+        if tuple(G.shape) != (n, n):
+            raise InputError(f"G has shape {tuple(G.shape)} and y has {n} rows; G must be ({n}, {n})")
+        eps, size = machine_eps(G), float(xp.abs(G).max())
+        skew = float(xp.abs(G - G.T).max())
+        if skew > 1e3 * eps * size:
+            raise GramError(f"G is not symmetric: largest |G - G^T| is {skew:.3g}", hint="pass (G + G.T) / 2")
+        tol = GRAM_RANK_TOL if rank_tol is None else float(rank_tol)
+        rows, G, y = eliminate_gram((G + G.T) / 2, y, exact, tol)
+        w, Q = xp.linalg.eigh(G) if len(y) else (xp.zeros_like(y), G)
+        top = max(float(w.max()) if len(y) else 0.0, 0.0)
+        # The Schur complement carries the rounding of the block it was formed from, not of its own (smaller) size.
+        unit = eps * max(top, rows.schur_scale if rows else 0.0)
+        low = min(float(w.min()) if len(y) else 0.0, 0.0)
+        if -low > max(1e-8, 1e4 * eps) * max(top, size):
+            raise GramError(f"G has the negative eigenvalue {low:.3g} (largest {top:.3g}): it is not a Gram matrix")
+        cut = max(tol * unit, -2.0 * low)
+        keep = w > cut
+        if singular == "raise" and not bool(keep.all()):
+            worst = int(to_numpy(xp.abs(Q[:, 0])).argmax())
+            raise SingularGramError(
+                f"G is singular: {int((~keep).sum())} of {len(y)} eigenvalues are at or below {cut:.3g}; "
+                f"the weakest direction is carried mostly by row {worst}",
+                hint="drop repeated rows, add a nugget, or use singular='truncate'",
+            )
+        w, Q = xp.flip(w[keep], (0,)), xp.flip(Q[:, keep], (1,))
+        z = Q.T @ y
+        rest = y - Q @ z
+        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5)
+
+    @classmethod
+    def from_features(cls, Phi: Array, y: Array, *, exact: Any = None, rank_tol: float | None = None) -> Spectral:
+        """The spectral object of a feature matrix Phi (n, d) and data y (n,).
+
+        exact: as in `from_gram`; those rows are eliminated by theta = theta_p + N zeta.
+        rank_tol: singular values up to rank_tol * eps_machine * max singular value count as zero; default max(n, d).
+        """
+        Phi, y = as_float(Phi, "Phi", ndim=2), as_float(y, "y", ndim=1)
+        xp = namespace(Phi, y)
+        if Phi.shape[0] == 0 or Phi.shape[1] == 0:
+            raise InputError(f"Phi has shape {tuple(Phi.shape)}: there is nothing to recover from")
+        if Phi.shape[0] != len(y):
+            raise InputError(f"Phi has {Phi.shape[0]} rows and y has {len(y)}")
+        eps = machine_eps(Phi)
+        tol = float(max(Phi.shape)) if rank_tol is None else float(rank_tol)
+        rows, Phi, y = eliminate_features(Phi, y, exact, tol)
+        scale = rows.schur_scale if rows else 0.0
+        if min(Phi.shape) == 0:
+            U, s, Wt = Phi[:, :0], Phi[:0, :0].sum(0), Phi[:0, :]
+        else:
+            U, s, Wt = xp.linalg.svd(Phi, full_matrices=False)
+        cut = tol * eps * max(float(s.max()) if len(s) else 0.0, scale)
+        keep = s > cut
+        U, s, Wt = U[:, keep], s[keep], Wt[keep]
+        z = U.T @ y
+        rest = y - U @ z  # the explicit residual: |y|^2 - |z|^2 would lose half the digits near zero
+        return cls(s * s, z, float(rest @ rest), len(y), "features", Wt.T, rows, cut)
+
+    def project(self, b: Array, kxx: Array | None = None) -> Projection:
+        """The functionals to certify, in the singular basis.
+
+        Kernel form: b (n_rows, n_points), inner products with ALL rows (exact ones included), and kxx (n_points,).
+        Feature form: the representers C (n_points, d).
+        """
+        if self.form == "features":
+            if kxx is not None:
+                raise InputError("a spectral object built from features takes the representers C alone, without kxx")
+            C = like(as_float(b, "C", ndim=2), self.s2)
+            d = self.exact.width if self.exact else self.basis.shape[0]
+            if C.shape[1] != d:
+                raise InputError(f"C has shape {tuple(C.shape)}; the features have {d} columns")
+            shift = C.sum(1) * 0
+            if self.exact:
+                shift, C = self.exact.reduce_features(C)
+            ct = C @ self.basis
+            null = C - ct @ self.basis.T
+            c02 = (null * null).sum(1)
+            # What is left of a functional inside the row space is the rounding of its own projection: no null-space part.
+            unseen = c02 > (16 * machine_eps(C)) ** 2 * (C * C).sum(1)
+            full = self.basis.shape[0] == self.basis.shape[1]
+            return Projection(self, ct, c02 * 0 if full else namespace(C).where(unseen, c02, c02 * 0), shift)
+        if kxx is None:
+            raise InputError("a spectral object built from a Gram matrix needs project(b, kxx)")
+        xp = namespace(self.s2)
+        B, k = like(as_float(b, "b", ndim=2), self.s2), like(as_float(kxx, "kxx", ndim=1), self.s2)
+        rows = self.n + (self.exact.count if self.exact else 0)
+        if B.shape[0] != rows or B.shape[1] != len(k):
+            raise InputError(f"b has shape {tuple(B.shape)} and kxx {tuple(k.shape)}; b must be ({rows}, len(kxx))")
+        shift = k * 0
+        if self.exact:
+            shift, B, k = self.exact.reduce_gram(B, k)
+        ct = (B.T @ self.basis) / xp.sqrt(self.s2)
+        return Projection(self, ct, xp.clip(k - (ct * ct).sum(1), 0, None), shift)
+
+    @property
+    def ynorm(self) -> float:
+        """Norm of the noisy data after the exact rows are accounted for."""
+        return float(np.sqrt(self.y02 + float(self.yt @ self.yt)))
+
+    @property
+    def best_misfit(self) -> float:
+        """The smallest achievable |Lam u - y|: below it no element is consistent."""
+        return float(np.sqrt(self.y02))
+
+    def damping(self, mu: Array) -> Array:
+        """f_j(mu), shape mu.shape + (k,); mu = 0 and mu = inf are allowed."""
+        mu = like(mu, self.s2)
+        return 1 / (1 + mu[..., None] * self.s2)
+
+    def q(self, mu: Array) -> Array:
+        """y^T (I + mu G)^-1 y, shape of mu."""
+        return self.y02 + self.damping(mu) @ (self.yt * self.yt)
+
+    def r(self, mu: Array, eta: float) -> Array:
+        """Mu (eta^2 - q(mu)), shape of mu, with the data outside the range taken out before multiplying by mu."""
+        mu = like(mu, self.s2)
+        excess = (eta - self.best_misfit) * (eta + self.best_misfit)
+        return mu * excess - gain(mu[..., None] * self.s2) @ (self.yt * self.yt / self.s2)
+
+    def misfit(self, mu: Array) -> Array:
+        """|Lam u_mu - y| of the ridge solution at nugget 1/mu, shape of mu; decreasing in mu."""
+        f = self.damping(mu)
+        return namespace(f).sqrt(self.y02 + (f * f) @ (self.yt * self.yt))
+
+    def norm(self, mu: Array) -> Array:
+        """RKHS norm of the ridge solution, exact rows included, shape of mu; increasing in mu."""
+        g = gain(like(mu, self.s2)[..., None] * self.s2)
+        return namespace(g).sqrt(self.exact_norm2 + (g * g) @ (self.yt * self.yt / self.s2))
+
+    @property
+    def exact_norm2(self) -> float:
+        """Squared norm of the min-norm interpolant of the exact rows; 0 without exact rows."""
+        return self.exact.norm2 if self.exact else 0.0
