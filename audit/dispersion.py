@@ -1,0 +1,51 @@
+"""Measures of spread, each scale-free so that arms of different size can be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+def cv(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+    """Sample standard deviation (ddof 1) over the mean, along ``axis``."""
+    x = np.asarray(values, dtype=float)
+    return x.std(axis=axis, ddof=1) / x.mean(axis=axis)
+
+
+def iqr_over_median(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+    """Interquartile range (linear interpolation) over the median."""
+    low, mid, high = np.quantile(np.asarray(values, dtype=float), [0.25, 0.5, 0.75], axis=axis)
+    return (high - low) / mid
+
+
+def mad_over_median(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+    """Median absolute deviation from the median, unscaled, over the median."""
+    x = np.asarray(values, dtype=float)
+    mid = np.median(x, axis=axis, keepdims=True)
+    return np.median(np.abs(x - mid), axis=axis) / np.squeeze(mid, axis=axis)
+
+
+def max_over_min(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+    """Largest over smallest value."""
+    x = np.asarray(values, dtype=float)
+    return x.max(axis=axis) / x.min(axis=axis)
+
+
+def sd_log10(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+    """Sample standard deviation (ddof 1) of the decimal logarithm."""
+    return np.log10(np.asarray(values, dtype=float)).std(axis=axis, ddof=1)
+
+
+MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
+    "cv": cv,
+    "iqr_over_median": iqr_over_median,
+    "mad_over_median": mad_over_median,
+    "max_over_min": max_over_min,
+    "sd_log10": sd_log10,
+}

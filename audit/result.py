@@ -1,0 +1,79 @@
+"""What a test returns: never a p-value alone, always with everything needed to judge and recompute it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SIDES = ("two-sided", "less", "greater")
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A unit that did not enter a test, and why."""
+
+    unit: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test, complete.
+
+    ``effect`` is named by ``effect_name`` because a median of differences is not a difference of medians. ``floor`` is
+    the smallest p the test could have returned at this n with these zeros and ties. ``wins``, ``losses`` and ``draws``
+    count units by the declared direction of better. ``details`` holds what only some tests have, such as mean ranks.
+    """
+
+    __test__ = False  # the name starts with Test; pytest must not collect it
+
+    test: str
+    method: str
+    side: str
+    n: int
+    n_nonzero: int
+    ties: int
+    statistic: float | None
+    statistic_name: str
+    p: float | None
+    floor: float | None
+    effect: float | None = None
+    effect_name: str = ""
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    interval_method: str = ""
+    wins: int | None = None
+    losses: int | None = None
+    draws: int | None = None
+    dropped: tuple[Dropped, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=lambda: library_versions())
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """Versions of the packages whose code a p-value may pass through."""
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("numpy", "scipy", "statsmodels")}
+
+
+def check_side(side: str) -> str:
+    """``side`` if it is one of two-sided, less, greater; otherwise an error that says so."""
+    if side not in SIDES:
+        from orledger.errors import UsageError
+
+        raise UsageError(f"side is {side!r}", hint=f"use one of {', '.join(SIDES)}")
+    return side
+
+
+def count_wins(differences: Any, better: str) -> tuple[int, int, int]:
+    """Wins, losses and draws of the first arm, from differences first minus second; ``better`` is lower or higher."""
+    below, above = int((differences < 0).sum()), int((differences > 0).sum())
+    draws = int(differences.size) - below - above
+    return (below, above, draws) if better == "lower" else (above, below, draws)

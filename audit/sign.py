@@ -1,0 +1,47 @@
+"""The exact sign test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from orledger.audit.intervals import METHOD as INTERVAL_METHOD
+from orledger.audit.intervals import median_interval
+from orledger.audit.result import TestResult, check_side, count_wins
+from orledger.audit.signedrank import signed_rank_floor
+from scipy.stats import binomtest
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def sign_test(
+    differences: ArrayLike, side: str = "two-sided", *, better: str = "lower", level: float = 0.95
+) -> TestResult:
+    """The exact binomial test that positive and negative ``differences`` (n,) are equally likely; zeros are dropped."""
+    check_side(side)
+    d = np.asarray(differences, dtype=float)
+    wins, losses, draws = count_wins(d, better)
+    plus, m = int((d > 0).sum()), int((d != 0).sum())
+    interval = median_interval(d, level)
+    return TestResult(
+        test="sign",
+        method="exact binomial, zeros dropped",
+        side=side,
+        n=d.size,
+        n_nonzero=m,
+        ties=0,
+        statistic=float(plus),
+        statistic_name="number of positive differences",
+        p=float(binomtest(plus, m, 0.5, alternative=side).pvalue) if m else 1.0,
+        floor=signed_rank_floor(m, side),
+        effect=float(np.median(d)) if d.size else None,
+        effect_name="median of differences",
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        level=interval.achieved if interval else None,
+        interval_method=INTERVAL_METHOD,
+        wins=wins,
+        losses=losses,
+        draws=draws,
+    )
