@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-import polars as pl
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from orledger.reports.style import GREY, TEXT_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import polars as pl
     from matplotlib.axes import Axes
 
 
@@ -78,7 +79,24 @@ class FigureSpec:
         """The figure drawn from ``db``."""
         canvas = Canvas(db)
         caption = self.draw(canvas)
+        tidy(canvas.figure)
         return Drawn(self.name, self.title, caption, canvas.figure, tuple(canvas.queries), tuple(canvas.absent))
+
+
+def tidy(figure: Figure) -> None:
+    """Give logarithmic axes that span less than two decades plain numbers (0.2, 0.5, 1) instead of powers."""
+    for ax in figure.axes:
+        for axis, limits, scale in (
+            (ax.xaxis, ax.get_xlim(), ax.get_xscale()),
+            (ax.yaxis, ax.get_ylim(), ax.get_yscale()),
+        ):
+            low, high = sorted(limits)
+            if scale == "log" and low > 0 and high / low < 100:
+                axis.set_major_locator(
+                    LogLocator(subs=(1.0, 2.0, 5.0) if high / low > 5 else tuple(range(1, 10)), numticks=20)
+                )
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                axis.set_minor_formatter(NullFormatter())
 
 
 def letter(axes: list[Axes]) -> None:

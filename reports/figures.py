@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError
@@ -11,6 +10,7 @@ from orledger.reports.style import house_style, save
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from orledger.reports.figure import Database, Drawn, FigureSpec
 

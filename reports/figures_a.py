@@ -193,7 +193,8 @@ def draw_stability(canvas: Canvas) -> str:
                 label=name,
             )
     axes[0].set(xscale="log", yscale="log", xlabel="relative noise", ylabel="seed CV of RMSE", title="by level")
-    axes[0].legend(fontsize=6)
+    handles, names = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower center", ncols=6)
     groupings = [(f"{g}²", cv.filter(pl.col("grid") == g)) for g in grids_of(cv)]
     if len(groupings) > 1:
         groupings.append(("pooled", cv))
@@ -212,7 +213,7 @@ def draw_stability(canvas: Canvas) -> str:
         base = floor.filter((pl.col("grid") == grid) & (pl.col("cv") > 0))
         if not base.is_empty():
             axes[2].plot(base["lam2"], base["cv"], "x:", color=colour, label=f"{grid}², over backends, σ = 0")
-    axes[2].set(xscale="log", yscale="log", xlabel="fixed weight λ₂", title="fixed weights and the floor")
+    axes[2].set(xscale="log", yscale="log", xlabel="fixed weight λ₂", title="fixed weights, floor")
     axes[2].legend(fontsize=6)
     letter(axes)
     return (

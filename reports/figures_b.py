@@ -218,8 +218,10 @@ def draw_budget(canvas: Canvas) -> str:
             base += share
     axes[2].set_xticks(range(len(regimes_of(budget))), [REGIMES.get(r, r) for r in regimes_of(budget)], fontsize=6)
     axes[2].set_title("median shares")
-    axes[2].legend(fontsize=6, loc="lower right")
-    letter([axes[0], axes[2]])
+    handles, names = axes[2].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower center", ncols=3)
+    axes[1].set_title("every delivered cell", pad=14)
+    letter(axes)
     return (
         f"The width budget of the OR band on {len(budget)} delivered cells: tight interval, conformal floor, noise allowance. Shares are "
         "medians of per-cell shares and need not add up to one."
@@ -280,10 +282,12 @@ def draw_baseline(canvas: Canvas) -> str:
     for ax, (metric, title) in zip(axes, (("score", "interval score"), ("width", "median half-width")), strict=True):
         wide = data.pivot("arm", index=keys, values=metric)
         ticks = []
-        for block, regime in enumerate(r for r in ("iid", "shift")):
+        for block, regime in enumerate(("iid", "shift")):
+            centre = block * (len(against) + 1) + 1
+            ax.text(centre, 1.0, REGIMES[regime], ha="center", va="top", fontsize=7, transform=ax.get_xaxis_transform())
             for nth, arm in enumerate(against):
                 place = block * (len(against) + 1) + nth
-                ticks.append((place, f"{look(arm).name}\n{REGIMES[regime]}"))
+                ticks.append((place, look(arm).name))
                 if not {"triv", arm} <= set(wide.columns):
                     continue
                 part = wide.filter(pl.col("regime") == regime).drop_nulls(["triv", arm]).sort(*keys)
@@ -306,7 +310,7 @@ def draw_baseline(canvas: Canvas) -> str:
                 )
         ax.axhline(0, color=GREY, lw=0.8)
         ax.set_yscale("symlog", linthresh=1)
-        ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], fontsize=5.5)
+        ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
         ax.set_title(title)
     axes[0].set_ylabel("constant band − arm")
     axes[1].legend(handles=dataset_legend(), fontsize=6)
@@ -328,7 +332,7 @@ def draw_ablation(canvas: Canvas) -> str:
         return "No ablation cells were run."
     counts = dict(refused.iter_rows()) if not refused.is_empty() else {}
     colours = dict(zip(HEADS, (RED, ORANGE, GREEN, BLUE), strict=True))
-    for place, (head, name) in enumerate(HEADS.items()):
+    for place, head in enumerate(HEADS):
         axes[0].bar(place, counts.get(head, 0), color=colours[head])
         axes[0].text(
             place, counts.get(head, 0), f"{counts.get(head, 0)}/{total}", ha="center", va="bottom", fontsize=6.5

@@ -156,8 +156,8 @@ def draw_regret(canvas: Canvas) -> str:
                 alpha=0.3 if arm == "k1" else 1,
                 label=style.name,
             )
-        ax.set(yscale="log", xlabel="step", title=f"{title_of(benchmark)}, n = {part['seed'].n_unique()}")
-        ax.title.set_fontsize(7)
+        ax.set(yscale="log", xlabel="step", title=title_of(benchmark))
+        ax.annotate(f"n = {part['seed'].n_unique()}", (0.95, 0.92), xycoords="axes fraction", ha="right", fontsize=6.5)
     axes[0].set_ylabel("median simple regret")
     handles, names = axes[0].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=5)
