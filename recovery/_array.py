@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import numpy as np
+
 from orledger.recovery.errors import InputError
 
 Array = Any

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
 from orledger.recovery._array import Array, gain, like, namespace
 from orledger.recovery.occam import Occam, occam
 

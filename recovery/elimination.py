@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from orledger.recovery._array import Array, machine_eps, namespace, to_numpy
 from orledger.recovery.errors import InputError, SingularGramError
 

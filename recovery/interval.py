@@ -71,8 +71,9 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
         return Interval(*([empty] * 10), rho, rho_oc)
     up, down, pup, pdown, mu_up, mu_down = (xp.concatenate([p[i] for p in parts]) for i in range(6))
     mid, half = base + (up - down) / 2, (up + down) / 2
-    floor = 64 * machine_eps(base) * (xp.abs(base) + half) + TINY_WIDTH
-    gap = xp.maximum(up - pup, down - pdown) / xp.maximum(half, floor)
+    # A difference below the rounding of the edge itself is no gap: the edge cannot be written down more finely.
+    rounding = 64 * machine_eps(base) * (xp.abs(base) + half)
+    gap = xp.clip(xp.maximum(up - pup, down - pdown) - rounding, 0, None) / (half + TINY_WIDTH)
     return Interval(mid, half, base - down, base + up, mu_down, mu_up, gap, base - pdown, base + pup, base, rho, rho_oc)
 
 
@@ -99,7 +100,7 @@ def _edges(centre: Centre, proj: Projection, room: float) -> list[Array]:
         return [width, width, width, width, mu, mu]
     grid = log_grid(spec.s2)
     signs = (1.0, -1.0)
-    rules = [lambda V, drift, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]
+    rules = [lambda V, _, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]
     tables = centre.excess_on_grid(xp.exp(grid), proj, c2, rules)
     sides = [_one_side(centre, sign, room, ct, c2, c02, grid, table) for sign, table in zip(signs, tables, strict=True)]
     (up, pup, mu_up), (down, pdown, mu_down) = sides

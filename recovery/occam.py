@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from orledger.recovery._array import machine_eps, nonnegative, to_numpy
 from orledger.recovery.errors import EmptySetError
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from orledger.recovery._array import Array, like, machine_eps, namespace, nonnegative
 from orledger.recovery.errors import InputError
 from orledger.recovery.roots import bracket, log_grid, solve
@@ -66,7 +67,7 @@ def global_radius(
     xp = namespace(proj.ct)
     mu, lower, upper = _balance(spec.s2, proj.ct * proj.ct, proj.c02, eps, eta)
     at = proj.at(mu)
-    finite = xp.where(upper, mu * 0, mu) if eta else mu * 0
+    finite = xp.where(upper, at.V * 0, mu)
     radius = xp.sqrt(at.V * (eps**2 + finite * eta**2))
     cert = eps * at.pf + eta * at.wn
     radius = xp.where(upper, cert, radius)  # V mu has a 0 * inf limit there: eps pf + eta wn is its value
@@ -85,7 +86,7 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
     c2 = beta2 / w
     c02 = xp.clip(kxx - c2.sum(1), 0, None)
     mu, _, upper = _balance(w, c2, c02, eps, eta)
-    finite = xp.where(upper, mu * 0, mu)
+    finite = xp.where(upper, c02 * 0, mu)
     V = c02 + (c2 / (1 + finite[:, None] * w)).sum(1)
     radius = xp.sqrt(V * (eps**2 + finite * eta**2))
     if not bool(upper.any()):
@@ -127,7 +128,7 @@ def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[
     upper = ~lower & ~inside & (F[:, -1] > 0)
     lower = lower | (~inside & (F[:, 0] <= 0))
     mu = xp.exp(solve(balance, lo, hi, flo, fhi)) / top
-    mu = xp.where(lower, mu * 0, xp.where(upper, mu * 0 + float("inf"), mu))
+    mu = xp.where(lower, c02 * 0, xp.where(upper, c02 * 0 + float("inf"), mu))
     return mu, lower, upper
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
+
 from orledger.recovery._array import Array, like, namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REACH = 1e18
 """The grid ends where mu s_max^2 = 1/REACH and mu s_min^2 = REACH: beyond, every moment equals its limit to rounding."""
@@ -23,10 +27,12 @@ def log_grid(s2: Array) -> Array:
 def bracket(grid: Array, F: Array) -> tuple[Array, Array, Array, Array, Array]:
     """(lo, hi, F(lo), F(hi), inside) per point, for F (points, M) that goes from positive to negative along the grid.
 
-    Points whose F has one sign on the whole grid are not inside; their bracket is the nearest end, twice.
+    The first sign change counts: far out F may have decayed to rounding noise of either sign. Points whose F has one
+    sign on the whole grid are not inside; their bracket is the nearest end, twice.
     """
     xp = namespace(F)
-    count = (F > 0).sum(1)
+    negative = F <= 0
+    count = xp.where(negative.any(1), (negative * 1).argmax(1), F.shape[1])
     inside = (count > 0) & (count < F.shape[1])
     left = xp.clip(count - 1, 0, F.shape[1] - 1)
     right = xp.clip(count, 0, F.shape[1] - 1)
@@ -35,7 +41,7 @@ def bracket(grid: Array, F: Array) -> tuple[Array, Array, Array, Array, Array]:
 
 
 def solve(
-    F: Callable[[Array, Array], Array], lo: Array, hi: Array, flo: Array, fhi: Array, *, tol: float = 1e-11
+    F: Callable[[Array, Array], Array], lo: Array, hi: Array, flo: Array, fhi: Array, *, tol: float = 1e-13
 ) -> Array:
     """Roots (points,) of F(t, index) inside brackets with flo > 0 > fhi, by Chandrupatla's method on all points at once.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from orledger.recovery._array import Array, as_float, gain, like, machine_eps, namespace, to_numpy
 from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram
 from orledger.recovery.errors import GramError, InputError, SingularGramError

@@ -1,0 +1,137 @@
+"""ConformalRadius: the model-ball radius calibrated on held-out responses, at a level that is reported, not assumed.
+
+Theorem 3. Bands are nested in kappa, so y_i lies in band_i(kappa) exactly when its score s_i <= kappa. With exact scores
+there is no kappa grid to saturate: a score is infinite only when no ball of any size covers the response, and only then
+is the additive floor needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orledger.recovery._array import Array, as_float, to_numpy
+from orledger.recovery.errors import InputError
+from orledger.recovery.interval import local_interval
+from orledger.recovery.occam import Occam, occam
+from orledger.recovery.scores import covering_radius
+
+if TYPE_CHECKING:
+    from orledger.recovery.projection import Projection
+    from orledger.recovery.spectral import Spectral
+
+KAPPA_GRID = (1.1, 1.3, 1.7, 2.5, 4.0, 6.0, 10.0, 20.0, 40.0)
+"""The paper's search grid."""
+
+KAPPA_CAP = 40.0
+"""Beyond this inflation the band stops growing and the additive floor takes over (the end of the paper's grid).
+The two stages together are one nested family of bands, so the level holds whichever stage ends the search."""
+
+
+@dataclass(frozen=True)
+class ConformalRadius:
+    """kappa_star: the calibrated inflation (inf when truly saturated); kappa: the finite inflation to build bands with.
+
+    scores (n_c,): exact ratios covering radius / rho_oc ("exact"), or the first covering grid value, inf if none ("grid").
+    order: the order statistic used (1-based); level: order / (n_c + 1), the level achieved; requested: what was asked for.
+    saturated: the search ended without covering (exact: no ball covers; grid: the last value does not).
+    q_add: additive floor to add to each half-width; floor_used: whether it is part of the delivered band.
+    """
+
+    kappa_star: float
+    kappa: float
+    scores: np.ndarray
+    order: int
+    level: float
+    requested: float | None
+    saturated: bool
+    q_add: float
+    floor_used: bool
+    method: str
+
+
+def conformal_radius(
+    spec: Spectral,
+    proj_cal: Projection,
+    y_cal: Array,
+    eta: float,
+    rho_oc: float | None = None,
+    level: float | int | None = None,
+    method: str = "exact",
+    grid: tuple[float, ...] = KAPPA_GRID,
+    *,
+    floor: str = "auto",
+    kappa_cap: float = KAPPA_CAP,
+) -> ConformalRadius:
+    """The inflation kappa of rho = kappa rho_oc that covers calibration responses y_cal (n_c,) at functionals proj_cal.
+
+    rho_oc: the Occam radius of the fit data (computed when None). level: None for the maximum, a fraction for the order
+    statistic ceil(level (n_c + 1)), or the 1-based order statistic itself. A fraction that n_c cannot reach gives the
+    maximum, and `level` says what that achieves. floor: "auto" adds q_add only when kappa stops short, "always" as the
+    paper does, "never" to look at the pure interval (no guarantee once saturated).
+    """
+    y = to_numpy(as_float(y_cal, "y_cal", ndim=1))
+    n = len(y)
+    if n == 0 or n != len(proj_cal):
+        raise InputError(
+            f"y_cal has {n} responses for {len(proj_cal)} calibration functionals; both need the same n >= 1"
+        )
+    if floor not in ("auto", "always", "never"):
+        raise InputError(f"floor = {floor!r}; use 'auto', 'always' or 'never'")
+    occ = occam(spec, eta).require()
+    anchor = occ.rho if rho_oc is None else float(rho_oc)
+    if not anchor > 0:
+        raise InputError(
+            f"the Occam radius is {anchor}: the data lie within eta of zero, so no multiple of it can be calibrated",
+            hint="use covering_radius and calibrate the radius itself",
+        )
+    if anchor < occ.rho * (1 - 1e-12):
+        raise InputError(f"rho_oc = {anchor} is below the Occam radius {occ.rho} of these data")
+    order, requested = _order(level, n)
+    if method == "exact":
+        rho = to_numpy(covering_radius(spec, proj_cal, y_cal, eta, occ=occ))
+        scores = np.maximum(rho / anchor, 1.0)
+        cap = float(kappa_cap)
+    elif method == "grid":
+        scores, cap = _grid_scores(spec, proj_cal, y, anchor, occ, grid), float(grid[-1])
+    else:
+        raise InputError(f"method = {method!r}; known methods are 'exact' and 'grid'")
+    kappa_star = float(np.sort(scores)[order - 1])
+    kappa = min(kappa_star, cap)
+    wanted = floor == "always" or (floor == "auto" and kappa < kappa_star)
+    q_add = float(np.sort(_excess(spec, proj_cal, y, kappa * anchor, occ))[order - 1]) if wanted else 0.0
+    return ConformalRadius(
+        kappa_star, kappa, scores, order, order / (n + 1), requested, bool(np.isinf(kappa_star)), q_add, wanted, method
+    )
+
+
+def _order(level: float | int | None, n: int) -> tuple[int, float | None]:
+    if level is None:
+        return n, None
+    if isinstance(level, (int, np.integer)) and not isinstance(level, bool):
+        if not 1 <= level <= n:
+            raise InputError(f"order statistic {level} does not exist among {n} scores")
+        return int(level), None
+    if not 0 < level < 1:
+        raise InputError(f"level = {level}; a fraction in (0, 1) or an order statistic 1..{n} is needed")
+    return min(n, ceil(level * (n + 1) - 1e-9)), float(level)
+
+
+def _excess(spec: Spectral, proj: Projection, y: np.ndarray, rho: float, occ: Occam) -> np.ndarray:
+    """(|y - mid| - half)_+ of every calibration response at radius rho."""
+    band = local_interval(spec, proj, rho, occ.eta, occ=occ)
+    return np.maximum(np.abs(y - to_numpy(band.mid)) - to_numpy(band.half), 0.0)
+
+
+def _grid_scores(
+    spec: Spectral, proj: Projection, y: np.ndarray, anchor: float, occ: Occam, grid: tuple[float, ...]
+) -> np.ndarray:
+    """The first grid kappa whose band contains each response; inf when none does."""
+    scores = np.full(len(y), np.inf)
+    for kappa in sorted(grid, reverse=True):
+        band = local_interval(spec, proj, kappa * anchor, occ.eta, occ=occ)
+        scores[(to_numpy(band.lower) <= y) & (y <= to_numpy(band.upper))] = kappa
+    return scores

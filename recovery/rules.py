@@ -1,0 +1,131 @@
+"""Parameter-choice rules on one spectral object: discrepancy, GCV, marginal likelihood, L-curve corner.
+
+Each criterion is one sum over the spectrum and takes mu = 1/nugget, so a rule can be evaluated at given nuggets (as Case A
+does at the misfit-matched ones) or minimised over all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from orledger.recovery._array import Array, like, namespace, to_numpy
+from orledger.recovery.errors import EmptySetError, InputError
+from orledger.recovery.occam import HINT, misfit_root, misfit_slack, occam
+from orledger.recovery.roots import log_grid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orledger.recovery.spectral import Spectral
+
+
+@dataclass(frozen=True)
+class RuleChoice:
+    """What a rule chose: mu = 1/nugget, the criterion there, and whether the minimiser sits at an end of the range."""
+
+    rule: str
+    mu: float
+    value: float
+    at_limit: bool
+
+    @property
+    def nugget(self) -> float:
+        """1/mu; inf at mu = 0."""
+        return 1 / self.mu if self.mu > 0 else float("inf")
+
+
+def discrepancy(spec: Spectral, eta: float) -> RuleChoice:
+    """DiscrepancyCalibrate (Morozov): the mu whose ridge misfit equals eta; `value` is the norm there, the Occam radius.
+
+    Raises EmptySetError when eta is below the best misfit; mu = 0 when eta is at or above |y|.
+    """
+    occ = occam(spec, eta).require()
+    return RuleChoice("morozov", occ.mu, occ.rho, occ.mu == 0 or bool(np.isinf(occ.mu)))
+
+
+def matched_mu(spec: Spectral, misfits: Array) -> np.ndarray:
+    """Mu (T,) at which the ridge misfit equals each of `misfits` (T,): inf at the best misfit, 0 at or above |y|.
+
+    A misfit below the best achievable one belongs to no nugget and raises EmptySetError.
+    """
+    target = np.atleast_1d(np.asarray(to_numpy(misfits), dtype=float))
+    y0, out = spec.best_misfit, np.zeros(len(target))
+    short = target < y0 - misfit_slack(spec)
+    if short.any():
+        worst = int(np.argmin(target))
+        raise EmptySetError(
+            f"misfit {target[worst]:.6g} (position {worst}) is below the best achievable {y0:.6g}",
+            margin=float(target[worst] - y0),
+            hint=HINT,
+        )
+    rest = np.maximum(target - y0, 0) * (target + y0)
+    out[rest == 0] = np.inf
+    inner = (rest > 0) & (target < spec.ynorm)
+    if inner.any():
+        out[inner] = misfit_root(to_numpy(spec.s2), to_numpy(spec.yt) ** 2, rest[inner])
+    return out
+
+
+def gcv(spec: Spectral, mu: Array) -> Array:
+    """Generalised cross-validation n |residual|^2 / (trace of the residual operator)^2, shape of mu."""
+    trace = spec.damping(mu).sum(-1) + (spec.n - len(spec.s2))
+    return spec.n * spec.misfit(mu) ** 2 / trace**2
+
+
+def log_marginal(spec: Spectral, mu: Array, scale: str = "unit") -> Array:
+    """Negative log marginal likelihood of y ~ N(0, tau^2 (G + I/mu)), shape of mu, for mu in (0, inf).
+
+    scale "unit" fixes tau = 1; "profiled" maximises over tau for each mu (see `profiled_scale`).
+    """
+    mu = like(mu, spec.s2)
+    xp, n = namespace(mu), spec.n
+    logdet = xp.log(spec.s2 + 1 / mu[..., None]).sum(-1) - (n - len(spec.s2)) * xp.log(mu)
+    quad = mu * spec.q(mu)
+    if scale == "unit":
+        return (quad + logdet + n * float(np.log(2 * np.pi))) / 2
+    if scale == "profiled":
+        return (n * xp.log(quad / n) + logdet + n * float(1 + np.log(2 * np.pi))) / 2
+    raise InputError(f"scale = {scale!r}; use 'unit' or 'profiled'")
+
+
+def profiled_scale(spec: Spectral, mu: Array) -> Array:
+    """The prior standard deviation tau that maximises the marginal likelihood at each mu, shape of mu."""
+    mu = like(mu, spec.s2)
+    return namespace(mu).sqrt(mu * spec.q(mu) / spec.n)
+
+
+CRITERIA: dict[str, Callable[[Spectral, Array], Array]] = {
+    "gcv": gcv,
+    "mlii_unit": lambda spec, mu: log_marginal(spec, mu, "unit"),
+    "mlii_profiled": lambda spec, mu: log_marginal(spec, mu, "profiled"),
+}
+"""The criteria that are minimised over the nugget, by name."""
+
+
+def minimise(spec: Spectral, rule: str, *, bounds: tuple[float, float] | None = None) -> RuleChoice:
+    """The mu that minimises a rule of `CRITERIA`: best node of a grid over the whole spectrum, then Brent between neighbours.
+
+    bounds: (lowest, highest) mu to consider; by default nine decades beyond both ends of the spectrum.
+    """
+    if rule not in CRITERIA:
+        raise InputError(f"rule = {rule!r}; known rules are {sorted(CRITERIA)}")
+    nodes = to_numpy(log_grid(spec.s2))
+    lo, hi = (nodes[nodes > nodes[0] + 20].min(), nodes[nodes < nodes[-1] - 20].max())
+    if bounds is not None:
+        lo, hi = np.log(bounds[0]), np.log(bounds[1])
+    t = np.linspace(lo, hi, max(64, int(4 * (hi - lo))))
+    values = to_numpy(CRITERIA[rule](spec, like(np.exp(t), spec.s2)))
+    i = int(np.argmin(values))
+    if i in (0, len(t) - 1):
+        return RuleChoice(rule, float(np.exp(t[i])), float(values[i]), True)
+    found = minimize_scalar(
+        lambda u: float(CRITERIA[rule](spec, like(np.exp(u), spec.s2))),
+        bounds=(t[i - 1], t[i + 1]),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return RuleChoice(rule, float(np.exp(found.x)), float(found.fun), False)
