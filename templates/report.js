@@ -8,7 +8,7 @@
   const key = (row, column) => {
     const cell = row.cells[column];
     if (!cell) return { empty: true };
-    const raw = cell.dataset.value ?? cell.textContent.trim();
+    const raw = cell.dataset.sort || cell.textContent.trim();
     if (raw === "" || raw === "—") return { empty: true };
     const value = number(raw);
     return value === null ? { text: raw.toLowerCase() } : { value };
@@ -18,7 +18,7 @@
     if (a.value !== undefined && b.value !== undefined) return a.value - b.value;
     return (a.text ?? String(a.value)).localeCompare(b.text ?? String(b.value));
   };
-  for (const table of document.querySelectorAll("table.sortable")) {
+  for (const table of document.querySelectorAll("table.sortable, .ledger-table table")) {
     const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
     heads.forEach((head, column) => {
       const button = document.createElement("button");
@@ -30,11 +30,13 @@
         const ascending = head.getAttribute("aria-sort") !== "ascending";
         for (const other of heads) other.setAttribute("aria-sort", "none");
         head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-        const body = table.tBodies[0];
-        const rows = [...body.rows].map((row) => [key(row, column), row]);
-        // Empty cells stay at the end in both directions: absent is not small and not large.
-        rows.sort(([a], [b]) => (a.empty || b.empty ? order(a, b) : ascending ? order(a, b) : order(b, a)));
-        body.append(...rows.map(([, row]) => row));
+        for (const body of table.tBodies) {
+          const isHeading = (row) => row.cells.length === 1 && row.cells[0].scope === "rowgroup";
+          const rows = [...body.rows].filter((row) => !isHeading(row)).map((row) => [key(row, column), row]);
+          // Empty cells stay at the end in both directions: absent is not small and not large.
+          rows.sort(([a], [b]) => (a.empty || b.empty ? order(a, b) : ascending ? order(a, b) : order(b, a)));
+          body.append(...rows.map(([, row]) => row));
+        }
       });
     });
   }

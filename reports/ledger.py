@@ -1,0 +1,140 @@
+"""What the audit report says about a database, as plain data: runs, blocks, refusals, hypotheses, tests, claims, settings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from orledger.errors import QueryRefusedError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from orledger.reports.figure import Database
+
+ROWS_SHOWN = 60  # rows of a query that the report embeds; the query itself is always there in full
+
+RUNS = """
+SELECT run_id, preset, device, engine, jobs, threads, coalesce(git_commit, '') AS git_commit, state, started, ended,
+       versions, host, settings, registration_hash
+FROM run ORDER BY started
+"""
+
+BLOCKS = """
+SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') AS done,
+       count(*) FILTER (state = 'refused') AS refused, count(*) FILTER (state = 'failed') AS failed,
+       count(*) FILTER (state = 'planned') AS missing, coalesce(sum(n_records), 0)::BIGINT AS records,
+       coalesce(sum(seconds), 0) AS seconds, string_agg(DISTINCT backend, ', ' ORDER BY backend) AS backends
+FROM cell GROUP BY ALL ORDER BY case_name, block
+"""
+
+ARM_REFUSALS = """
+SELECT c.case_name, c.block, f.arm, f.reason, count(*) AS cells, min(f.margin) AS smallest_margin,
+       string_agg(c.name, ', ' ORDER BY c.name) AS names
+FROM refusal f JOIN cell c USING (cell_id) GROUP BY ALL ORDER BY c.case_name, c.block, f.arm, f.reason
+"""
+
+CELL_REFUSALS = """
+SELECT case_name, block, state, coalesce(reason, split_part(error, chr(10), -2), 'not run yet') AS reason, count(*) AS cells,
+       string_agg(name, ', ' ORDER BY name) AS names
+FROM cell WHERE state <> 'done' GROUP BY ALL ORDER BY case_name, block, state
+"""
+
+REGISTRATIONS = """
+SELECT hypothesis, mode, statement, file, hash, registered, cells_done, parent, amendment, text
+FROM registration ORDER BY hypothesis, registered
+"""
+
+NEWEST_AUDIT = "SELECT audit_id, data_hash, n_cells, n_records, created, versions FROM audit ORDER BY created DESC, audit_id LIMIT 1"
+DISPOSITIONS = "SELECT * FROM disposition WHERE audit_id = ? ORDER BY hypothesis"
+TESTS = "SELECT * FROM test_result WHERE audit_id = ? ORDER BY hypothesis, comparison, variant"
+CLAIMS = "SELECT * FROM claim WHERE audit_id = ? ORDER BY hypothesis, name"
+SETTINGS = """
+SELECT case_name, name, value, given, description, count(DISTINCT run_id) AS runs
+FROM setting GROUP BY ALL ORDER BY case_name, given, name
+"""
+DATASETS = """
+SELECT name, origin, n_rows, n_features, target, distinct_targets, sha256, count(*) AS cells
+FROM dataset GROUP BY ALL ORDER BY name, origin
+"""
+CONTENT = """
+SELECT coalesce(md5(string_agg(cell_id || coalesce(content_hash, state), '' ORDER BY cell_id)), 'empty') AS hash FROM cell
+"""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of the report and the first rows of its answer."""
+
+    sql: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Everything the report states that is neither a table nor a figure; lists of dictionaries, ready to render."""
+
+    content_hash: str
+    runs: list[dict[str, Any]]
+    blocks: list[dict[str, Any]]
+    arm_refusals: list[dict[str, Any]]
+    cell_refusals: list[dict[str, Any]]
+    registrations: list[dict[str, Any]]
+    audit: dict[str, Any] | None
+    dispositions: list[dict[str, Any]]
+    tests: list[dict[str, Any]]
+    claims: list[dict[str, Any]]
+    settings: list[dict[str, Any]]
+    datasets: list[dict[str, Any]]
+    queries: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cases(self) -> list[str]:
+        """The cases and studies that have cells, in order."""
+        return sorted({b["case_name"] for b in self.blocks})
+
+
+def trace(db: Database, sql: str) -> Query:
+    """The query with the head of its answer; a query that no longer runs shows its error instead of rows."""
+    try:
+        frame = db.sql(sql)
+    except QueryRefusedError as error:
+        return Query(sql, ("error",), ((str(error),),), 0)
+    head = frame.head(ROWS_SHOWN)
+    return Query(sql, tuple(frame.columns), tuple(head.iter_rows()), len(frame))
+
+
+def _dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    return frame.to_dicts()
+
+
+def gather(db: Database) -> Ledger:
+    """The ledger of the database behind ``db``; tests and dispositions are those of its newest audit."""
+    newest = _dicts(db.sql(NEWEST_AUDIT))
+    audit = newest[0] if newest else None
+    key = [audit["audit_id"] if audit else ""]
+    tests = _dicts(db.sql(TESTS, key))
+    for test in tests:
+        test["dropped"] = json.loads(test["dropped"] or "[]")
+        test["details"] = json.loads(test["details"] or "{}")
+    claims = _dicts(db.sql(CLAIMS, key))
+    for claim in claims:
+        claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
+    return Ledger(
+        content_hash=db.sql(CONTENT)["hash"][0],
+        runs=_dicts(db.sql(RUNS)),
+        blocks=_dicts(db.sql(BLOCKS)),
+        arm_refusals=_dicts(db.sql(ARM_REFUSALS)),
+        cell_refusals=_dicts(db.sql(CELL_REFUSALS)),
+        registrations=_dicts(db.sql(REGISTRATIONS)),
+        audit=audit,
+        dispositions=_dicts(db.sql(DISPOSITIONS, key)),
+        tests=tests,
+        claims=claims,
+        settings=_dicts(db.sql(SETTINGS)),
+        datasets=_dicts(db.sql(DATASETS)),
+        queries={"blocks": BLOCKS, "refusals": ARM_REFUSALS, "cells": CELL_REFUSALS, "settings": SETTINGS},
+    )
