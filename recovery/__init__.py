@@ -24,6 +24,8 @@ Kernel form: `Spectral.from_gram(G, y)` and `spec.project(b, kxx)`. Rows that ho
 there is `CertifiedRegressor`, a scikit-learn estimator. torch tensors are accepted wherever arrays are.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from orledger.recovery.conformal import KAPPA_CAP, KAPPA_GRID, ConformalRadius, conformal_radius
 from orledger.recovery.delivery import Delivery, Substitution, guarded_delivery
 from orledger.recovery.errors import EmptySetError, GramError, InputError, RecoveryError, SingularGramError
@@ -48,11 +50,23 @@ from orledger.recovery.spectral import Spectral
 from orledger.recovery.transfer import TruthCoverage, gaussian_truth_coverage, truth_coverage
 from orledger.recovery.waterfill import WaterFill, pinsker_variances
 
+if TYPE_CHECKING:
+    from orledger.recovery.estimator import CertifiedRegressor
+
 __all__ = [
-    "CORNERS", "CRITERIA", "GRID97", "KAPPA_CAP", "KAPPA_GRID", "ConformalRadius", "Delivery", "EmptySetError",
+    "CORNERS", "CRITERIA", "GRID97", "KAPPA_CAP", "KAPPA_GRID", "CertifiedRegressor", "ConformalRadius", "Delivery", "EmptySetError",
     "GlobalCertificate", "GramError", "InputError", "Interval", "Invariance", "Moments", "Occam", "Projection",
     "RecoveryError", "RuleChoice", "SingularGramError", "Spectral", "Substitution", "TruthCoverage", "WaterFill",
     "conformal_radius", "covering_radius", "discrepancy", "flatness_bound", "gaussian_truth_coverage", "gcv",
     "global_radius", "guarded_delivery", "kappa_invariance", "lcurve_corner", "local_interval", "log_marginal",
     "matched_mu", "minimise", "occam", "pinsker_variances", "profiled_scale", "radius_values", "truth_coverage",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """`CertifiedRegressor`, loaded on first use: scikit-learn is a slow import that the numerics do not need."""
+    if name == "CertifiedRegressor":
+        from orledger.recovery.estimator import CertifiedRegressor
+
+        return CertifiedRegressor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

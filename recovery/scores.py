@@ -38,7 +38,7 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
         room2 = c02 if centre.budget == 0.0 else proj.norm2
         extra = size * size / xp.where(room2 > 0, room2, room2 + 1)
         extra = xp.where(room2 > 0, extra, extra * 0 + float("inf"))
-        return xp.sqrt(base + xp.where(trivial, extra * 0, extra))
+        return xp.sqrt(base + xp.where(trivial, size * 0, extra))
     grid = log_grid(spec.s2)
     signed = type(proj)(spec, ct, c02, proj.shift)
     (excess,) = centre.excess_on_grid(xp.exp(grid), signed, c2, [lambda V, drift, _: (size[:, None] + drift) / V])
@@ -57,4 +57,4 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
     drift, width = centre.at_infinity(ct, c2)
     outside = (c02 <= 0) & (size - drift > width * (1 + 64 * machine_eps(ct)))
     extra = xp.where(outside | (proj.norm2 <= TINY), extra * 0 + float("inf"), extra)
-    return xp.sqrt(base + xp.where(trivial, extra * 0, extra))
+    return xp.sqrt(base + xp.where(trivial, size * 0, extra))
