@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-
-class Database(Protocol):
-    """Anything that answers SQL with polars frames."""
-
-    def sql(self, query: str, params: Any = None) -> pl.DataFrame:
-        """The rows of ``query``."""
-        ...
+    from orledger.reports.source import Database
 
 
 @dataclass

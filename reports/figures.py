@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from orledger.reports.figure import Database, Drawn, FigureSpec
+    from orledger.reports.figure import Drawn, FigureSpec
+    from orledger.reports.source import Database
 
 FIGURES: dict[str, FigureSpec] = {
     spec.name: spec

@@ -16,7 +16,7 @@ BANDS = """
 SELECT c.keys['seed']::INTEGER AS seed, r.arm, r.idx AS point,
        max(r.value) FILTER (r.metric = 'center') AS center, max(r.value) FILTER (r.metric = 'half') AS half
 FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = $scale AND r.metric IN ('center', 'half')
+WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = 'frozen' AND r.metric IN ('center', 'half')
   AND r.idx IS NOT NULL
 GROUP BY ALL ORDER BY seed, r.arm, point
 """
@@ -31,7 +31,7 @@ NOISE = """
 SELECT c.keys['seed']::INTEGER AS seed, max(r.value) FILTER (r.metric = 'w_obs') AS w_obs,
        max(r.value) FILTER (r.metric = 'kappa_star' AND r.label IS NULL) AS kappa
 FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = $scale AND r.arm = 'or1'
+WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = 'frozen' AND r.arm = 'or1'
 GROUP BY ALL ORDER BY seed
 """
 
@@ -52,9 +52,8 @@ def median_seed(noise: pl.DataFrame) -> int:
 
 def draw_bands(canvas: Canvas) -> str:
     """The bands on the median seed, and every seed's width profile."""
-    scale = "frozen"
-    data, truth = canvas.rows(BANDS, {"scale": scale}), canvas.rows(TRUTH)
-    noise = canvas.rows(NOISE, {"scale": scale})
+    data, truth = canvas.rows(BANDS), canvas.rows(TRUTH)
+    noise = canvas.rows(NOISE)
     axes = canvas.axes(1, 2, height=3.1)
     if data.is_empty() or truth.is_empty():
         for ax in axes:

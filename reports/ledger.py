@@ -11,7 +11,7 @@ from orledger.errors import QueryRefusedError
 if TYPE_CHECKING:
     import polars as pl
 
-    from orledger.reports.figure import Database
+    from orledger.reports.source import Database
 
 ROWS_SHOWN = 60  # rows of a query that the report embeds; the query itself is always there in full
 

@@ -1,0 +1,143 @@
+"""Two databases side by side: what coincides bitwise, what moved and by how much, and where two trajectories part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Database
+
+TOLERANCES = (0.01, 0.05, 0.20)
+KEY = ["cell_id", "arm", "metric", "label", "idx"]
+
+CELLS = "SELECT cell_id, case_name, block, name, state, coalesce(backend, '') AS backend, content_hash FROM cell ORDER BY cell_id"
+RECORDS = """
+SELECT r.cell_id, r.arm, r.metric, coalesce(r.label, '') AS label, coalesce(r.idx, -1) AS idx, r.value
+FROM record r JOIN cell c USING (cell_id) WHERE c.state = 'done' ORDER BY ALL
+"""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two databases have in common and where they differ; frames are sorted, so equal inputs give equal text."""
+
+    left: str
+    right: str
+    cells: pl.DataFrame  # case, block, both, bitwise, only_left, only_right
+    records: (
+        pl.DataFrame
+    )  # case, block, arm, metric, n, bitwise, within_1, within_5, within_20, worst_ratio, worst_difference
+    rules: pl.DataFrame  # case, block, arm, metric, n, median_ratio, low, high, worst
+    paths: pl.DataFrame  # cell, arm, steps, first_difference
+    unmatched: int
+
+    @property
+    def identical(self) -> bool:
+        """True when both hold the same cells and every record coincides bitwise."""
+        return (
+            not self.unmatched
+            and not self.records.filter(pl.col("bitwise") < pl.col("n")).height
+            and not self.cells.filter((pl.col("only_left") > 0) | (pl.col("only_right") > 0)).height
+        )
+
+
+def _cells(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+    both = left.join(right, on="cell_id", how="full", coalesce=True, suffix="_right")
+    return (
+        both.with_columns(
+            pl.coalesce("case_name", "case_name_right").alias("case"), pl.coalesce("block", "block_right").alias("of")
+        )
+        .group_by("case", "of")
+        .agg(
+            (pl.col("name").is_not_null() & pl.col("name_right").is_not_null()).sum().alias("both"),
+            (pl.col("content_hash") == pl.col("content_hash_right")).sum().alias("bitwise"),
+            pl.col("name_right").is_null().sum().alias("only_left"),
+            pl.col("name").is_null().sum().alias("only_right"),
+        )
+        .rename({"of": "block"})
+        .sort("case", "block")
+    )
+
+
+def _matched(left: pl.DataFrame, right: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Records present on both sides with their differences; the ratio is the larger over the smaller, where signs agree."""
+    a, b = pl.col("value"), pl.col("value_right")
+    scale = pl.max_horizontal(a.abs(), b.abs())
+    return (
+        left.join(right, on=KEY, how="inner")
+        .join(cells.select("cell_id", "case_name", "block", "name"), on="cell_id")
+        .with_columns(
+            (a == b).alias("same"),
+            (a - b).abs().alias("difference"),
+            pl.when(scale > 0).then((a - b).abs() / scale).otherwise(0.0).alias("relative"),
+            pl.when((a * b) > 0).then(scale / pl.min_horizontal(a.abs(), b.abs())).otherwise(None).alias("ratio"),
+            pl.when((a * b) > 0).then(b / a).otherwise(None).alias("signed"),
+        )
+        .rename({"case_name": "case"})
+    )
+
+
+def _summary(matched: pl.DataFrame) -> pl.DataFrame:
+    by = ["case", "block", "arm", "metric"]
+    return (
+        matched.group_by(by)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("same").sum().alias("bitwise"),
+            *((pl.col("relative") <= t).sum().alias(f"within_{round(100 * t)}") for t in TOLERANCES),
+            pl.col("ratio").max().alias("worst_ratio"),
+            pl.col("difference").max().alias("worst_difference"),
+        )
+        .sort(by)
+    )
+
+
+def _rules(matched: pl.DataFrame) -> pl.DataFrame:
+    """Right over left for every scalar of an arm: median, range, and the worst disagreement in either direction."""
+    by = ["case", "block", "arm", "metric"]
+    scalars = matched.filter((pl.col("idx") == -1) & pl.col("signed").is_not_null())
+    return (
+        scalars.group_by(by)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("signed").median().alias("median_ratio"),
+            pl.col("signed").min().alias("low"),
+            pl.col("signed").max().alias("high"),
+            pl.col("ratio").max().alias("worst"),
+        )
+        .sort(by)
+    )
+
+
+def _paths(matched: pl.DataFrame) -> pl.DataFrame:
+    """For every trajectory on both sides, how many steps it has and the first step whose action differs (null: none)."""
+    actions = matched.filter((pl.col("metric") == "action") & (pl.col("idx") >= 0))
+    return (
+        actions.group_by("name", "arm")
+        .agg(pl.len().alias("steps"), pl.col("idx").filter(~pl.col("same")).min().alias("first_difference"))
+        .rename({"name": "cell"})
+        .sort("first_difference", "cell", "arm", nulls_last=True)
+    )
+
+
+def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "right")) -> Comparison:
+    """The comparison of two databases, cells matched by their ids and records by arm, metric, label and index."""
+    cells = left.sql(CELLS), right.sql(CELLS)
+    records = left.sql(RECORDS), right.sql(RECORDS)
+    shared = set(cells[0].filter(pl.col("state") == "done")["cell_id"]) & set(
+        cells[1].filter(pl.col("state") == "done")["cell_id"]
+    )
+    ours, theirs = (r.filter(pl.col("cell_id").is_in(shared)) for r in records)
+    matched = _matched(ours, theirs, cells[0])
+    return Comparison(
+        left=names[0],
+        right=names[1],
+        cells=_cells(*cells),
+        records=_summary(matched),
+        rules=_rules(matched),
+        paths=_paths(matched),
+        unmatched=len(ours) + len(theirs) - 2 * len(matched),
+    )

@@ -1,0 +1,81 @@
+"""Comparing two databases: bitwise equality, tolerances, missing cells, and the step where trajectories part."""
+
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import synthetic_db
+
+from orledger.reports.compare import compare
+
+
+def database():
+    con = synthetic_db.connect()
+    synthetic_db.build(con)
+    return con
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return synthetic_db.Adapter(database())
+
+
+def test_a_database_is_identical_to_itself(reference):
+    result = compare(reference, reference)
+    assert result.identical
+    assert result.records["bitwise"].sum() == result.records["n"].sum() > 1000
+    assert result.paths["first_difference"].is_null().all()
+
+
+def test_a_three_percent_change_is_counted_between_one_and_five(reference):
+    con = database()
+    con.execute("UPDATE record SET value = value * 1.03 WHERE metric = 'rmse' AND arm = 'gcv'")
+    result = compare(reference, synthetic_db.Adapter(con))
+    row = result.records.filter(
+        (pl.col("arm") == "gcv") & (pl.col("metric") == "rmse") & (pl.col("block") == "rules")
+    ).to_dicts()[0]
+    assert (row["bitwise"], row["within_1"], row["within_5"]) == (0, 0, row["n"])
+    assert row["worst_ratio"] == pytest.approx(1.03)
+    rule = result.rules.filter(
+        (pl.col("arm") == "gcv") & (pl.col("metric") == "rmse") & (pl.col("block") == "rules")
+    ).to_dicts()[0]
+    assert rule["median_ratio"] == pytest.approx(1.03)
+    assert not result.identical
+
+
+def test_the_first_differing_step_is_named(reference):
+    con = database()
+    cell = con.sql(
+        "SELECT cell_id FROM cell WHERE case_name = 'c' AND block = 'main' ORDER BY name LIMIT 1"
+    ).fetchone()[0]
+    con.execute(
+        "UPDATE record SET value = value + 1 WHERE cell_id = ? AND arm = 'k5' AND metric = 'action' AND idx >= 7",
+        [cell],
+    )
+    result = compare(reference, synthetic_db.Adapter(con))
+    parted = result.paths.drop_nulls("first_difference").to_dicts()
+    assert [(p["arm"], p["first_difference"]) for p in parted] == [("k5", 7)]
+
+
+def test_cells_of_one_side_only_are_counted(reference):
+    con = database()
+    con.execute("DELETE FROM cell WHERE name LIKE 'a/rules/24/%'")
+    row = (
+        compare(reference, synthetic_db.Adapter(con))
+        .cells.filter((pl.col("case") == "a") & (pl.col("block") == "rules"))
+        .to_dicts()[0]
+    )
+    assert row["only_left"] > 0
+    assert row["only_right"] == 0
+
+
+def test_a_change_of_sign_has_no_ratio_but_is_seen(reference):
+    con = database()
+    con.execute("UPDATE record SET value = -value WHERE metric = 'auc' AND arm = 'ei'")
+    result = compare(reference, synthetic_db.Adapter(con))
+    row = result.records.filter((pl.col("arm") == "ei") & (pl.col("metric") == "auc")).to_dicts()[0]
+    assert row["bitwise"] == row["within_20"] == 0
+    assert row["worst_ratio"] is None
