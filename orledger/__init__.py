@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 __all__ = ["OrledgerError", "__version__", "open"]
 
 
-def open(path: str | Path, **options: Any) -> Results:  # noqa: A001
+def open(path: str | Path, **options: Any) -> Results:
     """A read-only view of the results database at ``path``, answering queries with polars frames."""
     from orledger.schema.reading import open_results
 

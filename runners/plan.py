@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
+from orledger.runners.settings import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,7 +32,9 @@ class Preset:
 
 def preset_names() -> list[str]:
     """The names of the presets that ship with the package."""
-    return sorted(p.name.removesuffix(".toml") for p in files("orledger.runners.presets").iterdir() if p.name.endswith(".toml"))
+    return sorted(
+        p.name.removesuffix(".toml") for p in files("orledger.runners.presets").iterdir() if p.name.endswith(".toml")
+    )
 
 
 def load_preset(name: str) -> Preset:
@@ -43,7 +46,9 @@ def load_preset(name: str) -> Preset:
         text = path.read_text(encoding="utf-8")
     else:
         if name not in preset_names():
-            raise UsageError(f"unknown preset {name!r}", hint=f"one of {', '.join(preset_names())}, or a path to a .toml file")
+            raise UsageError(
+                f"unknown preset {name!r}", hint=f"one of {', '.join(preset_names())}, or a path to a .toml file"
+            )
         path = Path(f"{name}.toml")
         text = files("orledger.runners.presets").joinpath(path.name).read_text(encoding="utf-8")
     try:
@@ -53,7 +58,9 @@ def load_preset(name: str) -> Preset:
     title = data.pop("title", "")
     for key, table in data.items():
         if key not in CASES or not isinstance(table, dict):
-            raise UsageError(f"{path}: unexpected key {key!r}", hint=f"expected title and the tables {', '.join(CASES)}")
+            raise UsageError(
+                f"{path}: unexpected key {key!r}", hint=f"expected title and the tables {', '.join(CASES)}"
+            )
     return Preset(name=Path(name).stem, path=str(path), title=str(title), tables=data)
 
 
@@ -65,14 +72,57 @@ def planner(case: str) -> Any:
 
 
 def make_plan(preset: Preset, cases: Iterable[str] = CASES) -> list[Job]:
-    """All jobs of the chosen cases in plan order; a cell that occurs in two blocks is kept once."""
+    """All jobs of the chosen cases in plan order; cases whose table is absent or empty have none."""
     jobs: list[Job] = []
     for case in cases:
-        if case in preset.tables:
+        if preset.tables.get(case):
             jobs.extend(planner(case).plan(preset.tables[case], where=f"{preset.path}: {case}"))
-    seen: dict[str, str] = {}
+    seen: set[str] = set()
     for job in jobs:
         for cell in job.cells:
-            if seen.setdefault(cell.id, job.id) != job.id:
+            if cell.id in seen:
                 raise UsageError(f"{preset.path}: the cell {cell.name} is planned twice")
+            seen.add(cell.id)
     return jobs
+
+
+def setting_rows(preset: Preset, cases: Iterable[str] = CASES) -> list[tuple[str, str, Any, bool, str]]:
+    """Every setting in force: (case, name, value, given by the paper, one sentence)."""
+    rows = []
+    for case in cases:
+        if preset.tables.get(case):
+            declared = planner(case).SETTINGS
+            values = resolve(declared, preset.tables[case].get("settings", {}), f"{preset.path}: {case}.settings")
+            rows += [(case, s.name, values[s.name], s.given, s.description) for s in declared]
+    return rows
+
+
+def resolved(preset: Preset, cases: Iterable[str] = CASES) -> dict[str, dict[str, Any]]:
+    """The preset as plain data, with every default filled in."""
+    cases = [case for case in cases if preset.tables.get(case)]
+    tables = {case: dict(preset.tables[case]) for case in cases}
+    for table in tables.values():
+        table["settings"] = {}
+    for case, name, value, _, _ in setting_rows(preset, cases):
+        tables[case]["settings"][name] = value
+    return tables
+
+
+def catalogue(case: str) -> list[dict[str, Any]]:
+    """The metrics that ``case`` records, one row per metric and group of arms, with the columns of the table metric."""
+    data = tomllib.loads(files(f"orledger.runners.case_{case}").joinpath("catalog.toml").read_text(encoding="utf-8"))
+    rows = []
+    for entry in data["metric"]:
+        shared = {"block": ", ".join(entry["blocks"]), "arms": ", ".join(entry["arms"])}
+        shared |= {"label": entry.get("label"), "idx": entry.get("idx")}
+        for metric, description in entry["metrics"].items():
+            rows.append(
+                {
+                    **shared,
+                    "metric": metric,
+                    "unit": entry.get("unit", {}).get(metric),
+                    "better": entry.get("better", {}).get(metric),
+                    "description": description,
+                }
+            )
+    return rows

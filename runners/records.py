@@ -45,7 +45,13 @@ class CellResult:
         self.scalars.append((arm, metric, label, idx, number))
 
     def series(
-        self, arm: str, metric: str, values: Any, *, label: str | None = None, idx: Sequence[int] | np.ndarray | None = None
+        self,
+        arm: str,
+        metric: str,
+        values: Any,
+        *,
+        label: str | None = None,
+        idx: Sequence[int] | np.ndarray | None = None,
     ) -> None:
         """A vector of numbers, one per index; ``idx`` defaults to 0, 1, 2, ... Absent points are left out of both."""
         v = np.ascontiguousarray(np.asarray(values, dtype=np.float64).ravel())

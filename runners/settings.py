@@ -39,6 +39,9 @@ def resolve(declared: Iterable[Setting], overrides: Mapping[str, Any], where: st
                 hint=setting.description,
             )
         if setting.choices is not None and value not in setting.choices:
-            raise UsageError(f"{where}.{name}: {value!r} is not one of {', '.join(map(repr, setting.choices))}", hint=setting.description)
+            raise UsageError(
+                f"{where}.{name}: {value!r} is not one of {', '.join(map(repr, setting.choices))}",
+                hint=setting.description,
+            )
         values[name] = value
     return values

@@ -1,4 +1,22 @@
 -- The ledger: runs, cells and their long-format records. Values are finite by constraint; what is absent has a reason.
+CREATE TABLE migration (
+    kind    VARCHAR NOT NULL CHECK (kind IN ('migration', 'views')),
+    number  INTEGER,
+    name    VARCHAR NOT NULL,
+    sha256  VARCHAR NOT NULL,
+    objects VARCHAR[],
+    version VARCHAR NOT NULL,
+    applied TIMESTAMP NOT NULL
+);
+COMMENT ON TABLE migration IS 'SQL files that made this schema, one row per file';
+COMMENT ON COLUMN migration.kind IS 'migration (applied once, in order) or views (applied again whenever the file changes)';
+COMMENT ON COLUMN migration.number IS 'Position of a migration; the largest is the schema version; NULL for views';
+COMMENT ON COLUMN migration.name IS 'Name of the file';
+COMMENT ON COLUMN migration.sha256 IS 'Hash of the text that was applied';
+COMMENT ON COLUMN migration.objects IS 'Views that the file created; NULL for a migration';
+COMMENT ON COLUMN migration.version IS 'Version of orledger that applied it';
+COMMENT ON COLUMN migration.applied IS 'When, UTC';
+
 CREATE TABLE run (
     run_id            VARCHAR PRIMARY KEY,
     preset            VARCHAR NOT NULL,

@@ -1,0 +1,83 @@
+"""The command line: a table of commands, each imported when it is used, so that ``orledger --help`` is instant."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any
+
+import click
+
+from orledger import __version__
+from orledger.errors import OrledgerError
+
+# name -> (module:attribute, one line of help). A command whose module is absent is left out.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("orledger.cli_run:run", "Compute the cells of a preset and store their records."),
+    "status": ("orledger.cli_status:status", "What is planned, done, refused and failed, and how long remains."),
+    "sql": ("orledger.cli_sql:sql", "Ask the results database a question in SQL."),
+    "register": ("orledger.cli_audit:register", "Store the hypotheses before the data."),
+    "audit": ("orledger.cli_audit:audit", "Compute what the records support."),
+    "recheck": ("orledger.cli_audit:recheck", "Recompute the paper's printed numbers."),
+    "compare": ("orledger.cli_audit:compare", "Two databases: what moved, and where two runs first differ."),
+    "tables": ("orledger.cli_reports:tables", "Write the tables from the database."),
+    "figures": ("orledger.cli_reports:figures", "Write the figures from the database."),
+    "report": ("orledger.cli_reports:report", "Write the audit report from the database."),
+    "datasets": ("orledger.cli_datasets:datasets", "Fetch and audit the datasets, and say where they came from."),
+    "import": ("orledger.cli_import:import_study", "Bring in records made elsewhere."),
+    "presets": ("orledger.cli_presets:presets", "The presets that ship, and what one plans."),
+    "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the paper gives it."),
+    "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import and check a database."),
+}
+
+EXIT_CODES = """\b
+Exit codes:
+  0    all went well
+  1    something unexpected
+  2    an argument, setting or file cannot be used
+  3    the database is missing, foreign, damaged, locked or too new
+  4    the run ended, and some cells failed
+  5    input data cannot be used
+  6    a check found a difference
+  7    a query was refused, stopped or failed
+  130  stopped by Ctrl-C (143 by SIGTERM); the same command resumes
+"""
+
+
+class Commands(click.Group):
+    """A group that imports a command when it is called and turns our errors into a message and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The commands whose module is installed, in the order of the table."""
+        return [name for name, (target, _) in COMMANDS.items() if _present(target)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        """The command called ``name``, imported now."""
+        if name not in COMMANDS or not _present(COMMANDS[name][0]):
+            return None
+        module, attribute = COMMANDS[name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; an OrledgerError is a message on standard error and its exit code."""
+        try:
+            return super().invoke(ctx)
+        except OrledgerError as error:
+            click.echo(f"error: {error}", err=True)
+            ctx.exit(error.exit_code)
+
+
+def _present(target: str) -> bool:
+    return importlib.util.find_spec(target.split(":")[0]) is not None
+
+
+@click.command(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", message="orledger %(version)s")
+def main() -> None:
+    """Run, store, audit and report worst-case certificates for Bayesian learning systems."""

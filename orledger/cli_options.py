@@ -1,0 +1,73 @@
+"""Options that several commands share, and how they print."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orledger.schema.reading import Results
+
+db_option = click.option(
+    "--db",
+    type=click.Path(path_type=Path),
+    default=Path("results.duckdb"),
+    envvar="ORLEDGER_DB",
+    show_default=True,
+    show_envvar=True,
+    help="The results database.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
+
+
+@contextmanager
+def reading(path: Path, **config: Any) -> Iterator[Results]:
+    """The results at ``path``; says on standard error when a snapshot answers."""
+    from orledger.schema.reading import open_results
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = open_results(path, **config)
+    if results.note:
+        click.echo(f"note: {results.note}", err=True)
+    with results:
+        yield results
+
+
+def echo_json(value: Any) -> None:
+    """``value`` as indented JSON; dates and paths as text."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def echo_table(rows: list[dict[str, Any]], *, right: tuple[str, ...] = ()) -> None:
+    """Rows of equal keys as an aligned table; the columns named in ``right`` are numbers."""
+    if not rows:
+        return
+    names = list(rows[0])
+    text = [[_shown(row[n]) for n in names] for row in rows]
+    widths = [max(len(n), *(len(line[k]) for line in text)) for k, n in enumerate(names)]
+    for line in [names, *text]:
+        cells = [
+            c.rjust(w) if names[k] in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip())
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,172 @@
+"""``orledger run``: from a preset to stored records."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orledger.cli_options import db_option, echo_json, json_option
+from orledger.errors import RunIncompleteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orledger.runners.cells import Job
+    from orledger.runners.driver import Summary
+    from orledger.runners.plan import Preset
+
+
+@click.command()
+@click.argument("case", type=click.Choice(["a", "b", "c", "all"]), default="all")
+@click.option("--preset", default="smoke", show_default=True, help="A preset that ships, or a path to a .toml file.")
+@db_option
+@click.option(
+    "--engine",
+    type=click.Choice(["serial", "processes", "ray"]),
+    default="processes",
+    show_default=True,
+    help="Where cells run.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of workers; as many as CPUs when left out, one with a GPU."
+)
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where tensors live.",
+)
+@click.option("--block", "blocks", multiple=True, help="Only this block of the case (repeatable).")
+@click.option(
+    "--only", multiple=True, metavar="KEY=VALUE", help="Only cells with this key, such as seed=0 (repeatable)."
+)
+@click.option("--retry-failed", is_flag=True, help="Compute failed cells again.")
+@click.option("--retry-refused", is_flag=True, help="Compute refused cells again.")
+@click.option("--data-dir", type=click.Path(path_type=Path), envvar="ORLEDGER_DATA", help="Where datasets are kept.")
+@click.option("--offline", is_flag=True, help="Fetch nothing: cells whose data are not at hand are refused.")
+@click.option(
+    "--snapshot-every",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="Seconds between snapshots for readers; 0 for none.",
+)
+@click.option("--ray-address", help="A Ray cluster to join; without it Ray starts on this machine.")
+@click.option("--dry-run", is_flag=True, help="Show what would be computed, and compute nothing.")
+@json_option
+def run(
+    case: str,
+    preset: str,
+    db: Path,
+    engine: str,
+    jobs: int | None,
+    device: str,
+    blocks: tuple[str, ...],
+    only: tuple[str, ...],
+    retry_failed: bool,
+    retry_refused: bool,
+    data_dir: Path | None,
+    offline: bool,
+    snapshot_every: float,
+    ray_address: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Compute the cells of a preset that the database does not hold yet, one transaction per cell.
+
+    Run it again to resume: what is done is skipped, and the records come out the same.
+    """
+    from orledger.runners.engines import THREAD_VARIABLES
+
+    # Before anything numerical is imported: the libraries read these once.
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    from orledger.runners.driver import select
+    from orledger.runners.plan import CASES, load_preset, make_plan
+
+    loaded = load_preset(preset)
+    cases = CASES if case == "all" else (case,)
+    plan = select(make_plan(loaded, cases), blocks, only)
+    if dry_run:
+        _show_plan(plan, as_json)
+        return
+
+    from orledger.runners import engines, host, work
+    from orledger.runners.cells import Context
+    from orledger.runners.driver import RunFacts, run_plan
+    from orledger.runners.plan import catalogue, resolved, setting_rows
+    from orledger.runners.progress import reporter
+
+    device = host.resolve_device(device)
+    workers = 1 if engine == "serial" else jobs or (1 if device == "cuda" else engines.available_cpus())
+    present = sorted({cell.case for job in plan for cell in job.cells})
+    context = Context(device=device, threads=1, data_dir=str(data_dir) if data_dir else None, offline=offline)
+    summary = run_plan(
+        plan,
+        db,
+        engines.engine(engine),
+        functools.partial(work.compute_job, context=context),
+        RunFacts(
+            preset=loaded.name,
+            settings=resolved(loaded, cases),
+            versions=host.versions(),
+            host=host.host_facts(device),
+            git_commit=host.git_commit(),
+            engine=engine,
+            setting_rows=setting_rows(loaded, cases),
+            catalogues={c: catalogue(c) for c in present},
+        ),
+        resources=engines.Resources(workers=workers, threads=1, device=device, address=ray_address),
+        retry=[state for state, chosen in (("failed", retry_failed), ("refused", retry_refused)) if chosen],
+        reporter=reporter(),
+        snapshot_every=snapshot_every,
+        register=_registrar(),
+    )
+    _show_summary(summary, loaded, db, as_json)
+
+
+def _registrar() -> Callable[[Any], object] | None:
+    """What puts the shipped hypotheses on record before the first cell."""
+    import importlib.util
+
+    if importlib.util.find_spec("orledger.audit.registration") is None:
+        return None
+    from orledger.audit import registration
+
+    return registration.register_shipped
+
+
+def _show_plan(plan: list[Job], as_json: bool) -> None:
+    rows = [{"cell_id": c.id, "name": c.name, "job_id": job.id} for job in plan for c in job.cells]
+    if as_json:
+        echo_json(rows)
+        return
+    for row in rows:
+        click.echo(f"{row['cell_id']}  {row['name']}")
+    click.echo(f"{len(rows)} cells in {len(plan)} jobs", err=True)
+
+
+def _show_summary(summary: Summary, preset: Preset, db: Path, as_json: bool) -> None:
+    from orledger.runners.progress import duration
+
+    if as_json:
+        echo_json({**vars(summary), "state": summary.state, "db": str(db)})
+    else:
+        counts = f"{summary.done} done, {summary.refused} refused, {summary.failed} failed"
+        earlier = f", {summary.skipped} settled before" if summary.skipped else ""
+        click.echo(f"{preset.name}: {counts}{earlier}, in {duration(summary.seconds)}; records are in {db}")
+    if summary.signum is not None:
+        what = "Ctrl-C" if summary.signum == signal.SIGINT else signal.Signals(summary.signum).name
+        click.echo(f"stopped by {what}: {summary.remaining} cells remain; the same command resumes", err=True)
+        click.get_current_context().exit(128 + summary.signum)
+    failed = summary.failed + summary.failed_before
+    if failed:
+        raise RunIncompleteError(
+            f"{failed} of {summary.planned} cells failed; their tracebacks are stored",
+            hint=f"orledger sql --db {db} \"SELECT name, error FROM cell WHERE state = 'failed'\", then --retry-failed",
+        )

@@ -1,0 +1,110 @@
+"""Jobs as Ray tasks: the same code on one machine and on a cluster, with retries when a worker dies."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from orledger.errors import UsageError
+from orledger.runners.engines import THREAD_VARIABLES, Done, Failed, JobFunction, Resources, outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orledger.runners.cells import Job
+
+# How often a job is started again when the worker under it dies; an exception in a case is not retried.
+RETRIES = 3
+
+
+class RayEngine:
+    """Starts Ray on this machine, or joins the cluster at ``resources.address``."""
+
+    def run(self, jobs: Sequence[Job], fn: JobFunction, resources: Resources) -> Iterator[Done | Failed]:
+        """The outcomes as jobs complete; at most twice as many jobs as CPUs are in flight, so that stopping is prompt."""
+        ray = _import_ray()
+        with _session(ray, resources):
+            gpus = int(resources.device == "cuda" and any(cell.gpu for job in jobs for cell in job.cells))
+            _require_gpus(ray, gpus)
+            compute = ray.remote(max_retries=RETRIES, retry_exceptions=False)(_compute)
+            waiting: dict[Any, Job] = {}
+            window = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+            queue = iter(jobs)
+            try:
+                while True:
+                    while len(waiting) < window and (job := next(queue, None)) is not None:
+                        needs = gpus if any(cell.gpu for cell in job.cells) else 0
+                        waiting[compute.options(num_cpus=1, num_gpus=needs).remote(job, fn)] = job
+                    if not waiting:
+                        return
+                    ready, _ = ray.wait(list(waiting), num_returns=1)
+                    yield from _collected(ray, ready[0], waiting.pop(ready[0]))
+            finally:
+                for task in waiting:
+                    ray.cancel(task, force=True)
+
+
+def _compute(job: Job, fn: JobFunction) -> list[Done | Failed]:
+    return list(outcomes(job, fn))
+
+
+def _collected(ray: Any, task: Any, job: Job) -> list[Done | Failed]:
+    try:
+        found: list[Done | Failed] = ray.get(task)
+    except ray.exceptions.RayError as error:
+        return [Failed(cell, f"Ray gave up on this job after {RETRIES} retries: {error}") for cell in job.cells]
+    return found
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise UsageError(
+            "the engine ray needs the package ray", hint="pip install 'orledger[ray]', or --engine processes"
+        ) from None
+    return ray
+
+
+def _require_gpus(ray: Any, gpus: int) -> None:
+    have = int(ray.cluster_resources().get("GPU", 0))
+    if gpus > have:
+        raise UsageError(
+            "the plan has jobs for a GPU, and the Ray cluster has none: they would wait for ever",
+            hint="--device cpu, or a cluster with GPUs through --ray-address",
+        )
+
+
+@contextmanager
+def _session(ray: Any, resources: Resources) -> Iterator[None]:
+    if ray.is_initialized():
+        yield
+        return
+    in_main = threading.current_thread() is threading.main_thread()
+    handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)} if in_main else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options: dict[str, Any] = {
+            "runtime_env": {"env_vars": dict.fromkeys(THREAD_VARIABLES, str(resources.threads))},
+            "logging_level": logging.ERROR,
+            "log_to_driver": False,
+        }
+        if resources.address is None:
+            options |= {"num_cpus": resources.workers, "include_dashboard": False}
+        else:
+            options["address"] = resources.address
+        try:
+            ray.init(**options)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise UsageError(f"Ray could not be reached at {resources.address or 'this machine'}: {error}") from error
+    # Ray installs a handler that exits at once; stopping between two transactions is the driver's to decide.
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        ray.shutdown()

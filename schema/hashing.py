@@ -1,0 +1,63 @@
+"""The content hash of a cell: what it recorded, whatever the order of its rows and whoever asks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Stands for an absent index among the 32-bit ones.
+NO_INDEX = np.int64(-(2**62))
+
+
+def content_hash(
+    state: str,
+    reason: str | None,
+    columns: Mapping[str, Any],
+    refusals: Sequence[Sequence[Any]] = (),
+    facts: Mapping[str, str] | None = None,
+    datasets: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """32 hexadecimal digits of a SHA-256 over the cell's rows, sorted first, with doubles hashed bit by bit.
+
+    ``columns`` holds ``arm``, ``metric``, ``label``, ``idx`` and ``value``, equally long; labels may be None and
+    indices masked. Text is replaced by its rank among the cell's distinct texts, which are hashed too: that makes
+    sorting and hashing work on whole arrays.
+    """
+    value = np.ascontiguousarray(columns["value"], dtype="<f8")
+    index = np.ma.asarray(columns["idx"])
+    idx = np.where(np.ma.getmaskarray(index), NO_INDEX, index.filled(0).astype(np.int64)).astype("<i8")
+    texts, ranks = zip(*(_ranked(columns[name]) for name in ("arm", "metric", "label")), strict=True)
+    bits = value.view("<i8")
+    order = np.lexsort((bits, idx, *reversed(ranks)))
+    head = {
+        "state": state,
+        "reason": reason,
+        "rows": int(value.size),
+        "texts": texts,
+        "refusals": sorted([list(map(_plain, r)) for r in refusals], key=json.dumps),
+        "facts": dict(sorted((facts or {}).items())),
+        "datasets": sorted([{k: _plain(v) for k, v in sorted(d.items())} for d in datasets], key=json.dumps),
+    }
+    digest = hashlib.sha256(json.dumps(head, sort_keys=True, ensure_ascii=False).encode())
+    for column in (*ranks, idx, bits):
+        digest.update(column[order].tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _ranked(column: Any) -> tuple[list[str], np.ndarray]:
+    """The distinct texts in order, and for each row the rank of its text (-1 where it is None), little-endian int32."""
+    values = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    distinct = sorted({v for v in values if v is not None})
+    rank: dict[str | None, int] = {text: k for k, text in enumerate(distinct)}
+    rank[None] = -1
+    return distinct, np.fromiter((rank[v] for v in values), dtype="<i4", count=len(values))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

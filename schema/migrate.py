@@ -1,0 +1,158 @@
+"""Numbered migrations and repeatable views: how an empty or older database becomes one of the current schema.
+
+A migration and the row that records it share one transaction, so a failure leaves it pending and the database as it
+was. Views are derived, so their files may change at any time: a changed file is applied again, and the views of the
+earlier text are dropped first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from orledger.errors import DatabaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from duckdb import DuckDBPyConnection
+
+NUMBERED = re.compile(r"^(\d{4})_\w+\.sql$")
+
+
+@dataclass(frozen=True)
+class SqlFile:
+    """One SQL file that ships with the package; ``number`` is None for a file of views."""
+
+    name: str
+    text: str
+    number: int | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the text, 64 hexadecimal digits."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def shipped_migrations() -> list[SqlFile]:
+    """The migrations of this package in order; two files with one number are an error."""
+    entries = ((e, NUMBERED.match(e.name)) for e in files("orledger.schema.migrations").iterdir())
+    found = [SqlFile(e.name, e.read_text(encoding="utf-8"), int(match.group(1))) for e, match in entries if match]
+    found.sort(key=lambda f: f.name)
+    numbers = [f.number for f in found]
+    if numbers != list(range(1, len(found) + 1)):
+        raise DatabaseError(f"the shipped migrations are numbered {numbers}, not 1 to {len(found)} without a gap")
+    return found
+
+
+def shipped_views() -> list[SqlFile]:
+    """The files of views of this package, in the order of their names."""
+    entries = [e for e in files("orledger.schema.views").iterdir() if e.name.endswith(".sql")]
+    return [SqlFile(e.name, e.read_text(encoding="utf-8")) for e in sorted(entries, key=lambda e: e.name)]
+
+
+def is_ours(con: DuckDBPyConnection) -> bool:
+    """Whether the database holds our table of migrations."""
+    return bool(
+        _rows(
+            con, "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = 'migration'"
+        )
+    )
+
+
+def is_empty(con: DuckDBPyConnection) -> bool:
+    """Whether the database holds no table and no view at all."""
+    return not _rows(
+        con,
+        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
+        " UNION ALL SELECT 1 FROM duckdb_views() WHERE database_name = current_database() AND NOT internal",
+    )
+
+
+def schema_version(con: DuckDBPyConnection) -> int:
+    """The number of the newest migration applied; 0 for a database that has none."""
+    if not is_ours(con):
+        return 0
+    return int(_rows(con, "SELECT coalesce(max(number), 0) FROM migration")[0][0])
+
+
+def migrate(
+    con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None, views: Sequence[SqlFile] | None = None
+) -> list[str]:
+    """The names of the files applied to bring the database up to date; an empty list when nothing was pending."""
+    migrations = shipped_migrations() if migrations is None else migrations
+    views = shipped_views() if views is None else views
+    current = schema_version(con)
+    applied = [f.name for f in migrations if f.number is not None and f.number > current]
+    for file in migrations:
+        if file.name in applied:
+            _in_transaction(con, file, lambda file=file: _apply_migration(con, file))
+    recorded = {
+        name: (sha, objects)
+        for name, sha, objects in _rows(con, "SELECT name, sha256, objects FROM migration WHERE kind = 'views'")
+    }
+    for file in views:
+        if recorded.get(file.name, ("", None))[0] != file.sha256:
+            old = recorded.get(file.name, ("", []))[1] or []
+            _in_transaction(con, file, lambda file=file, old=old: _apply_views(con, file, old))
+            applied.append(file.name)
+    for name in sorted(set(recorded) - {f.name for f in views}):
+        gone = SqlFile(name, "")
+        _in_transaction(con, gone, lambda gone=gone: _drop_views(con, gone.name, recorded[gone.name][1] or []))
+        applied.append(name)
+    if applied:
+        con.execute("CHECKPOINT")
+    return applied
+
+
+def _apply_migration(con: DuckDBPyConnection, file: SqlFile) -> None:
+    con.execute(file.text)
+    _record(con, "migration", file, None)
+
+
+def _apply_views(con: DuckDBPyConnection, file: SqlFile, old: Sequence[str]) -> None:
+    _drop_views(con, file.name, old)
+    before = _views(con)
+    con.execute(file.text)
+    _record(con, "views", file, sorted(_views(con) - before))
+
+
+def _drop_views(con: DuckDBPyConnection, name: str, objects: Sequence[str]) -> None:
+    for view in objects:
+        con.execute(f'DROP VIEW IF EXISTS "{view}"')
+    con.execute("DELETE FROM migration WHERE kind = 'views' AND name = ?", [name])
+
+
+def _record(con: DuckDBPyConnection, kind: str, file: SqlFile, objects: list[str] | None) -> None:
+    con.execute(
+        "INSERT INTO migration VALUES (?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+        [kind, file.number, file.name, file.sha256, objects, metadata.version("orledger")],
+    )
+
+
+def _in_transaction(con: DuckDBPyConnection, file: SqlFile, action: Any) -> None:
+    import duckdb
+
+    con.execute("BEGIN")
+    try:
+        action()
+        con.execute("COMMIT")
+    except duckdb.Error as error:
+        con.execute("ROLLBACK")
+        raise DatabaseError(f"{file.name} could not be applied, and the database is as it was: {error}") from error
+    except BaseException:
+        con.execute("ROLLBACK")
+        raise
+
+
+def _views(con: DuckDBPyConnection) -> set[str]:
+    query = "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
+    return {row[0] for row in _rows(con, query)}
+
+
+def _rows(con: DuckDBPyConnection, query: str) -> list[Any]:
+    return con.execute(query).fetchall()

@@ -1,0 +1,100 @@
+"""Reading results: a read-only connection that answers with polars frames."""
+
+from __future__ import annotations
+
+import atexit
+import warnings
+import weakref
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from orledger.errors import QueryRefusedError
+from orledger.schema import opening
+from orledger.schema.describing import Table, tables
+from orledger.schema.frames import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+_open: weakref.WeakSet[Results] = weakref.WeakSet()
+
+
+class SnapshotWarning(UserWarning):
+    """A running job holds the database, and its latest snapshot answers instead."""
+
+
+class Results:
+    """A results database, read-only. ``path`` is the file that answers, ``note`` says when that is a snapshot."""
+
+    def __init__(self, path: Path, con: duckdb.DuckDBPyConnection, note: str | None = None) -> None:
+        self.path = path
+        self.con = con
+        self.note = note
+        _open.add(self)
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self.con.close()
+
+    def sql(self, query: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> pl.DataFrame:
+        """The rows of one query; ``?`` or ``$name`` in the query stand for ``params``."""
+        try:
+            relation = self.con.sql(query, params=params)
+            if relation is None:
+                raise QueryRefusedError("the statement returns no rows", hint="give a SELECT, DESCRIBE or SHOW")
+            return frame(relation)
+        except duckdb.Error as error:
+            raise QueryRefusedError(str(error)) from error
+
+    def tables(self) -> list[Table]:
+        """Every table and view with its columns and comments."""
+        return tables(self.con)
+
+    def records(
+        self, *, case: str | None = None, block: str | None = None, arm: str | None = None, metric: str | None = None
+    ) -> pl.DataFrame:
+        """Records of finished cells with the names and keys of their cells, in a fixed order; filters are equalities."""
+        filters = {"c.case_name": case, "c.block": block, "r.arm": arm, "r.metric": metric}
+        chosen = {k: v for k, v in filters.items() if v is not None}
+        where = "".join(f" AND {k} = ?" for k in chosen)
+        return self.sql(
+            "SELECT c.cell_id, c.case_name, c.block, c.name AS cell, c.keys::JSON::VARCHAR AS keys, r.arm, r.metric, r.label,"
+            f" r.idx, r.value FROM record r JOIN cell c USING (cell_id) WHERE c.state = 'done'{where}"
+            " ORDER BY c.name, c.cell_id, r.arm, r.metric, r.label, r.idx, r.value",
+            list(chosen.values()),
+        )
+
+
+def open_results(path: str | Path, *, snapshot: bool = True, **config: Any) -> Results:
+    """The results at ``path``; while a run holds the file, its latest snapshot, with a SnapshotWarning.
+
+    ``snapshot=False`` raises the LockedError instead. ``config`` holds DuckDB settings such as ``threads``.
+    """
+    path = Path(path)
+    try:
+        return Results(path, opening.connect(path, "read", **config))
+    except opening.LockedError as error:
+        if not snapshot or error.snapshot is None:
+            raise
+        taken = datetime.fromtimestamp(error.snapshot.stat().st_mtime, UTC)
+        note = f"{error.message}: answering from the snapshot of {taken:%Y-%m-%d %H:%M:%S} UTC"
+        warnings.warn(note, SnapshotWarning, stacklevel=2)
+        return Results(error.snapshot, opening.connect(error.snapshot, "read", **config), note)
+
+
+@atexit.register
+def _close_all() -> None:
+    # DuckDB's binding complains on standard error about connections that outlive the interpreter.
+    for results in list(_open):
+        results.close()

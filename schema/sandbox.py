@@ -1,0 +1,140 @@
+"""A user's SQL, asked of the database and of nothing else: read-only, one query, limited in time, rows and memory."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from orledger.errors import QueryRefusedError, UsageError
+from orledger.schema.frames import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from orledger.schema.reading import Results
+
+# DESCRIBE, SHOW, SUMMARIZE, FROM, VALUES, TABLE and WITH all parse as SELECT.
+ALLOWED = {duckdb.StatementType.SELECT: "SELECT", duckdb.StatementType.EXPLAIN: "EXPLAIN"}
+
+
+class QueryStoppedError(QueryRefusedError):
+    """A query ran into its time limit and was interrupted."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one query may use: seconds, rows returned, and memory in megabytes."""
+
+    seconds: float = 30.0
+    rows: int = 1_000_000
+    memory_mb: int = 1024
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Limits:
+        """The defaults, or ORLEDGER_SQL_SECONDS, ORLEDGER_SQL_ROWS and ORLEDGER_SQL_MEMORY_MB where they are set."""
+        limits = cls()
+        for name, variable in (("seconds", "SECONDS"), ("rows", "ROWS"), ("memory_mb", "MEMORY_MB")):
+            text = environment.get(f"ORLEDGER_SQL_{variable}")
+            if text is None:
+                continue
+            try:
+                value = type(getattr(limits, name))(text)
+            except ValueError:
+                value = 0
+            if not value > 0:
+                raise UsageError(f"ORLEDGER_SQL_{variable}={text!r}: expected a positive number")
+            limits = replace(limits, **{name: value})
+        return limits
+
+    def lowered(self, seconds: float | None = None, rows: int | None = None) -> Limits:
+        """The limits of one call, which may be lower than the settings and never higher."""
+        for name, asked, limit in (("seconds", seconds, self.seconds), ("rows", rows, self.rows)):
+            if asked is not None and asked > limit:
+                raise UsageError(
+                    f"a limit of {asked:g} {name} is above the setting, {limit:g}",
+                    hint=f"raise the setting itself: ORLEDGER_SQL_{name.upper()}={asked:g}",
+                )
+        return replace(self, seconds=seconds or self.seconds, rows=rows or self.rows)
+
+
+def sandbox_config(limits: Limits) -> dict[str, Any]:
+    """DuckDB settings for a connection that runs somebody's SQL; pass them to ``open_results``."""
+    return {
+        "memory_limit": f"{limits.memory_mb}MB",
+        "temp_directory": "",
+        "max_execution_time": int(limits.seconds * 1000),
+        "lock_configuration": True,
+    }
+
+
+def run_query(
+    results: Results,
+    query: str,
+    params: Sequence[Any] | None = None,
+    limits: Limits | None = None,
+    *,
+    on_stuck: Callable[[], None] | None = None,
+) -> pl.DataFrame:
+    """The rows of one user query on ``results``, which must have been opened with ``sandbox_config``.
+
+    ``on_stuck`` is called from another thread when the query ignores its interruption for as long again as its limit.
+    """
+    limits = limits or Limits()
+    con = results.con
+    try:
+        statements = con.extract_statements(query)
+    except duckdb.Error as error:
+        raise QueryRefusedError(str(error)) from error
+    if len(statements) != 1:
+        raise QueryRefusedError(f"{len(statements)} statements given, and one is expected")
+    if statements[0].type not in ALLOWED:
+        kind = str(statements[0].type).rpartition(".")[2]
+        raise QueryRefusedError(
+            f"{kind} is refused: the database is open for reading",
+            hint="SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN are allowed",
+        )
+    began = time.monotonic()
+    with _deadline(con, limits.seconds, on_stuck):
+        try:
+            relation = con.sql(query, params=params)
+            if relation is None:
+                raise QueryRefusedError("the statement returns no rows")
+            found = frame(
+                relation.limit(limits.rows + 1) if statements[0].type == duckdb.StatementType.SELECT else relation
+            )
+        except (duckdb.InterruptException, duckdb.Error) as error:
+            if isinstance(error, duckdb.InterruptException) or time.monotonic() - began >= limits.seconds:
+                raise QueryStoppedError(
+                    f"the query was stopped after {limits.seconds:g} seconds",
+                    hint="narrow it, or raise the setting ORLEDGER_SQL_SECONDS",
+                ) from error
+            raise QueryRefusedError(str(error)) from error
+    if found.height > limits.rows:
+        raise QueryRefusedError(
+            f"the result has more than {limits.rows:,} rows",
+            hint="add a LIMIT or aggregate, or raise the setting ORLEDGER_SQL_ROWS",
+        )
+    return found
+
+
+@contextmanager
+def _deadline(con: duckdb.DuckDBPyConnection, seconds: float, on_stuck: Callable[[], None] | None) -> Iterator[None]:
+    timers = [threading.Timer(seconds, con.interrupt)]
+    if on_stuck is not None:
+        timers.append(threading.Timer(2 * seconds, on_stuck))
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
