@@ -48,9 +48,7 @@ def test_a_three_percent_change_is_counted_between_one_and_five(reference):
 
 def test_the_first_differing_step_is_named(reference):
     con = database()
-    cell = con.sql(
-        "SELECT cell_id FROM cell WHERE case_name = 'c' AND block = 'main' ORDER BY name LIMIT 1"
-    ).fetchone()[0]
+    cell = con.execute("SELECT min(cell_id) FROM cell WHERE case_name = 'c' AND block = 'main'").fetchone()[0]
     con.execute(
         "UPDATE record SET value = value + 1 WHERE cell_id = ? AND arm = 'k5' AND metric = 'action' AND idx >= 7",
         [cell],
