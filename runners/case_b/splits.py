@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from orledger.errors import UsageError
+from orledger.runners.case_b.names import REGIMES
 
-REGIMES = ("iid", "shift", "shiftcol", "wide")
 TRAIN_FRACTION = {"iid": 0.8, "shift": 0.7, "shiftcol": 0.7, "wide": 0.7}
 
 

@@ -1,0 +1,126 @@
+"""Which nets a cell needs, and how they are trained together.
+
+Main block, five nets per cell:
+
+- ``dak``: all training rows, KL term dropped (the learner as the paper calls it released);
+- ``dak_kl``: all training rows, KL / n_train in the objective (the standard ELBO);
+- ``fit``: fit rows only; the centre and scale of cp and ncp, the features and noise budget of the OR head;
+- ``or2``: as dak_kl, but after the hint epoch the prior variances of the last layer are the water-filling ones for the
+  noise level the net itself has learned by then;
+- ``or2_oracle``: the same with the injected noise level as the hint.
+
+The ablation needs ``fit``, the gap task ``dak`` and ``fit``. Initial values and minibatch order of a net come from
+streams named by its cell and its role.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from orledger.recovery import pinsker_variances
+from orledger.runners.case_b.activation import make_activation
+from orledger.runners.case_b.network import Network, Shape
+from orledger.runners.case_b.training import Net, NetData, Schedule, Trained, train
+from orledger.runners.seeds import generator, torch_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from orledger.runners.case_b.problem import Problem
+
+ROLES = ("dak", "dak_kl", "fit", "or2", "or2_oracle")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained net and, for the water-filling roles, the noise hint its prior was built from."""
+
+    net: Net
+    hint: float | None = None
+
+
+def build_network(inputs: int, settings: Mapping[str, Any], device: str = "cpu") -> tuple[Network, torch.dtype]:
+    """The architecture and floating-point type that the settings describe."""
+    dtype = {"float64": torch.float64, "float32": torch.float32}[settings["precision"]]
+    low, high = settings["grid_low"], settings["grid_high"]
+    activation = make_activation(low, high, settings["depth"], dtype=dtype, device=device)
+    shape = Shape(inputs, tuple(settings["hidden"]), settings["coordinates"], activation.size)
+    return Network(shape, activation, low, high, settings["scale_margin"]), dtype
+
+
+def schedule_of(settings: Mapping[str, Any]) -> Schedule:
+    """The training schedule that the settings describe."""
+    return Schedule(settings["epochs"], settings["batch_size"], settings["learning_rate"], settings["weight_decay"])
+
+
+def net_data(problem: Problem, role: str, settings: Mapping[str, Any]) -> NetData:
+    """The rows, the objective and the streams of one net."""
+    fit_rows = role == "fit"
+    x, y = (problem.x_fit, problem.y_fit) if fit_rows else (problem.x_train, problem.y_train)
+    with_kl = settings["fit_kl"] if fit_rows else role != "dak"
+    return NetData(
+        x=x,
+        y=y,
+        kl_weight=1.0 / y.size if with_kl else 0.0,
+        init=torch_generator("case_b", "init", *problem.stream, role),
+        order=generator("case_b", "order", *problem.stream, role),
+    )
+
+
+def water_filling(trained: Trained, i: int, hint: float, settings: Mapping[str, Any]) -> np.ndarray:
+    """Prior variances (P * M,) of net ``i``: Pinsker's filter for noise sigma^2 / (n e_j) and smoothness weights 2^level.
+
+    e_j is the mean square over the training rows of the column that multiplies weight j, coordinate scale included.
+    Columns that are zero there carry no information and get the floor.
+    """
+    network, p = trained.network, {k: v[i : i + 1] for k, v in trained.p.items()}
+    phi = network.phi(p, trained.x[i : i + 1])
+    scale = torch.nn.functional.softplus(p["scale"]).repeat_interleave(network.shape.points, dim=1)
+    energy = (phi * scale.unsqueeze(1)).square().mean(1)[0].double().cpu().numpy()
+    weights = np.tile(2.0 ** np.array(network.activation.levels), network.shape.coordinates)
+    floor = settings["waterfill_floor"]
+    live = energy > settings["dead_sd"] ** 2
+    variances = np.full(energy.size, floor)
+    if live.any():
+        noise = hint**2 / (trained.y.shape[1] * energy[live])
+        variances[live] = pinsker_variances(noise, weights[live], settings["waterfill_radius"], floor=floor).tau2
+    return variances
+
+
+def train_nets(
+    problems: Sequence[Problem], roles: Sequence[str], settings: Mapping[str, Any], device: str = "cpu"
+) -> list[dict[str, Fitted]]:
+    """For each problem its trained nets by role; nets with equally many rows are trained in lockstep, in a fixed order."""
+    network, dtype = build_network(problems[0].x_fit.shape[1], settings, device)
+    out: list[dict[str, Fitted]] = [{} for _ in problems]
+    by_rows: dict[int, list[tuple[int, str]]] = {}
+    for c, problem in enumerate(problems):
+        for role in roles:
+            rows = problem.y_fit.size if role == "fit" else problem.y_fit.size + problem.y_cal.size
+            by_rows.setdefault(rows, []).append((c, role))
+    size = settings["nets_per_batch"]
+    for members in by_rows.values():
+        for start in range(0, len(members), size):
+            chunk = members[start : start + size]
+            hints: dict[int, float] = {}
+
+            def revise(epoch: int, trained: Trained, prior: torch.Tensor, chunk=chunk, hints=hints) -> None:
+                if epoch != settings.get("hint_epoch"):
+                    return
+                sigma = trained.network.noise(trained.p)
+                for i, (c, role) in enumerate(chunk):
+                    if role in ("or2", "or2_oracle"):
+                        oracle = max(problems[c].injected, settings["oracle_floor"])
+                        hints[i] = float(sigma[i]) if role == "or2" else oracle
+                        variances = water_filling(trained, i, hints[i], settings)
+                        prior[i] = torch.as_tensor(variances, dtype=prior.dtype, device=prior.device)
+
+            data = [net_data(problems[c], role, settings) for c, role in chunk]
+            trained = train(network, data, schedule_of(settings), dtype=dtype, device=device, revise=revise)
+            for i, (c, role) in enumerate(chunk):
+                out[c][role] = Fitted(trained.one(i), hints.get(i))
+    return out
