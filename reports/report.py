@@ -22,14 +22,14 @@ from orledger.reports.figures import draw
 from orledger.reports.ledger import Ledger, Query, gather, trace
 from orledger.reports.render import table_html
 from orledger.reports.style import METADATA
-from orledger.reports.tables import build_tables
+from orledger.reports.tables import build_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from orledger.reports.figure import Drawn
-    from orledger.reports.source import Database
+    from orledger.reports.source import Database, Planned
     from orledger.reports.table import Table
 
 CASE_TITLES = {
@@ -183,16 +183,24 @@ def totals(ledger: Ledger) -> dict[str, int]:
 
 
 def render_report(
-    db: Database, database: str, *, title: str = "Audit report", step: Callable[[str], None] = lambda _: None
+    db: Database,
+    database: str,
+    *,
+    planned: Sequence[Planned] = (),
+    title: str = "Audit report",
+    step: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """The whole report as one HTML text; ``database`` is the name shown, ``step`` is told what is being made."""
+    """The whole report as one HTML text; ``database`` is the name shown, ``step`` is told what is being made.
+
+    ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too.
+    """
     ledger = gather(db)
-    tables = build_tables(db)
+    tables = build_all(db, planned)
     for row in (*ledger.tests, *ledger.claims):
         row["query"] = trace(db, row["units_sql"])
     step("recheck of the paper")
     findings = recheck()
-    compared = differences(db, tables)
+    compared = differences(tables)
     counts = Counter(f.verdict for f in findings)
     folder = files("orledger.templates")
     return environment().get_template("report.html.j2").render(

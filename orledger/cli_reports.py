@@ -1,0 +1,186 @@
+"""``orledger figures``, ``orledger report`` and ``orledger compare``: what people look at, made from the database alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orledger.cli_options import db_option, echo_json, echo_table, json_option, on_terminal, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+LINES = 15  # rows of a comparison that the terminal shows before it says how many more there are
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@db_option
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("out/figures"),
+    show_default=True,
+    help="Folder for the files.",
+)
+@click.option("--format", "formats", default="svg,pdf,png", show_default=True, help="File types, separated by commas.")
+@click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
+def figures(names: tuple[str, ...], db: Path, out: Path, formats: str, listing: bool) -> None:
+    """Draw the figures NAMES (all of them by default) from the database.
+
+    \b
+    orledger figures Aprofile Cinv --db results.duckdb --format svg
+    """
+    from orledger.errors import UsageError
+    from orledger.reports.figures import FIGURES, FORMATS, write_figures
+
+    if listing:
+        echo_table([{"name": s.name, "case": s.case, "title": s.title} for s in FIGURES.values()])
+        return
+    wanted = [f.strip() for f in formats.split(",") if f.strip()]
+    if unknown := [f for f in wanted if f not in FORMATS]:
+        raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
+    with reading(db) as results:
+        paths = write_figures(results, out, names, wanted)
+    click.echo(f"{len(paths)} files in {out}")
+
+
+@click.command()
+@db_option
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("out/report.html"), show_default=True, help="The HTML file."
+)
+@click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
+@click.option("--title", default="Audit report", show_default=True, help="Heading of the report.")
+def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
+    """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
+
+    The first screen says what was run, what was registered and when, and what follows; every number opens to its query and rows.
+    """
+    from orledger.errors import UsageError
+    from orledger.reports.pdf import write_pdf
+    from orledger.reports.report import render_report
+
+    latex = shutil.which("pdflatex")
+    if pdf and latex is None:
+        raise UsageError(
+            "--pdf needs pdflatex, and it is not installed", hint="install a TeX distribution, or leave --pdf out"
+        )
+    with reading(db) as results, _steps("report") as step:
+        text = render_report(results, db.name, title=title, step=step)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+        click.echo(f"{out}: {len(text.encode()) / 1e6:.1f} MB")
+        if latex is not None and pdf is not False:
+            path = write_pdf(results, out.with_suffix(".pdf"), db.name, title=title, latex=latex)
+            click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+
+
+@click.command()
+@click.argument("left", type=click.Path(path_type=Path))
+@click.argument("right", type=click.Path(path_type=Path))
+@click.option("--html", type=click.Path(path_type=Path), help="Also write the comparison as an HTML file.")
+@click.option(
+    "--tables",
+    type=click.Path(path_type=Path),
+    help="Also write the ratios per arm (the Aport table) into this folder.",
+)
+@click.option("--strict", is_flag=True, help="Exit with code 6 unless everything coincides bitwise.")
+@json_option
+def compare(left: Path, right: Path, html: Path | None, tables: Path | None, strict: bool, as_json: bool) -> None:
+    """Compare the databases LEFT and RIGHT, cells matched by what they computed.
+
+    Says which records coincide bitwise and which to 1, 5 and 20 percent, the worst disagreement of every arm, and for trajectories
+    the first step that differs. Ratios are right over left.
+    """
+    from orledger.errors import VerificationError
+    from orledger.reports.compare import compare as compared
+    from orledger.reports.compare_output import comparison_html, comparison_tables
+
+    with reading(left) as a, reading(right) as b:
+        result = compared(a, b, (left.name, right.name))
+    if html is not None:
+        html.parent.mkdir(parents=True, exist_ok=True)
+        html.write_text(comparison_html(result), encoding="utf-8")
+    if tables is not None:
+        for path in comparison_tables(result, tables):
+            click.echo(f"wrote {path}", err=True)
+    if as_json:
+        frames = {name: getattr(result, name).to_dicts() for name in ("cells", "records", "rules", "paths")}
+        echo_json(
+            {
+                "left": result.left,
+                "right": result.right,
+                "identical": result.identical,
+                "unmatched": result.unmatched,
+                **frames,
+            }
+        )
+    else:
+        _print(result)
+    if strict and not result.identical:
+        raise VerificationError(f"{left} and {right} differ", hint="the comparison above says where")
+
+
+def _print(result: Any) -> None:
+    click.echo("Cells")
+    echo_table(result.cells.to_dicts(), right=("both", "bitwise", "only_left", "only_right"))
+    moved = result.records.filter(result.records["bitwise"] < result.records["n"]).sort(
+        "worst_ratio", descending=True, nulls_last=True
+    )
+    total, same = int(result.records["n"].sum()), int(result.records["bitwise"].sum())
+    click.echo(f"\n{same:,} of {total:,} records coincide bitwise; {result.unmatched:,} are on one side only.")
+    _head("Records that moved, worst first", moved)
+    _head(
+        "Ratios right over left, worst first",
+        result.rules.filter(result.rules["worst"] > 1).sort("worst", descending=True),
+    )
+    parted = result.paths.filter(result.paths["first_difference"].is_not_null())
+    if len(result.paths):
+        click.echo(
+            f"\n{len(result.paths) - len(parted)} of {len(result.paths)} trajectories take the same actions throughout."
+        )
+        _head("Trajectories that part, earliest first", parted)
+    click.echo("\nidentical" if result.identical else "\nnot identical")
+
+
+def _head(title: str, frame: pl.DataFrame) -> None:
+    if frame.is_empty():
+        return
+    click.echo(f"\n{title}")
+    rows = [
+        {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in frame.head(LINES).to_dicts()
+    ]
+    echo_table(rows, right=tuple(c for c in frame.columns if frame[c].dtype.is_numeric()))
+    if len(frame) > LINES:
+        click.echo(f"... and {len(frame) - LINES} more; --json gives all")
+
+
+class _steps:  # noqa: N801 - used as a context manager, reads as a verb
+    """A progress line on a terminal; silent otherwise."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.status: Any = None
+
+    def __enter__(self) -> Callable[[str], None]:
+        if on_terminal():
+            from rich.console import Console
+
+            self.status = Console(stderr=True).status(self.what)
+            self.status.start()
+        return self.tell
+
+    def tell(self, doing: str) -> None:
+        """Show what is being made."""
+        if self.status is not None:
+            self.status.update(f"{self.what}: {doing}")
+
+    def __exit__(self, *_: object) -> None:
+        if self.status is not None:
+            self.status.stop()
