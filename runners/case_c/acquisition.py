@@ -1,0 +1,46 @@
+"""Posterior moments at all candidates, and the two Bayesian acquisition functions, as botorch defines them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from orledger.runners.case_c.kernel import Parameters
+
+# botorch's floor for the posterior variance in its analytic acquisition functions.
+LEAST_VARIANCE = 1e-12
+LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Mean and standard deviation (m,) of the latent function at the candidates, in units of the standardised data."""
+
+    mean: torch.Tensor
+    sd: torch.Tensor
+
+
+def posterior(p: Parameters, gram: torch.Tensor, cross: torch.Tensor, y: torch.Tensor) -> Posterior:
+    """The posterior at m candidates from the Gram matrix (n, n), the cross-covariances (n, m) and the data (n,)."""
+    noisy = gram + p.noise * torch.eye(len(y), dtype=y.dtype, device=y.device)
+    factor = torch.linalg.cholesky(noisy)
+    weights = torch.cholesky_solve((y - p.mean).unsqueeze(-1), factor)
+    whitened = torch.linalg.solve_triangular(factor, cross, upper=False)
+    variance = p.output - whitened.square_().sum(0)
+    return Posterior(p.mean + (weights.T @ cross)[0], variance.clamp_(min=LEAST_VARIANCE).sqrt_())
+
+
+def expected_improvement(post: Posterior, best: float) -> torch.Tensor:
+    """Expected improvement (m,) below ``best``, to be maximised; botorch's ExpectedImprovement with maximize=False."""
+    u = (best - post.mean) / post.sd
+    density = torch.exp(-0.5 * u.square() - LOG_SQRT_2PI)
+    return post.sd * (density + u * torch.special.ndtr(u))
+
+
+def lower_bound(post: Posterior, beta: float) -> torch.Tensor:
+    """The bound m - sqrt(beta) sd (m,), to be minimised; minus botorch's UpperConfidenceBound with maximize=False."""
+    return post.mean - math.sqrt(beta) * post.sd
