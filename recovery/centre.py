@@ -115,6 +115,22 @@ class Centre:
             out.append(alpha * (alpha * square - linear) + const)
         return out
 
+    def interior(self, room: float) -> Array:
+        """A move (k,) from the Occam solution to a ridge solution strictly inside both balls; zero when there is no room.
+
+        Of the ridge solutions between the Occam multiplier and infinity, the one with the most relative slack in both.
+        """
+        xp, s2 = namespace(self.s), self.spec.s2
+        if room == 0.0 or self.budget == 0.0 or len(s2) == 0:
+            return self.theta * 0
+        start = self.occ.mu if self.occ.mu > 0 else 1e-6 / float(s2.max())
+        mus = like(start * (1 + np.logspace(-12, 15, 109)), s2)
+        mus = xp.concatenate([mus[:1] * 0, mus]) if self.occ.mu == 0 else mus
+        moves = -self.lam(mus)[:, None] * self.v / (1 + mus[:, None] * s2)
+        norm_slack = 1 - ((moves * moves).sum(1) + 2 * (moves @ self.theta)) / room
+        slack = xp.minimum(norm_slack, -self.overshoot(moves) / self.budget)
+        return moves[int(slack.argmax())]
+
     def at_infinity(self, ct: Array, c2: Array) -> tuple[Array, Array]:
         """(drift of the centre, half-width) of the noise ball alone, for functionals without a null-space part."""
         xp = namespace(ct)

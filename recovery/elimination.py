@@ -13,6 +13,26 @@ import numpy as np
 from orledger.recovery._array import Array, machine_eps, namespace, to_numpy
 from orledger.recovery.errors import InputError, SingularGramError
 
+NOISE_UNITS, RANK_GAP, SMOOTH_UNITS = 64.0, 1e3, 1 / 16
+"""The rank rule for Gram matrices, in rounding units eps_machine * (largest eigenvalue). Eigenvalues below NOISE_UNITS
+that stand apart from the rest by a factor RANK_GAP are rounding of exact zeros (repeated rows, more rows than features) and
+are dropped. A spectrum that decays into the rounding without a gap belongs to a smooth kernel of full rank: it is kept down
+to SMOOTH_UNITS. Dropping a direction forgets data, so it can only widen a certificate."""
+
+
+def gram_cut(w: Array, unit: float, rank_tol: float | None) -> float:
+    """The value at or below which eigenvalues w count as zero; rank_tol (in units) replaces the rule above.
+
+    Whatever the rule, the most negative eigenvalue shows how large the rounding is, and twice that is never trusted.
+    """
+    w = np.sort(to_numpy(w))
+    seen = -2.0 * min(float(w[0]), 0.0) if len(w) else 0.0
+    if rank_tol is not None:
+        return max(float(rank_tol) * unit, seen)
+    low, high = w[w <= NOISE_UNITS * unit], w[w > NOISE_UNITS * unit]
+    apart = len(low) == 0 or len(high) == 0 or high[0] > RANK_GAP * max(float(low[-1]), SMOOTH_UNITS * unit)
+    return max((NOISE_UNITS if apart else SMOOTH_UNITS) * unit, seen)
+
 
 @dataclass(frozen=True)
 class ExactRows:
@@ -64,15 +84,14 @@ def _contradiction(residual: float, size: float, limit: float) -> SingularGramEr
     )
 
 
-def eliminate_gram(G: Array, y: Array, exact: Any, rank_tol: float) -> tuple[ExactRows | None, Array, Array]:
+def eliminate_gram(G: Array, y: Array, exact: Any, rank_tol: float | None) -> tuple[ExactRows | None, Array, Array]:
     """(record, Schur complement of G, shifted y) over the noisy rows; the inputs unchanged without exact rows."""
     mask = _mask(exact, len(y))
     if mask is None:
         return None, G, y
     xp, eps = namespace(G), machine_eps(G)
     w, Q = xp.linalg.eigh(G[mask][:, mask])
-    top = float(w.max())
-    cut = max(rank_tol * eps * top, -2.0 * min(float(w.min()), 0.0))
+    cut = gram_cut(w, eps * float(w.max()), rank_tol)
     keep = w > cut
     factor = Q[:, keep] / xp.sqrt(w[keep])  # F F^T is the pseudo-inverse of the exact block
     data = factor.T @ y[mask]

@@ -65,7 +65,8 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
         )
     room = max(rho - rho_oc, 0.0) * (rho + rho_oc)
     xp, base = namespace(proj.ct), centre.value(proj)
-    parts = [_edges(centre, proj[rows], room) for rows in _blocks(len(proj), len(spec.s2))]
+    inner = centre.interior(room)
+    parts = [_edges(centre, inner, proj[rows], room) for rows in _blocks(len(proj), len(spec.s2))]
     if not parts:
         empty = base
         return Interval(*([empty] * 10), rho, rho_oc)
@@ -87,7 +88,7 @@ def _blocks(points: int, k: int) -> list[slice]:
     return [slice(i, min(i + size, points)) for i in range(0, points, size)]
 
 
-def _edges(centre: Centre, proj: Projection, room: float) -> list[Array]:
+def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[Array]:
     """Outer and attained deviations above and below the centre, and both multipliers, for one block of points."""
     xp, spec = namespace(proj.ct), centre.spec
     ct, c02 = proj.ct, proj.c02
@@ -102,13 +103,24 @@ def _edges(centre: Centre, proj: Projection, room: float) -> list[Array]:
     signs = (1.0, -1.0)
     rules = [lambda V, _, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]
     tables = centre.excess_on_grid(xp.exp(grid), proj, c2, rules)
-    sides = [_one_side(centre, sign, room, ct, c2, c02, grid, table) for sign, table in zip(signs, tables, strict=True)]
+    sides = [
+        _one_side(centre, inner, sign, room, ct, c2, c02, grid, table)
+        for sign, table in zip(signs, tables, strict=True)
+    ]
     (up, pup, mu_up), (down, pdown, mu_down) = sides
     return [up, down, pup, pdown, mu_up, mu_down]
 
 
 def _one_side(
-    centre: Centre, sign: float, room: float, ct: Array, c2: Array, c02: Array, grid: Array, excess: Array
+    centre: Centre,
+    inner: Array,
+    sign: float,
+    room: float,
+    ct: Array,
+    c2: Array,
+    c02: Array,
+    grid: Array,
+    excess: Array,
 ) -> tuple[Array, Array, Array]:
     """(outer deviation, attained deviation, mu) in the direction `sign`, for one block of points."""
     xp = namespace(ct)
@@ -123,9 +135,8 @@ def _one_side(
     mu = xp.where(inside | (excess[:, 0] > 0), mu, mu * 0)
     p = centre.pieces(mu, ct, c2, c02)
     alpha = sign * xp.sqrt((room + p.quad) / p.V)
-    d, null = centre.step(p, alpha, ct), alpha * alpha * c02
+    d = centre.step(p, alpha, ct)
     outer = xp.sqrt(p.V * (room + p.quad)) - sign * p.drift
-    attained = sign * (d * ct).sum(1) + xp.abs(alpha) * c02
     # Without a null-space part the noise ball alone also bounds the functional: the limit mu = inf. Near it the finite
     # mu agrees with the limit to rounding while its own primal point has lost its digits, so the limit is preferred.
     drift, width = centre.at_infinity(ct, c2)
@@ -134,25 +145,30 @@ def _one_side(
     if bool(beyond.any()):
         stretch = (centre.budget**0.5) / xp.sqrt((c2 @ (1 / centre.spec.s2)) + TINY_WIDTH)
         far = (centre.spec.yt / centre.s - centre.theta) + sign * stretch[:, None] * ct / centre.spec.s2
-        d, null = xp.where(beyond[:, None], far, d), xp.where(beyond, null * 0, null)
+        d, alpha = xp.where(beyond[:, None], far, d), xp.where(beyond, alpha * 0, alpha)
         outer, mu = xp.where(beyond, width + sign * drift, outer), xp.where(beyond, mu * 0 + float("inf"), mu)
-        attained = xp.where(beyond, sign * (d * ct).sum(1), attained)
-    return outer, attained * _shrink(centre, d, null, room), mu
+    return outer, _attained(centre, inner, d, alpha, room, sign, ct, c02), mu
 
 
-def _shrink(centre: Centre, d: Array, null: Array, room: float) -> Array:
-    """The largest share of the move (d, null) that stays in both balls, (points,): makes the primal point feasible."""
-    xp = namespace(d)
-    slack = 64 * machine_eps(d)
-    size, along = (d * d).sum(1) + null, d @ centre.theta
-    # |theta_oc + t d|^2 <= rho^2  <=>  size t^2 + 2 along t <= room; the root without cancellation for either sign.
-    root = xp.sqrt(along * along + size * room)
-    share = xp.where(along > 0, room / (along + root + TINY_WIDTH), (root - along) / (size + TINY_WIDTH))
-    fits = size + 2 * along - room <= slack * (size + 2 * xp.abs(along) + room)
-    norm_share = xp.where(fits, share * 0 + 1, share)
-    quad, tilt = (d * d) @ centre.spec.s2, d @ centre.g0
-    root = xp.sqrt(tilt * tilt + quad * centre.A)
-    share = xp.where(tilt < 0, centre.A / (root - tilt + TINY_WIDTH), (root + tilt) / (quad + TINY_WIDTH))
-    fits = quad - 2 * tilt - centre.A <= slack * (quad + 2 * xp.abs(tilt) + centre.budget)
-    noise_share = xp.where(fits, share * 0 + 1, share)
-    return xp.clip(xp.minimum(norm_share, noise_share), None, 1.0)
+def _attained(
+    centre: Centre, inner: Array, d: Array, alpha: Array, room: float, sign: float, ct: Array, c02: Array
+) -> Array:
+    """The deviation reached by a feasible element: the dual's own primal point, pulled towards the strictly feasible `inner`.
+
+    The dual point meets both balls up to the tolerance of its root; the pull is as small as that error.
+    """
+    xp, s2 = namespace(d), centre.spec.s2
+    move = d - inner
+    # Norm ball, along inner + t move: size t^2 + 2 along t <= room left at inner; roots without cancellation.
+    size = (move * move).sum(1) + alpha * alpha * c02
+    along = move @ (centre.theta + inner)
+    left = room - float(inner @ inner + 2 * (inner @ centre.theta))
+    root = xp.sqrt(along * along + size * left)
+    norm_share = xp.where(along > 0, left / (along + root + TINY_WIDTH), (root - along) / (size + TINY_WIDTH))
+    # Noise ball: quad t^2 - 2 tilt t <= what is left of the budget at inner.
+    quad, tilt = (move * move) @ s2, move @ (centre.g0 - s2 * inner)
+    left = -float(centre.overshoot(inner[None, :])[0])
+    root = xp.sqrt(tilt * tilt + quad * left)
+    noise_share = xp.where(tilt < 0, left / (root - tilt + TINY_WIDTH), (root + tilt) / (quad + TINY_WIDTH))
+    share = xp.clip(xp.minimum(norm_share, xp.where(quad > 0, noise_share, noise_share * 0 + 1)), 0, 1)
+    return sign * (ct @ inner) + share * (sign * (move * ct).sum(1) + xp.abs(alpha) * c02)

@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 
 from orledger.recovery._array import Array, as_float, gain, like, machine_eps, namespace, to_numpy
-from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram
+from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram, gram_cut
 from orledger.recovery.errors import GramError, InputError, SingularGramError
 from orledger.recovery.projection import Projection
-
-GRAM_RANK_TOL = 1 / 16
-"""Eigenvalues of a Gram matrix at or below this many rounding units of the largest count as zero. Rounding the entries
-of G moves its eigenvalues by about one unit; dropping a direction forgets data, so it can only widen a certificate."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,7 @@ class Spectral:
         """The spectral object of a Gram matrix G (n, n) and data y (n,).
 
         exact: boolean mask or indices of rows that hold without noise; they are conditioned on first (Schur complement).
-        rank_tol: eigenvalues up to rank_tol * eps_machine * max eigenvalue count as zero; default `GRAM_RANK_TOL`.
+        rank_tol: eigenvalues up to rank_tol * eps_machine * max eigenvalue count as zero; by default `gram_cut` decides.
         singular: "truncate" drops those directions, "raise" makes them a SingularGramError.
         """
         G, y = as_float(G, "G", ndim=2), as_float(y, "y", ndim=1)
@@ -58,8 +54,7 @@ class Spectral:
         skew = float(xp.abs(G - G.T).max())
         if skew > 1e3 * eps * size:
             raise GramError(f"G is not symmetric: largest |G - G^T| is {skew:.3g}", hint="pass (G + G.T) / 2")
-        tol = GRAM_RANK_TOL if rank_tol is None else float(rank_tol)
-        rows, G, y = eliminate_gram((G + G.T) / 2, y, exact, tol)
+        rows, G, y = eliminate_gram((G + G.T) / 2, y, exact, rank_tol)
         w, Q = xp.linalg.eigh(G) if len(y) else (xp.zeros_like(y), G)
         top = max(float(w.max()) if len(y) else 0.0, 0.0)
         # The Schur complement carries the rounding of the block it was formed from, not of its own (smaller) size.
@@ -67,7 +62,7 @@ class Spectral:
         low = min(float(w.min()) if len(y) else 0.0, 0.0)
         if -low > max(1e-8, 1e4 * eps) * max(top, size):
             raise GramError(f"G has the negative eigenvalue {low:.3g} (largest {top:.3g}): it is not a Gram matrix")
-        cut = max(tol * unit, -2.0 * low)
+        cut = gram_cut(w, unit, rank_tol)
         keep = w > cut
         if singular == "raise" and not bool(keep.all()):
             worst = int(to_numpy(xp.abs(Q[:, 0])).argmax())
