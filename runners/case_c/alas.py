@@ -71,12 +71,9 @@ class AlasKernel(Kernel):
             )
         self.initialize(**{raw_name: raw.expand_as(getattr(self, raw_name))})
 
-    def forward(self, x1: torch.Tensor, x2: torch.Tensor, diag: bool = False, **params: object) -> torch.Tensor:
+    def forward(self, x1: torch.Tensor, x2: torch.Tensor, diag: bool = False, **_: object) -> torch.Tensor:
         """Covariances (..., n1, n2), or their diagonal; differentiable in the inputs too (with 0 at coincident coordinates)."""
-        if diag:
-            difference = x1 - x2
-        else:
-            difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+        difference = x1 - x2 if diag else x1.unsqueeze(-2) - x2.unsqueeze(-3)
         size = difference.abs().unsqueeze(-2)  # (..., 1, d) against (Q, d)
         apart = size > 0
         tail = (1,) * (difference.dim() - 1 - len(self.batch_shape))

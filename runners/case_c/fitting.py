@@ -15,13 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     import torch
 
     from orledger.runners.case_c.kernel import Layout, Pairs
