@@ -1,8 +1,8 @@
-"""A small made-up results database that follows the catalogues of the three cases, for tests of tables, figures and reports.
+"""A small made-up results database that follows the catalogues of the three cases, for tests of reports.
 
-``build(con)`` fills the tables of the core schema with cells of every block, with values from seeded generators: plausible
-in sign, size and ordering, equal on every machine, and meaningless. Nothing here is evidence of anything.
-Options shrink or change it; ``connect()`` gives an in-memory database and ``Adapter`` the ``.sql`` interface that reports read.
+``build(con)`` fills the tables of the core schema with cells of every block, with values from seeded generators:
+plausible in sign, size and ordering, equal on every machine, and meaningless. Nothing here is evidence of anything.
+Options shrink or change it; ``connect()`` gives an in-memory database and ``Adapter`` the ``.sql`` that reports read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from importlib.resources import files
 import duckdb
 import numpy as np
 import polars as pl
+
 from orledger.runners.cells import Cell, Job
 from orledger.runners.records import CellResult
 
@@ -84,12 +85,20 @@ class Store:
         )
         self.cells.append(
             {
-                "cell_id": cell.id, "case_name": cell.case, "block": cell.block, "name": cell.name,
-                "keys": json.dumps({k: str(v) for k, v in cell.keys.items()}), "spec": json.dumps(cell.spec, sort_keys=True),
-                "job_id": job or Job((cell,)).id, "state": result.state, "reason": result.reason, "seconds": 1.5,
-                "n_records": n, "content_hash": hashlib.sha256(text.encode()).hexdigest()[:32],
+                "cell_id": cell.id,
+                "case_name": cell.case,
+                "block": cell.block,
+                "name": cell.name,
+                "keys": json.dumps({k: str(v) for k, v in cell.keys.items()}),
+                "spec": json.dumps(cell.spec, sort_keys=True),
+                "job_id": job or Job((cell,)).id,
+                "state": result.state,
+                "reason": result.reason,
+                "seconds": 1.5,
+                "n_records": n,
+                "content_hash": hashlib.sha256(text.encode()).hexdigest()[:32],
             }
-        )  # fmt: skip
+        )
         idx = columns["idx"]
         self.records.append(
             pl.DataFrame(
@@ -114,7 +123,8 @@ class Store:
         """Everything collected, with the one run it belongs to."""
         con = self.con
         con.sql(
-            "INSERT INTO run VALUES ('run-1', ?, '{}', '{\"orledger\": \"0.1.0\"}', NULL, 'cpu', 'serial', 1, 1, '{}', NULL,"
+            "INSERT INTO run VALUES"
+            " ('run-1', ?, '{}', '{\"orledger\": \"0.1.0\"}', NULL, 'cpu', 'serial', 1, 1, '{}', NULL,"
             " TIMESTAMP '2026-01-02 03:04:05', TIMESTAMP '2026-01-02 03:05:06', 'finished')",
             params=[preset],
         )
@@ -122,8 +132,9 @@ class Store:
             return
         cells, records = pl.DataFrame(self.cells, infer_schema_length=None), pl.concat(self.records)  # noqa: F841
         con.sql(
-            "INSERT INTO cell SELECT cell_id, case_name, block, name, CAST(CAST(keys AS JSON) AS MAP(VARCHAR, VARCHAR)), spec, '1', job_id,"
-            " 'run-1', state, reason, NULL, seconds, 'cpu/float64', n_records, content_hash, TIMESTAMP '2026-01-02 03:05:00' FROM cells"
+            "INSERT INTO cell SELECT cell_id, case_name, block, name, CAST(CAST(keys AS JSON) AS MAP(VARCHAR, VARCHAR)),"
+            " spec, '1', job_id, 'run-1', state, reason, NULL, seconds, 'cpu/float64', n_records, content_hash,"
+            " TIMESTAMP '2026-01-02 03:05:00' FROM cells"
         )
         con.sql("INSERT INTO record SELECT * FROM records")
         for table, rows in self.extra.items():
@@ -167,15 +178,31 @@ def case_a(store: Store, *, seeds: int, points: int, cert_levels: tuple[float, .
             )
 
 
-def solve_curve(result: CellResult, grid: int, level: float, g: np.random.Generator, spread: float) -> np.ndarray:
+def solve_curve(
+    result: CellResult, grid: int, level: float, g: np.random.Generator, spread: float, moved: np.ndarray | float = 1.0
+) -> np.ndarray:
     """The lambda_2 sweep of one cell, written into ``result``; returns the RMSE at each weight."""
     lam = np.array(LAM2)
     base = 4e-4 if grid == 24 else 1.6e-2
     rmse = base + 40 * level * lam ** (0.25) + 2e-3 * (0.005 / lam) ** 0.3 * (1 + level * 1e3) ** 0.3
-    rmse = rmse * np.exp(0.3 * g.standard_normal(7) * (1.0 if level else 0.0) + 0.05 * spread * g.standard_normal(7))
+    rmse = (
+        rmse
+        * np.exp(0.3 * g.standard_normal(7) * (1.0 if level else 0.0) + 0.05 * spread * g.standard_normal(7))
+        * moved
+    )
     misfit = 0.05 + 700 * level * 24 * lam ** (-0.15) * np.exp(0.02 * g.standard_normal(7))
-    values = {"lam2": lam, "rmse": rmse, "rmse_best": rmse * 0.97, "misfit": misfit, "norm": 25 * lam**0.01, "epochs": np.full(7, 120.0),
-              "nugget": 1e-6 / lam, "gcv": misfit**2 / lam**0.1, "ml2_unit": 100 - np.log(lam), "ml2_profiled": 90 - np.log(lam)}  # fmt: skip
+    values = {
+        "lam2": lam,
+        "rmse": rmse,
+        "rmse_best": rmse * 0.97,
+        "misfit": misfit,
+        "norm": 25 * lam**0.01,
+        "epochs": np.full(7, 120.0),
+        "nugget": 1e-6 / lam,
+        "gcv": misfit**2 / lam**0.1,
+        "ml2_unit": 100 - np.log(lam),
+        "ml2_profiled": 90 - np.log(lam),
+    }
     for metric, v in values.items():
         result.series("solve", metric, v)
     return rmse
@@ -184,11 +211,9 @@ def solve_curve(result: CellResult, grid: int, level: float, g: np.random.Genera
 def a_rules(grid: int, level: float, seed: int, jitter: float) -> CellResult:
     """One cell of the rules or portability block."""
     result = CellResult(backend="cpu/float32" if jitter else "cpu/float64")
-    rmse = solve_curve(result, grid, level, rng("rules", grid, level, seed), 0.0)
-    if jitter:
-        rmse = rmse * np.exp(
-            jitter * rng("jitter", grid, level, seed).standard_normal(7) * np.array([8, 4, 2, 1, 1, 1, 1]) / 4
-        )
+    weights = np.array([8, 4, 2, 1, 1, 1, 1]) / 4  # large data-fit weights are the fragile ones
+    moved = np.exp(jitter * rng("jitter", grid, level, seed).standard_normal(7) * weights)
+    rmse = solve_curve(result, grid, level, rng("rules", grid, level, seed), 0.0, moved)
     oracle = int(np.argmin(rmse))
     step = min(6, oracle + int(rng("step", grid, level, seed).integers(0, 2))) if level else 0
     pinned = level < 1e-3
@@ -220,7 +245,7 @@ def a_rules(grid: int, level: float, seed: int, jitter: float) -> CellResult:
 def a_certificates(level: float, seed: int, points: int) -> CellResult:
     """One cell of the certificate block; every number at every point."""
     result, g = CellResult(), rng("cert", level, seed)
-    side = np.linspace(0.05, 0.95, int(round(points**0.5)))
+    side = np.linspace(0.05, 0.95, round(points**0.5))
     x, y = (a.ravel() for a in np.meshgrid(side, side, indexing="ij"))
     n = x.size
     scale = 1e-3 + level
@@ -259,8 +284,18 @@ def a_certificates(level: float, seed: int, points: int) -> CellResult:
         ("error", np.where(np.arange(n) % 6 == 0, 2 * gp, error) if level else error),
     ):
         result.series("gp_band", metric, v)
-    for metric, v in (("rho_oc", 25.03 - 1000 * level), ("eps_hat", 25.05 - 6000 * min(level, 1e-3)), ("delta_num", 3.7e-6), ("misfit", 16.0 * level), ("lam2", 0.05),
-                      ("std_f", 678.4431), ("sigma", 678.4431 * level), ("eta", 16282.6 * level), ("noise_norm", 16282.6 * level), ("noise_exceeds_eta", seed % 2 if level else 0)):  # fmt: skip
+    for metric, v in (
+        ("rho_oc", 25.03 - 1000 * level),
+        ("eps_hat", 25.05 - 6000 * min(level, 1e-3)),
+        ("delta_num", 3.7e-6),
+        ("misfit", 16.0 * level),
+        ("lam2", 0.05),
+        ("std_f", 678.4431),
+        ("sigma", 678.4431 * level),
+        ("eta", 16282.6 * level),
+        ("noise_norm", 16282.6 * level),
+        ("noise_exceeds_eta", seed % 2 if level else 0),
+    ):
         result.scalar("cell", metric, v)
     return result
 
@@ -333,8 +368,13 @@ def b_main(name: str, regime: str, seed: int, rel: float, points: int) -> CellRe
         w_int[: 1 + seed] *= 300.0
     q_add = 0.0 if r2 > 0.9 and rel == 0 else 1.6 * noise
     q = 2.0 * noise
-    halves = {"dak": np.full(points, 1.2 * noise), "dak_kl": np.full(points, 1.3 * noise), "cp": np.full(points, q), "ncp": q * np.exp(0.02 * g.standard_normal(points)),
-              "triv": np.full(points, 2.0)}  # fmt: skip
+    halves = {
+        "dak": np.full(points, 1.2 * noise),
+        "dak_kl": np.full(points, 1.3 * noise),
+        "cp": np.full(points, q),
+        "ncp": q * np.exp(0.02 * g.standard_normal(points)),
+        "triv": np.full(points, 2.0),
+    }
     if not refused:
         halves |= {"or1": w_int + q_add + 1.96 * sigma, "or1_nf": w_int + 1.96 * sigma, "or1_int": w_int}
     if name == "diabetes":
@@ -364,9 +404,21 @@ def b_main(name: str, regime: str, seed: int, rel: float, points: int) -> CellRe
             ("e_star", w_int * 2),
         ):
             result.series("or1", metric, v)
-        for metric, v in (("w_add", q_add), ("w_obs", 1.96 * sigma), ("rho_oc", 3.0), ("eta", sigma * n_train**0.5), ("margin", 0.4), ("dead_columns", 12), ("nullity", 4),
-                          ("feature_norm_ratio", 1.006), ("ns_max", 0.4 if over else 1e-9), ("n_over_cap", over), ("n_guard", 0), ("half_over_radius_max", 0.96),
-                          ("shape_skill", 0.05 if r2 > 0.9 else -0.02)):  # fmt: skip
+        for metric, v in (
+            ("w_add", q_add),
+            ("w_obs", 1.96 * sigma),
+            ("rho_oc", 3.0),
+            ("eta", sigma * n_train**0.5),
+            ("margin", 0.4),
+            ("dead_columns", 12),
+            ("nullity", 4),
+            ("feature_norm_ratio", 1.006),
+            ("ns_max", 0.4 if over else 1e-9),
+            ("n_over_cap", over),
+            ("n_guard", 0),
+            ("half_over_radius_max", 0.96),
+            ("shape_skill", 0.05 if r2 > 0.9 else -0.02),
+        ):
             result.scalar("or1", metric, v)
         for label, saturated in ((None, 0 if q_add == 0 else 1), ("grid", 0 if q_add == 0 else 1)):
             result.scalar("or1", "q_add", q_add, label=label)
@@ -409,9 +461,18 @@ def band_metrics(
     """The scores of one band, by their definitions."""
     miss = np.maximum(np.abs(y - mid) - half, 0.0)
     score = 2 * half + 40 * miss
-    values = {"coverage": np.mean(miss <= 0), "width_median": np.median(half), "width_mean": half.mean(), "width_max": half.max(), "interval_score": score.mean(),
-              "is_width": 2 * half.mean(), "is_penalty": 40 * miss.mean(), "penalty_share": 40 * miss.mean() / score.mean(), "is_median": np.median(score),
-              "rmse": np.sqrt(np.mean((y - mid) ** 2))}  # fmt: skip
+    values = {
+        "coverage": np.mean(miss <= 0),
+        "width_median": np.median(half),
+        "width_mean": half.mean(),
+        "width_max": half.max(),
+        "interval_score": score.mean(),
+        "is_width": 2 * half.mean(),
+        "is_penalty": 40 * miss.mean(),
+        "penalty_share": 40 * miss.mean() / score.mean(),
+        "is_median": np.median(score),
+        "rmse": np.sqrt(np.mean((y - mid) ** 2)),
+    }
     for metric, v in values.items():
         if not only or metric in only:
             result.scalar(arm, metric, float(v), label=label)
@@ -424,8 +485,14 @@ def b_ablation(name: str, seed: int, rel: float) -> CellResult:
     for arm in ("clamp_all", "clamp_fit", "drop_all", "drop_fit"):
         clamp, rows = arm.split("_")
         refused = rows == "all" and (seed + int(100 * rel)) % 3 != 0
-        common = (("ns_max", 1.0 if clamp == "clamp" else 0.2), ("nullity", 20 if clamp == "clamp" else 4), ("dead_columns", 14), ("misfit_ratio", 0.8 if rows == "all" else 1.1),
-                  ("margin", -0.3 if refused else 0.4), ("norm_pinv", 1e10 if clamp == "clamp" else 0.8))  # fmt: skip
+        common = (
+            ("ns_max", 1.0 if clamp == "clamp" else 0.2),
+            ("nullity", 20 if clamp == "clamp" else 4),
+            ("dead_columns", 14),
+            ("misfit_ratio", 0.8 if rows == "all" else 1.1),
+            ("margin", -0.3 if refused else 0.4),
+            ("norm_pinv", 1e10 if clamp == "clamp" else 0.8),
+        )
         for metric, v in common:
             result.scalar(arm, metric, v)
         if refused:
@@ -433,8 +500,14 @@ def b_ablation(name: str, seed: int, rel: float) -> CellResult:
             continue
         blow = 200.0 * np.exp(g.standard_normal()) if clamp == "clamp" and name != "diabetes" else 1.1
         drop = 0.9 if rows == "all" else 1.0
-        for metric, v in (("coverage", 0.97), ("width_median", base * drop * (1.02 if clamp == "clamp" else 1)), ("width_mean", base * blow * 2 * drop), ("width_max", base * blow * 30 * drop),
-                          ("interval_score", 3 * base * blow * drop), ("blow_up", float(base * blow * 2 * drop > 20))):  # fmt: skip
+        for metric, v in (
+            ("coverage", 0.97),
+            ("width_median", base * drop * (1.02 if clamp == "clamp" else 1)),
+            ("width_mean", base * blow * 2 * drop),
+            ("width_max", base * blow * 30 * drop),
+            ("interval_score", 3 * base * blow * drop),
+            ("blow_up", float(base * blow * 2 * drop > 20)),
+        ):
             result.scalar(arm, metric, v)
     for metric, v in (("n_train", 309), ("n_fit", 232), ("n_cal", 77), ("n_test", 133)):
         result.scalar("cell", metric, v)
@@ -542,8 +615,18 @@ def c_main(name: str, seed: int, steps: int, budget: str) -> CellResult:
         if name in ("griewank", "ackley"):
             osc[:5] = 1e-9
         result.series(arm, "regret", regret)
-        for metric, v in (("action", action), ("value", value), ("rho_oc", np.full(steps, 2.0)), ("sigma_hat", np.full(steps, 0.3)), ("mean_c", np.full(steps, 1.0)), ("osc", osc),
-                          ("nn_distance", np.full(steps, 0.1 * BENCHMARKS[name])), ("fit_loss", np.full(steps, 1.1)), ("fit_steps", np.full(steps, 2.0)), ("fit_grad", np.full(steps, 0.1))):  # fmt: skip
+        for metric, v in (
+            ("action", action),
+            ("value", value),
+            ("rho_oc", np.full(steps, 2.0)),
+            ("sigma_hat", np.full(steps, 0.3)),
+            ("mean_c", np.full(steps, 1.0)),
+            ("osc", osc),
+            ("nn_distance", np.full(steps, 0.1 * BENCHMARKS[name])),
+            ("fit_loss", np.full(steps, 1.1)),
+            ("fit_steps", np.full(steps, 2.0)),
+            ("fit_grad", np.full(steps, 0.1)),
+        ):
             result.series(arm, metric, v)
         result.series(arm, "osc", osc + 1e-11, label="grid")
         result.series(arm, "mean_c", np.full(steps, 1.0), label="grid")
@@ -568,7 +651,7 @@ def c_main(name: str, seed: int, steps: int, budget: str) -> CellResult:
 
 
 PUBLISHED = [
-    # id, place, table, row, column, kind, printed, value, low, high, meaning: a few single-seed values of Table Bgapsurv
+    # a few single-seed values of Table Bgapsurv
     *[
         (
             f"Bgapsurv.{arm}.{metric}.{region}",
@@ -607,7 +690,7 @@ def build(
     published: bool = True,
     preset: str = "synthetic",
 ) -> None:
-    """Fill ``con`` with cells of every block of the named cases, settings, the metric dictionary and a few published numbers."""
+    """Fill ``con`` with cells of every block of the named cases, some settings and a few published numbers."""
     store = Store(con)
     if "a" in cases:
         case_a(store, seeds=a_seeds, points=points, cert_levels=cert_levels)
@@ -618,8 +701,6 @@ def build(
     store.flush(preset)
     for case in cases:
         con.sql(f"INSERT INTO setting VALUES ('run-1', '{case}', 'epochs', '120', true, 'Epochs of the solver.')")
-        con.sql(
-            f"INSERT INTO setting VALUES ('run-1', '{case}', 'data_dir', '\"data\"', false, 'Where tables are read from.')"
-        )
+        con.sql(f"INSERT INTO setting VALUES ('run-1', '{case}', 'data_dir', '\"data\"', false, 'Where data are.')")
     if published:
         con.executemany("INSERT INTO published VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", PUBLISHED)

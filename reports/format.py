@@ -1,0 +1,132 @@
+"""How a number becomes digits: one set of rules for every table, caption, macro and page.
+
+A format never switches method in silence: a number that a fixed format would print as zero is printed in scientific notation
+instead, because a value that is not zero must not look like one; and minus zero is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from orledger.errors import OrledgerError
+
+
+class FormatError(OrledgerError):
+    """A value that cannot be printed as a number: what is not finite is absent, with a reason."""
+
+
+@dataclass(frozen=True)
+class Digits:
+    """A number in print: mantissa with its sign, the power of ten or None, and what follows it (``%``, ``×``)."""
+
+    mantissa: str
+    exponent: int | None = None
+    suffix: str = ""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How to print one number.
+
+    ``kind`` is ``fixed`` (decimals), ``significant`` (digits, scientific outside 1e-3 .. 1e5), ``scientific`` (always a power of ten,
+    unless that power is 0), ``integer`` (thousands separated), ``general`` (no trailing zeros) or ``p`` (the rules of p-values). ``scale`` multiplies first, so that a fraction prints as a percentage.
+    """
+
+    kind: str
+    digits: int = 0
+    sign: bool = False
+    suffix: str = ""
+    scale: float = 1.0
+
+    def signed(self) -> Style:
+        """The same style with an explicit plus sign."""
+        return replace(self, sign=True)
+
+    def times(self) -> Style:
+        """The same style followed by a multiplication sign, for ratios."""
+        return replace(self, suffix="×")
+
+
+def fixed(decimals: int) -> Style:
+    """``decimals`` digits after the point."""
+    return Style("fixed", decimals)
+
+
+def significant(digits: int) -> Style:
+    """``digits`` significant digits, trailing zeros kept."""
+    return Style("significant", digits)
+
+
+def scientific(digits: int) -> Style:
+    """``digits`` significant digits times a power of ten."""
+    return Style("scientific", digits)
+
+
+def percent(decimals: int) -> Style:
+    """A fraction as a percentage with ``decimals`` digits after the point."""
+    return Style("fixed", decimals, suffix="%", scale=100.0)
+
+
+INTEGER = Style("integer")
+P_VALUE = Style("p")  # the rules of p_value()
+SHORT = Style("general", 3)  # three significant digits without trailing zeros: settings, weights, rungs
+
+
+def digits(value: float, style: Style) -> Digits:
+    """``value`` in print under ``style``."""
+    number = float(value) * style.scale
+    if not math.isfinite(number):
+        raise FormatError(f"{value!r} is not a number to print", hint="give the cell as absent, with the reason")
+    if style.kind == "integer":
+        text, exponent = f"{round(number):,d}", None
+    elif style.kind == "fixed":
+        text, exponent = f"{number:.{style.digits}f}", None
+        if number != 0 and float(text) == 0:
+            text, exponent = _scientific(number, 2)
+        elif abs(number) >= 1e6:
+            text, exponent = _scientific(number, max(style.digits, 2) + 1)
+    elif style.kind == "significant":
+        text, exponent = _significant(number, style.digits)
+    elif style.kind == "scientific":
+        text, exponent = _scientific(number, style.digits)
+    elif style.kind == "p":
+        return p_value(number)
+    elif style.kind == "general":
+        text, exponent = f"{number:.{style.digits}g}", None
+        if "e" in text or not 1e-3 <= abs(number) < 1e4:
+            text, exponent = _scientific(number, style.digits)
+            text = text.rstrip("0").rstrip(".") if "." in text else text
+    else:
+        raise FormatError(f"unknown number style {style.kind!r}")
+    if float(text.replace(",", "")) == 0:
+        text = text.lstrip("-")
+    if style.sign and number == 0:
+        text = "0"  # an exact tie, not a small difference
+    elif style.sign and not text.startswith("-"):
+        text = "+" + text
+    return Digits(text, exponent, style.suffix)
+
+
+def p_value(p: float) -> Digits:
+    """A p-value: two decimals from 0.1 up, two significant digits from 0.001 up, scientific below; never 0."""
+    if p >= 0.0995:
+        return digits(p, fixed(2))
+    return digits(p, significant(2) if p >= 9.95e-4 else scientific(2))
+
+
+def _significant(number: float, count: int) -> tuple[str, int | None]:
+    if number == 0:
+        return f"{0:.{count - 1}f}", None
+    # the exponent after rounding decides: 0.9996 to three digits is 1.00, not 1.000
+    power = int(f"{number:.{count - 1}e}".split("e")[1])
+    if -3 <= power < 5:
+        return f"{number:.{max(count - 1 - power, 0)}f}", None
+    return _scientific(number, count)
+
+
+def _scientific(number: float, count: int) -> tuple[str, int | None]:
+    if number == 0:
+        return "0", None
+    mantissa, power = f"{number:.{count - 1}e}".split("e")
+    return mantissa, int(power) or None

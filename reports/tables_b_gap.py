@@ -1,0 +1,204 @@
+"""Tables of the one-dimensional gap task of Case B: every arm by region, and which single-seed values survive many seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.signedrank import signed_rank
+from orledger.reports import format as rules
+from orledger.reports import summaries as s
+from orledger.reports.prose import prose
+from orledger.reports.source import NothingToShowError
+from orledger.reports.table import Column, Group, Layout, Row, Table
+from orledger.reports.values import Absent, Count, Interval, Number, Text, Value, best
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Source
+
+KEYS = ["seed", "scale"]
+ARMS = {
+    "dak": "DAK", "cp": "split-CP", "ncp": "normalized split-CP", "triv": "constant band (triv)", "or1": "OR band", "or1_int": "OR certificate",
+}  # fmt: skip
+REGIONS = {"gap": "design gap", "ind": "where data are", "ext": "extrapolation"}
+SCALES = {"frozen": "scale frozen on the fit rows", "train": "scale of the released code (train mode)"}
+METRICS = ["coverage", "width_mean", "interval_score"]
+NOT_RUN = "the arm delivered on no seed"
+
+
+def regions(source: Source) -> pl.DataFrame:
+    """One row per seed, scale mode, arm and region (in ``label``)."""
+    frame = source.wide("b", "gap", list(ARMS), METRICS, KEYS)
+    return source.need(frame.filter(pl.col("label").is_in(list(REGIONS))), "finished cells of b/gap")
+
+
+def table_bgap(source: Source) -> Table:
+    """Table Bgap: coverage, width and score of six arms in three regions, for each way of scaling the features."""
+    frame = regions(source)
+    sizes = source.wide("b", "gap", ["cell"], ["n_cal"], KEYS).drop_nulls("n_cal")
+    level = float(np.median(sizes["n_cal"] / (sizes["n_cal"] + 1))) if sizes.height else None
+    groups = []
+    quotes: dict[str, Value] = {}
+    for scale, scale_words in SCALES.items():
+        for region, words in REGIONS.items():
+            part = frame.filter((pl.col("scale") == scale) & (pl.col("label") == region))
+            if part.is_empty():
+                continue
+            rows, medians = [], []
+            for arm, label in ARMS.items():
+                mine = part.filter(pl.col("arm") == arm)
+                coverage, score = s.values(mine, "coverage"), s.values(mine, "interval_score")
+                reached: Value = (
+                    Absent("the calibration size was not recorded")
+                    if level is None
+                    else Count(int((coverage >= level).sum()), coverage.size)
+                )
+                cells = [
+                    s.median_iqr(coverage, rules.fixed(3), NOT_RUN),
+                    reached,
+                    s.median_iqr(s.values(mine, "width_mean"), rules.fixed(3), NOT_RUN),
+                ]
+                rows.append(
+                    (f"{scale} {region} {arm}", Text(label), cells, s.median_iqr(score, rules.significant(3), NOT_RUN))
+                )
+                medians.append(float(np.median(score)) if score.size else None)
+            pair = s.paired(part, ["seed"], "interval_score", "or1", "cp")
+            if pair.height:
+                result = signed_rank((pair["first"] - pair["second"]).to_numpy(), better="lower")
+                quotes[f"{scale} {region} OR score wins over split-CP"] = Count(result.wins or 0, result.n)
+                quotes[f"{scale} {region} OR score p against split-CP"] = s.p_cell(result)
+            strong = best([r[3] for r in rows], medians)
+            seeds = part["seed"].n_unique()
+            heading = prose("{{ region }}, {{ scale }}, {{ n }} seeds", region=words, scale=scale_words, n=seeds)
+            groups.append(
+                Group(
+                    tuple(
+                        Row(key, (label, *cells, top)) for (key, label, cells, _), top in zip(rows, strong, strict=True)
+                    ),
+                    heading,
+                )
+            )
+    caption = prose(
+        """The one-dimensional gap task: median [quartiles] over seeds, for every arm and region, with the feature scale frozen on the
+        fit rows and with the scale that the released code recomputes on every batch. Coverage, width (mean half-width) and
+        interval score (95 per cent) refer to the noiseless truth.{% if level %} Reached: seeds whose coverage is at least the
+        nominal level {{ level }}.{% endif %} Bold: lowest median score in the region.""",
+        level=None if level is None else Number(level, rules.fixed(4)),
+    )  # fmt: skip
+    columns = (
+        Column("arm", Text("arm"), "l"), Column("coverage", Text("coverage"), "r"), Column("reached", Text("reached"), "r"),
+        Column("width", Text("mean half-width"), "r"), Column("score", Text("interval score"), "r"),
+    )  # fmt: skip
+    return Table(
+        "Bgap", "Case B: the gap task", caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 4.0)
+    )
+
+
+QUANTITIES = {
+    "split-CP coverage": ("cp", "coverage", ("split", "coverage")), "norm. split-CP coverage": ("ncp", "coverage", ("norm", "coverage")),
+    "DAK coverage": ("dak", "coverage", ("dak", "coverage")), "OR coverage": ("or1", "coverage", ("or", "coverage")),
+    "split-CP width": ("cp", "width_mean", ("split", "width")), "OR width": ("or1", "width_mean", ("or", "width")),
+}  # fmt: skip
+PUBLISHED = """
+SELECT id, row_name, column_name, printed, value
+FROM published
+WHERE table_name IN ('Bgapsurv', 'tab:Bgapsurv') AND value IS NOT NULL AND lower(column_name) LIKE '%single%'
+ORDER BY id"""
+
+
+def table_bgapsurv(source: Source) -> Table:
+    """Table Bgapsurv: single-seed values printed in the paper against the distribution over our seeds."""
+    frame = regions(source)
+    printed = single_seed(source.rows(PUBLISHED))
+    if not printed:
+        raise NothingToShowError("the database has no single-seed values of the paper (table published)")
+    groups = []
+    verdicts: list[str] = []
+    for scale, scale_words in SCALES.items():
+        part = frame.filter(pl.col("scale") == scale)
+        rows = []
+        for label, (arm, metric, _) in QUANTITIES.items():
+            for region in REGIONS:
+                x = s.values(part.filter((pl.col("arm") == arm) & (pl.col("label") == region)), metric)
+                if not x.size:
+                    continue
+                single = printed.get((label, region))
+                cells = (
+                    s.median_iqr(x, rules.fixed(3)),
+                    Interval(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max")),
+                )
+                value: Value = (
+                    Absent("the paper prints no single-seed value")
+                    if single is None
+                    else Number(single[0], rules.fixed(single[1]))
+                )
+                word = verdict(single[0], x) if single is not None else None
+                verdicts += [word] if word else []
+                mark: Value = (
+                    Text(word, bold=word == "outside") if word else Absent("the paper prints no single-seed value")
+                )
+                rows.append(Row(f"{scale} {label} {region}", (Text(label), Text(region), value, *cells, mark)))
+        if rows:
+            heading = prose("{{ scale }}, {{ n }} seeds", scale=scale_words, n=part["seed"].n_unique())
+            groups.append(Group(tuple(rows), heading))
+    caption = prose(
+        """Which single-seed values survive more seeds: the value printed in the paper for one seed of an earlier corpus, and the
+        distribution of the same quantity over our seeds, in both scale modes. In IQR: inside our quartiles; in range: inside our
+        extremes only; outside: beyond them. Of {{ n }} comparisons {{ inside }} are in the IQR and {{ outside }} outside the range.
+        The two corpora are different runs of different implementations.""",
+        n=len(verdicts), inside=verdicts.count("in IQR"), outside=verdicts.count("outside"),
+    )  # fmt: skip
+    columns = (
+        Column("quantity", Text("quantity"), "l"), Column("region", Text("region"), "l"), Column("single", Text("single seed"), "r"),
+        Column("many", Text("median [quartiles]"), "r"), Column("range", Text("range"), "r"), Column("verdict", Text("verdict"), "l"),
+    )  # fmt: skip
+    quotes: dict[str, Value] = {
+        "outside": Count(verdicts.count("outside"), len(verdicts)),
+        "in IQR": Count(verdicts.count("in IQR"), len(verdicts)),
+    }
+    return Table(
+        "Bgapsurv",
+        "Case B: single-seed values against many seeds",
+        caption,
+        columns,
+        tuple(groups),
+        quotes=quotes,
+        layout=Layout("scriptsize", 4.0),
+    )
+
+
+def single_seed(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[float, int]]:
+    """The printed value and its decimals by (quantity, region), matched on the words of the row's name."""
+    found: dict[tuple[str, str], tuple[float, int]] = {}
+    for row in rows.iter_rows(named=True):
+        words = f"{row['row_name']} {row['id']}".lower().replace("or1", "or").replace("ncp", "norm cp")
+        for label, (_, _, needles) in QUANTITIES.items():
+            named = set(
+                words.replace(".", " ").replace("/", " ").replace(",", " ").replace("-", " ").replace("_", " ").split()
+            )
+            arm = (
+                "norm"
+                if named & {"norm", "normalized"}
+                else "split"
+                if named & {"split", "cp"}
+                else "dak"
+                if "dak" in named
+                else "or"
+                if "or" in named
+                else ""
+            )
+            for region in REGIONS:
+                if (arm, True) == (needles[0], needles[1] in named) and region in named:
+                    decimals = len(row["printed"].partition(".")[2])
+                    found[(label, region)] = (float(row["value"]), decimals)
+    return found
+
+
+def verdict(value: float, sample: np.ndarray) -> str:
+    """Where ``value`` lies in the sample: in IQR, in range, or outside."""
+    q1, q3 = np.quantile(sample, [0.25, 0.75])
+    if q1 <= value <= q3:
+        return "in IQR"
+    return "in range" if sample.min() <= value <= sample.max() else "outside"
