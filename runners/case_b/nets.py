@@ -78,7 +78,7 @@ def water_filling(trained: Trained, i: int, hint: float, settings: Mapping[str, 
     Columns that are zero there carry no information and get the floor.
     """
     network, p = trained.network, {k: v[i : i + 1] for k, v in trained.p.items()}
-    phi = network.phi(p, trained.x[i : i + 1])
+    phi = network.phi(p, trained.x[i : i + 1].clone())  # a copy: equal alignment for every i
     scale = torch.nn.functional.softplus(p["scale"]).repeat_interleave(network.shape.points, dim=1)
     energy = (phi * scale.unsqueeze(1)).square().mean(1)[0].double().cpu().numpy()
     weights = np.tile(2.0 ** np.array(network.activation.levels), network.shape.coordinates)

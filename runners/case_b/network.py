@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 
 LAST_LAYER = ("mu", "rho", "mu_bias", "rho_bias", "scale", "noise")
 
+ALIGNMENT = 16
+"""Every parameter block, and every row of inputs, starts at a multiple of this many numbers (64 bytes or more).
+
+Matrix kernels round differently for operands that are aligned differently. With equal alignment a net's arithmetic is
+the same wherever it stands in a batch.
+"""
+
+
+def padded(size: int) -> int:
+    """``size`` rounded up to the alignment."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -52,17 +64,17 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """Number of parameters of one net."""
-        return sum(int(torch.Size(shape).numel()) for _, shape in self.blocks())
+        """Length of one net's flat vector, padding included."""
+        return sum(padded(int(torch.Size(shape).numel())) for _, shape in self.blocks())
 
 
 def views(flat: torch.Tensor, shape: Shape) -> dict[str, torch.Tensor]:
     """Named views (N, ...) into the flat parameters (N, D); writing to a view writes to ``flat``."""
     out, start = {}, 0
     for name, size in shape.blocks():
-        stop = start + int(torch.Size(size).numel())
-        out[name] = flat[:, start:stop].unflatten(1, size)
-        start = stop
+        count = int(torch.Size(size).numel())
+        out[name] = flat[:, start : start + count].unflatten(1, size)
+        start += padded(count)
     return out
 
 

@@ -117,12 +117,13 @@ def audit_cell(table: Table, found: DatasetAudit) -> CellResult:
 
 
 # Ten jobs may ask about the same table; the forest is a pure function of it, so one answer per process is enough.
-_answers: dict[tuple[str, Rules, tuple[str, ...]], DatasetAudit] = {}
+_answers: dict[tuple[str, Rules], DatasetAudit] = {}
 
 
 def _audit(table: Table, rules: Rules, protocols: tuple[str, ...]) -> DatasetAudit:
-    key = (table.sha256, rules, protocols)
-    if key not in _answers:
+    key = (table.sha256, rules)
+    known = _answers.get(key)
+    if known is None or (known.r2 and not set(protocols) <= set(known.r2)):
         _answers[key] = audit_table(table.X, table.y, rules, protocols)
     return _answers[key]
 

@@ -7,13 +7,14 @@ batch is part of the identity of every cell trained in it (plan.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from orledger.runners.case_b.network import Bounds, Network, initial, views
+from orledger.runners.case_b.network import Bounds, Network, initial, padded, views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +55,7 @@ class Trained:
         """Net ``i`` alone, with the scale frozen on its training rows."""
         flat = self.flat[i : i + 1].clone()
         p = views(flat, self.network.shape)
-        return Net(self.network, p, self.network.range_of(self.network.embed(p, self.x[i : i + 1])[-1]))
+        return Net(self.network, p, self.network.range_of(self.network.embed(p, self.x[i : i + 1].clone())[-1]))
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,27 @@ class Net:
         return float(self.network.noise(self.p))
 
 
+class Adam:
+    """Adam with its published defaults and L2 decay added to the gradient, on one flat tensor, in place.
+
+    Three buffers and six passes: importing torch.optim costs more than training a small net.
+    """
+
+    def __init__(self, flat: torch.Tensor, rate: float, decay: float) -> None:
+        self.flat, self.rate, self.decay = flat, rate, decay
+        self.gradient, self.mean, self.square = (torch.zeros_like(flat) for _ in range(3))
+        self.steps = 0
+
+    def step(self, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> None:
+        """One update from what stands in ``gradient``."""
+        self.steps += 1
+        self.gradient.add_(self.flat, alpha=self.decay)
+        self.mean.lerp_(self.gradient, 1 - beta1)
+        self.square.mul_(beta2).addcmul_(self.gradient, self.gradient, value=1 - beta2)
+        root = self.square.sqrt().div_((1 - beta2**self.steps) ** 0.5).add_(eps)
+        self.flat.addcdiv_(self.mean, root, value=-self.rate / (1 - beta1**self.steps))
+
+
 @torch.no_grad()
 def train(
     network: Network,
@@ -102,20 +124,22 @@ def train(
     ``revise(epoch, trained, prior_variance)`` is called after each epoch and may change the prior variances (N, P * M) in
     place. ``steps`` stops early, after that many minibatches.
     """
+    if len(nets) == 1:
+        # A batch of one is dispatched to other matrix kernels; beside a copy of itself a net rounds as in any batch.
+        nets = [nets[0], replace(nets[0], init=nets[0].init.clone_state(), order=copy.deepcopy(nets[0].order))]
     count, n = len(nets), nets[0].y.size
     x = torch.as_tensor(np.stack([net.x for net in nets]), dtype=dtype, device=device)
     y = torch.as_tensor(np.stack([net.y for net in nets]), dtype=dtype, device=device)
     flat = initial(network.shape, [net.init for net in nets], dtype, device)
     trained = Trained(network, flat, views(flat, network.shape), x, y)
-    flat.grad = torch.zeros_like(flat)
-    gradient = views(flat.grad, network.shape)
-    optimizer = torch.optim.Adam(
-        [flat], lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True, foreach=False
-    )
+    optimizer = Adam(flat, schedule.learning_rate, schedule.weight_decay)
+    gradient = views(optimizer.gradient, network.shape)
     kl_weight = torch.tensor([[net.kl_weight] for net in nets], dtype=dtype, device=device)
     prior_variance = torch.ones(count, network.columns, dtype=dtype, device=device)
     offsets = (np.arange(count) * n)[:, None]
-    rows_x, rows_y = x.flatten(0, 1), y.flatten()
+    width = x.shape[2]
+    rows_x = torch.nn.functional.pad(x.flatten(0, 1), (0, padded(width) - width))
+    rows_y = y.flatten()
     done = 0
     for epoch in range(schedule.epochs):
         order = np.stack([net.order.permutation(n) for net in nets]) + offsets
@@ -123,7 +147,7 @@ def train(
             if done == steps:
                 return trained
             picked = torch.from_numpy(np.ascontiguousarray(order[:, start : start + schedule.batch_size])).to(device)
-            batch_x = rows_x.index_select(0, picked.flatten()).view(*picked.shape, -1)
+            batch_x = rows_x.index_select(0, picked.flatten()).view(*picked.shape, -1)[..., :width]
             batch_y = rows_y.index_select(0, picked.flatten()).view(picked.shape)
             network.gradient(trained.p, batch_x, batch_y, kl_weight, prior_variance, gradient)
             optimizer.step()
