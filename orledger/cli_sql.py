@@ -67,10 +67,12 @@ def sql(
     text = _query_text(query, file)
     if style == "parquet" and output is None and on_terminal():
         raise UsageError("Parquet is not for a terminal", hint="-o rows.parquet")
-    from orledger.schema.sandbox import Limits, run_query, sandbox_config
+    from orledger.schema.sandbox import Limits, confine, run_query, sandbox_config
 
     limits = Limits.from_environment().lowered(time_limit, max_rows)
     with reading(db, **sandbox_config(limits)) as results:
+        # Room for the rows in DuckDB, on their way, and in the frame.
+        confine(3 * limits.memory_mb)
         found = run_query(results, text, limits=limits, on_stuck=lambda: _give_up(limits.seconds))
     _write(found, style, output)
 
@@ -100,7 +102,12 @@ def _write(found: pl.DataFrame, style: str, output: Path | None) -> None:
         with target as stream:
             found.write_parquet(stream)
         return
-    text = render(found, style)
+    import polars as pl
+
+    try:
+        text = render(found, style)
+    except pl.exceptions.PanicException as error:
+        raise QueryRefusedError(f"the rows cannot be shown: {error}", hint="cast the column to VARCHAR") from error
     if output is None:
         click.echo(text, nl=False)
     else:

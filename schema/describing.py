@@ -47,8 +47,8 @@ def tables(con: DuckDBPyConnection) -> list[Table]:
         columns.setdefault(table, []).append(Column(name, kind, comment))
     found = []
     for name, kind, comment in listed:
-        row = con.execute(f'SELECT count(*) FROM "{name}"').fetchone() if kind == "table" else None
-        found.append(Table(name, kind, comment, int(row[0]) if row else None, tuple(columns.get(name, ()))))
+        rows = con.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] if kind == "table" else None
+        found.append(Table(name, kind, comment, rows, tuple(columns.get(name, ()))))
     return found
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 
+from orledger.errors import QueryRefusedError
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
@@ -27,9 +29,21 @@ class _Stream:
 def frame(relation: DuckDBPyRelation) -> pl.DataFrame:
     """The rows of ``relation``. Sums of integers arrive as Int64 where they fit; exotic types arrive as text."""
     try:
-        return pl.DataFrame(_Stream(_presentable(relation, hugeint="BIGINT")))
+        return _converted(_presentable(relation, hugeint="BIGINT"))
     except duckdb.ConversionException:
-        return pl.DataFrame(_Stream(_presentable(relation, hugeint="DOUBLE")))
+        return _converted(_presentable(relation, hugeint="DOUBLE"))
+
+
+def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
+    try:
+        return pl.DataFrame(_Stream(relation))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        # DuckDB's errors surface here as well, wrapped, when they happen while the rows are produced.
+        if "Conversion Error" in str(error):
+            raise duckdb.ConversionException(str(error)) from error
+        raise QueryRefusedError(
+            f"the rows cannot be shown: {error}", hint="cast the column to VARCHAR, or take fewer rows"
+        ) from error
 
 
 def _presentable(relation: DuckDBPyRelation, hugeint: str) -> DuckDBPyRelation:

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -123,6 +124,26 @@ def run_query(
             hint="add a LIMIT or aggregate, or raise the setting ORLEDGER_SQL_ROWS",
         )
     return found
+
+
+def confine(memory_mb: int) -> None:
+    """From now on this process cannot allocate more than ``memory_mb`` beyond what it has; there is no way back.
+
+    DuckDB's own limit covers its buffers and not the values of functions: ``repeat('x', 10000000000)`` takes all the
+    memory of the machine under any ``memory_limit``. With this one the allocation fails, and DuckDB says so. It needs
+    the process limits of Linux, and does nothing elsewhere.
+    """
+    try:
+        import resource
+
+        fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
+        used = int(fields["VmData"].split()[0]) * 1024
+    except (ImportError, OSError, KeyError):
+        return
+    ceiling = used + memory_mb * 2**20
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or ceiling < hard:
+        resource.setrlimit(resource.RLIMIT_DATA, (ceiling, hard))
 
 
 @contextmanager

@@ -18,11 +18,12 @@ def publish_snapshot(con: DuckDBPyConnection, path: Path, target: Path | None = 
     target = opening.snapshot_path(path) if target is None else target
     temporary = opening.temporary_beside(target)
     temporary.unlink(missing_ok=True)
-    row = con.execute("SELECT current_database()").fetchone()
-    source = row[0] if row else path.stem
+    source = con.execute("SELECT current_database()").fetchall()[0][0]
     with opening.translated(target):
         try:
-            con.execute(f"ATTACH '{_quoted(temporary)}' AS snapshot_copy (STORAGE_VERSION '{opening.STORAGE_VERSION}')")
+            con.execute(
+                f"ATTACH '{_quoted(temporary)}' AS snapshot_copy (READ_WRITE, STORAGE_VERSION '{opening.STORAGE_VERSION}')"
+            )
             try:
                 con.execute(f'COPY FROM DATABASE "{source}" TO snapshot_copy')
             finally:

@@ -149,10 +149,10 @@ class Writer:
                 outcome.state, outcome.reason, records, outcome.refusals, outcome.facts, outcome.datasets
             )
         with self.transaction() as con:
-            previous = con.execute("SELECT state FROM cell WHERE cell_id = ?", [cell_id]).fetchone()
-            if previous is None:
+            previous = con.execute("SELECT state FROM cell WHERE cell_id = ?", [cell_id]).fetchall()
+            if not previous:
                 raise opening.DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
-            if previous[0] != "planned":
+            if previous[0][0] != "planned":
                 for table in ("record", "refusal", "fact", "dataset"):
                     con.execute(f"DELETE FROM {table} WHERE cell_id = ?", [cell_id])
             if n:
@@ -206,8 +206,7 @@ class Writer:
                 )
 
     def _count(self, table: str) -> int:
-        row = self.con.execute(f"SELECT count(*) FROM {table}").fetchone()
-        return int(row[0]) if row else 0
+        return int(self.con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
 
 def _no_records() -> dict[str, np.ndarray]:

@@ -1,0 +1,129 @@
+"""``orledger db``: describe, migrate, copy, export, import and check a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
+from orledger.errors import VerificationError
+
+
+@click.group()
+def db() -> None:
+    """Describe, migrate, copy, export, import and check a database."""
+
+
+@db.command()
+@db_option
+@json_option
+def info(db: Path, as_json: bool) -> None:
+    """The file, its schema version, and how many rows each table holds."""
+    with reading(db) as results:
+        found = [t for t in results.tables() if t.kind == "table"]
+        views = [t.name for t in results.tables() if t.kind == "view"]
+        files = results.sql(
+            "SELECT kind, number, name, version, applied FROM migration ORDER BY kind, number, name"
+        ).to_dicts()
+        storage = results.sql(
+            "SELECT tags['storage_version'] AS v FROM duckdb_databases() WHERE database_name = current_database()"
+        )["v"][0]
+        size = results.path.stat().st_size
+    version = max((f["number"] for f in files if f["number"] is not None), default=0)
+    facts: dict[str, Any] = {"file": str(db), "bytes": size, "schema_version": version, "storage_version": storage}
+    if as_json:
+        echo_json({**facts, "rows": {t.name: t.rows for t in found}, "views": views, "files": files})
+        return
+    click.echo(f"{db}: {size:,} bytes, schema version {version}, DuckDB storage {storage}, {len(views)} views")
+    echo_table([{"table": t.name, "rows": t.rows, "holds": t.comment} for t in found], right=("rows",))
+
+
+@db.command()
+@db_option
+def migrate(db: Path) -> None:
+    """Bring the schema of an existing database up to date; running does so by itself."""
+    from orledger.schema import opening
+    from orledger.schema.migrate import schema_version, shipped_migrations
+
+    with reading(db) as results:
+        before = schema_version(results.con)
+    con = opening.connect(db, "write")
+    con.close()
+    now = len(shipped_migrations())
+    click.echo(f"{db}: schema version {now}" + (f", from {before}" if before != now else ", up to date"))
+
+
+@db.command()
+@db_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to; beside the database when left out.",
+)
+def snapshot(db: Path, output: Path | None) -> None:
+    """Copy the database into a file of its own that others may read and keep."""
+    from orledger.schema import opening
+    from orledger.schema.snapshot import publish_snapshot
+
+    con = opening.connect(db, "read", enable_external_access=True)
+    try:
+        click.echo(publish_snapshot(con, db, output))
+    finally:
+        con.close()
+
+
+@db.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@db_option
+@json_option
+def export(folder: Path, db: Path, as_json: bool) -> None:
+    """Write every table to FOLDER as Parquet, with a manifest of hashes; equal databases give equal bytes."""
+    from orledger.schema import exchange
+
+    manifest = exchange.export(db, folder)
+    _show_manifest(manifest, as_json, f"{folder}: {{tables}} tables, {{rows:,}} rows")
+
+
+@db.command("import")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@db_option
+@json_option
+def import_(folder: Path, db: Path, as_json: bool) -> None:
+    """Make a new database from an exported FOLDER, after verifying every hash."""
+    from orledger.schema import exchange
+
+    manifest = exchange.import_folder(folder, db)
+    _show_manifest(manifest, as_json, f"{db}: {{tables}} tables, {{rows:,}} rows, hashes verified")
+
+
+@db.command()
+@db_option
+@json_option
+def check(db: Path, as_json: bool) -> None:
+    """Verify row counts, content hashes of cells, finite values, and that every row belongs somewhere."""
+    from dataclasses import asdict
+
+    from orledger.schema import checking
+
+    report = checking.check(db)
+    if as_json:
+        echo_json(asdict(report))
+    else:
+        for finding in report.findings[:100]:
+            click.echo(f"{finding.rule}: {finding.where}: {finding.detail}")
+        click.echo(
+            f"{db}: {report.cells:,} cells, {report.records:,} records, {report.hashes:,} content hashes verified"
+        )
+    if report.findings:
+        raise VerificationError(f"{len(report.findings)} findings in {db}")
+
+
+def _show_manifest(manifest: dict[str, Any], as_json: bool, sentence: str) -> None:
+    if as_json:
+        echo_json(manifest)
+    else:
+        entries = manifest["tables"].values()
+        click.echo(sentence.format(tables=len(entries), rows=sum(e["rows"] for e in entries)))

@@ -1,0 +1,65 @@
+"""``orledger presets`` and ``orledger settings``: what may be run, and every choice behind it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from orledger.cli_options import echo_json, echo_table, json_option
+
+
+@click.group()
+def presets() -> None:
+    """The presets that ship, and what one plans."""
+
+
+@presets.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """The name and purpose of each preset."""
+    from orledger.runners.plan import load_preset, preset_names
+
+    rows = [{"preset": name, "purpose": load_preset(name).title} for name in preset_names()]
+    echo_json(rows) if as_json else echo_table(rows)
+
+
+@presets.command()
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """How many cells preset NAME (or a .toml file) plans, block by block."""
+    from orledger.runners.plan import load_preset, make_plan
+
+    preset = load_preset(name)
+    blocks: dict[tuple[str, str], list[int]] = {}
+    for job in make_plan(preset):
+        for cell in job.cells:
+            blocks.setdefault((cell.case, cell.block), [0, 0])[0] += 1
+        blocks[job.cells[0].case, job.cells[0].block][1] += 1
+    rows = [
+        {"case": case, "block": block, "cells": cells, "jobs": jobs} for (case, block), (cells, jobs) in blocks.items()
+    ]
+    if as_json:
+        echo_json({"preset": preset.name, "purpose": preset.title, "blocks": rows})
+        return
+    click.echo(f"{preset.name}: {preset.title}")
+    echo_table(rows, right=("cells", "jobs"))
+
+
+@click.command()
+@click.argument("case", type=click.Choice(["a", "b", "c", "all"]), default="all")
+@click.option("--preset", default="paper", show_default=True, help="The preset whose values to show.")
+@click.option("--ours", is_flag=True, help="Only what the paper does not give.")
+@json_option
+def settings(case: str, preset: str, ours: bool, as_json: bool) -> None:
+    """Every named setting with its value, one sentence, and whether the paper gives it."""
+    from orledger.runners.plan import CASES, load_preset, setting_rows
+
+    rows: list[dict[str, Any]] = [
+        {"case": c, "setting": name, "value": json.dumps(value), "given": "paper" if given else "ours", "meaning": text}
+        for c, name, value, given, text in setting_rows(load_preset(preset), CASES if case == "all" else (case,))
+        if not (ours and given)
+    ]
+    echo_json(rows) if as_json else echo_table(rows)
