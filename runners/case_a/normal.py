@@ -85,7 +85,9 @@ class NormalEquations:
         self.matrix = self.columns.view(batch, size, size).mT
         self.info = torch.zeros(batch, dtype=torch.int32, device=device)
 
-    def update(self, factor: int, mine: torch.Tensor, other: torch.Tensor, lam2: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+    def update(
+        self, factor: int, mine: torch.Tensor, other: torch.Tensor, lam2: torch.Tensor, data: torch.Tensor
+    ) -> torch.Tensor:
         """New coefficients (B, R, M) of ``factor`` given the other's (B, R, M), linearised about the current product.
 
         lam2: (B, 1, 1); data: (B, n, n) or (n, n), first index along the factor's own variable. After the call ``info``

@@ -46,7 +46,7 @@ class Model:
 
         The legacy Mersenne Twister: the source seeds NumPy's global generator, and where the iteration ends depends on it.
         """
-        rng = np.random.RandomState(self.init_seed)  # noqa: NPY002
+        rng = np.random.RandomState(self.init_seed)
         return [rng.random_sample((self.inducing, self.rank)) for _ in range(2)]
 
 
@@ -84,7 +84,13 @@ with the boundary weight in them they span eleven decades, and single precision 
 
 
 def solve(
-    model: Model, data: Data, lam2: list[float], *, values: np.ndarray | None = None, precision: str = "float64", device: str = "cpu"
+    model: Model,
+    data: Data,
+    lam2: list[float],
+    *,
+    values: np.ndarray | None = None,
+    precision: str = "float64",
+    device: str = "cpu",
 ) -> Solves:
     """The solves of one forcing at every weight in ``lam2``, run in lockstep.
 
