@@ -76,3 +76,8 @@ def gain(x: Array) -> Array:
     xp = namespace(x)
     x = xp.clip(x, None, float(xp.finfo(x.dtype).max) / 4)
     return x / (1 + x)
+
+
+def tiny(x: Array) -> float:
+    """A positive number whose square is still representable in the array's dtype: a guard for divisions, never a result."""
+    return float(namespace(x).finfo(x.dtype).tiny) ** 0.5

@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import Array, gain, like, namespace
+from orledger.recovery._array import Array, gain, like, namespace, tiny
 from orledger.recovery.occam import Occam, occam
 
 if TYPE_CHECKING:
     from orledger.recovery.projection import Projection
     from orledger.recovery.spectral import Spectral
-
-TINY = 1e-300
 
 
 class Pieces(NamedTuple):
@@ -79,7 +77,7 @@ class Centre:
         """The moments at one mu per point: mu (points,), ct and c2 = ct^2 (points, k), c02 (points,)."""
         f = 1 / (1 + mu[:, None] * self.spec.s2)
         lam = self.lam(mu)
-        V = c02 + (f * c2).sum(1) + TINY
+        V = c02 + (f * c2).sum(1) + tiny(ct)
         return Pieces(f, V, lam * ((f * ct) @ self.v), self.A * mu + lam * lam * (f @ (self.v * self.v)), lam)
 
     def step(self, p: Pieces, alpha: Array, ct: Array) -> Array:
@@ -92,7 +90,7 @@ class Centre:
 
     def score(self, excess: Array) -> Array:
         """Log of the used share of the noise budget: zero at the optimum, close to linear in log mu."""
-        return namespace(excess).log(namespace(excess).clip(1 + excess / self.budget, TINY, None))
+        return namespace(excess).log(namespace(excess).clip(1 + excess / self.budget, tiny(excess), None))
 
     def excess_on_grid(self, mus: Array, proj: Projection, c2: Array, alphas: list) -> list[Array]:
         """`overshoot` for every (point, mu), one array (points, M) per rule in `alphas`.
@@ -103,7 +101,7 @@ class Centre:
         f = 1 / (1 + mus[:, None] * s2)
         lam = self.lam(mus)
         fv = f * self.v
-        V = c2 @ f.T + proj.c02[:, None] + TINY
+        V = c2 @ f.T + proj.c02[:, None] + tiny(ct)
         drift = lam * (ct @ fv.T)
         quad = self.A * mus + lam * lam * (fv @ self.v)
         square = c2 @ (f * f * s2).T

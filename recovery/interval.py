@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.recovery._array import Array, machine_eps, namespace, nonnegative
+from orledger.recovery._array import Array, machine_eps, namespace, nonnegative, tiny
 from orledger.recovery.centre import Centre
 from orledger.recovery.errors import EmptySetError
 from orledger.recovery.occam import HINT, Occam
@@ -74,11 +74,10 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     mid, half = base + (up - down) / 2, (up + down) / 2
     # A difference below the rounding of the edge itself is no gap: the edge cannot be written down more finely.
     rounding = 64 * machine_eps(base) * (xp.abs(base) + half)
-    gap = xp.clip(xp.maximum(up - pup, down - pdown) - rounding, 0, None) / (half + TINY_WIDTH)
+    gap = xp.clip(xp.maximum(up - pup, down - pdown) - rounding, 0, None) / (half + tiny(half))
     return Interval(mid, half, base - down, base + up, mu_down, mu_up, gap, base - pdown, base + pup, base, rho, rho_oc)
 
 
-TINY_WIDTH = 1e-300
 FAR = 1e9
 """mu s_min^2 above this is treated as next to the limit mu = inf."""
 
@@ -123,7 +122,7 @@ def _one_side(
     excess: Array,
 ) -> tuple[Array, Array, Array]:
     """(outer deviation, attained deviation, mu) in the direction `sign`, for one block of points."""
-    xp = namespace(ct)
+    xp, guard = namespace(ct), tiny(ct)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
     def used(t: Array, idx: Array) -> Array:
@@ -143,7 +142,7 @@ def _one_side(
     slack = xp.where(mu * float(centre.spec.s2.min()) > FAR, 1e-9 * width, width * 0)
     beyond = (c02 <= 0) & (width + sign * drift <= outer + slack)
     if bool(beyond.any()):
-        stretch = (centre.budget**0.5) / xp.sqrt((c2 @ (1 / centre.spec.s2)) + TINY_WIDTH)
+        stretch = (centre.budget**0.5) / xp.sqrt((c2 @ (1 / centre.spec.s2)) + guard)
         far = (centre.spec.yt / centre.s - centre.theta) + sign * stretch[:, None] * ct / centre.spec.s2
         d, alpha = xp.where(beyond[:, None], far, d), xp.where(beyond, alpha * 0, alpha)
         outer, mu = xp.where(beyond, width + sign * drift, outer), xp.where(beyond, mu * 0 + float("inf"), mu)
@@ -157,18 +156,18 @@ def _attained(
 
     The dual point meets both balls up to the tolerance of its root; the pull is as small as that error.
     """
-    xp, s2 = namespace(d), centre.spec.s2
+    xp, s2, guard = namespace(d), centre.spec.s2, tiny(d)
     move = d - inner
     # Norm ball, along inner + t move: size t^2 + 2 along t <= room left at inner; roots without cancellation.
     size = (move * move).sum(1) + alpha * alpha * c02
     along = move @ (centre.theta + inner)
     left = room - float(inner @ inner + 2 * (inner @ centre.theta))
     root = xp.sqrt(along * along + size * left)
-    norm_share = xp.where(along > 0, left / (along + root + TINY_WIDTH), (root - along) / (size + TINY_WIDTH))
+    norm_share = xp.where(along > 0, left / (along + root + guard), (root - along) / (size + guard))
     # Noise ball: quad t^2 - 2 tilt t <= what is left of the budget at inner.
     quad, tilt = (move * move) @ s2, move @ (centre.g0 - s2 * inner)
     left = -float(centre.overshoot(inner[None, :])[0])
     root = xp.sqrt(tilt * tilt + quad * left)
-    noise_share = xp.where(tilt < 0, left / (root - tilt + TINY_WIDTH), (root + tilt) / (quad + TINY_WIDTH))
+    noise_share = xp.where(tilt < 0, left / (root - tilt + guard), (root + tilt) / (quad + guard))
     share = xp.clip(xp.minimum(norm_share, xp.where(quad > 0, noise_share, noise_share * 0 + 1)), 0, 1)
     return sign * (ct @ inner) + share * (sign * (move * ct).sum(1) + xp.abs(alpha) * c02)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, like, namespace
+from orledger.recovery._array import Array, like, namespace, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,4 +84,4 @@ def solve(
 
 
 def _nonzero(x: Array) -> Array:
-    return namespace(x).where(x == 0, x + 1e-150, x)
+    return namespace(x).where(x == 0, x + tiny(x), x)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.recovery._array import Array, as_float, like, machine_eps, namespace
-from orledger.recovery.centre import TINY, Centre
+from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, tiny
+from orledger.recovery.centre import Centre
 from orledger.recovery.errors import InputError
 from orledger.recovery.roots import bracket, log_grid, solve
 
@@ -56,5 +56,5 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
     extra = xp.clip(reach * reach / p.V - p.quad, 0, None)
     drift, width = centre.at_infinity(ct, c2)
     outside = (c02 <= 0) & (size - drift > width * (1 + 64 * machine_eps(ct)))
-    extra = xp.where(outside | (proj.norm2 <= TINY), extra * 0 + float("inf"), extra)
+    extra = xp.where(outside | (proj.norm2 <= tiny(ct)), extra * 0 + float("inf"), extra)
     return xp.sqrt(base + xp.where(trivial, size * 0, extra))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from orledger.recovery import EmptySetError, Spectral, global_radius, local_interval, occam
 
 _spec = importlib.util.spec_from_file_location("recovery_conic", Path(__file__).with_name("conic.py"))

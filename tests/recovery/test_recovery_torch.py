@@ -1,0 +1,61 @@
+"""The same formulas on torch tensors: equal to NumPy to rounding, on the device they were given."""
+
+import numpy as np
+import pytest
+
+from orledger.recovery import (
+    Spectral,
+    covering_radius,
+    gcv,
+    global_radius,
+    local_interval,
+    log_marginal,
+    occam,
+    radius_values,
+)
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("form", ["features", "kernel"])
+@pytest.mark.parametrize("exact", [None, [0, 3]])
+def test_tensors_give_the_same_certificates(form, exact):
+    rng = np.random.default_rng(0)
+    Phi, C = rng.standard_normal((12, 9)) * np.logspace(0, -3, 9), rng.standard_normal((30, 9))
+    y = Phi @ rng.standard_normal(9) + 0.05 * rng.standard_normal(12)
+    results = []
+    for wrap in (np.asarray, torch.as_tensor):
+        if form == "features":
+            spec = Spectral.from_features(wrap(Phi), wrap(y), exact=exact)
+            proj = spec.project(wrap(C))
+        else:
+            spec = Spectral.from_gram(wrap(Phi @ Phi.T), wrap(y), exact=exact)
+            proj = spec.project(wrap(Phi @ C.T), wrap((C * C).sum(1)))
+        eta = 1.3 * spec.best_misfit
+        occ = occam(spec, eta)
+        band = local_interval(spec, proj, 1.2 * occ.rho, eta, occ=occ)
+        cert = global_radius(spec, proj, 2.0, eta)
+        grid = global_radius(spec, proj, 2.0, eta, method="grid97")
+        score = covering_radius(spec, proj, band.mid + 0.5 * band.half, eta)
+        mus = wrap(np.logspace(-3, 3, 5))
+        results.append([band.lower, band.upper, band.gap_rel, cert.radius, grid.cert, score, proj.m(mus), proj.V(mus),
+                        gcv(spec, mus), log_marginal(spec, mus, "profiled")])  # fmt: skip
+    for a, b in zip(*results, strict=True):
+        assert isinstance(b, torch.Tensor)
+        np.testing.assert_allclose(b.numpy(), a, rtol=1e-7, atol=1e-9)
+
+
+def test_fast_radius_on_tensors():
+    rng = np.random.default_rng(1)
+    w, beta2, one = np.sort(rng.random(5)) + 0.1, 0.01 * rng.random((7, 5)), np.ones(7)
+    want = radius_values(w, beta2, one, 1.0, 0.2)
+    got = radius_values(*(torch.as_tensor(v) for v in (w, beta2, one)), 1.0, 0.2)
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-12)
+
+
+def test_single_precision_keeps_its_dtype():
+    Phi = torch.eye(3)
+    spec = Spectral.from_features(Phi, torch.ones(3))
+    band = local_interval(spec, spec.project(Phi), 3.0, 0.5)
+    assert band.upper.dtype == torch.float32
+    assert torch.isfinite(band.upper).all()
