@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -47,11 +48,17 @@ def fingerprint(values: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
 
 
-def _fresh(spec: dict[str, Any]) -> Solves:
+def _fresh(spec: dict[str, Any], threads: int) -> Solves:
+    # Threads that spin while they wait take minutes instead of seconds when the cores are shared; the policy is read at start.
     done = subprocess.run(
         [sys.executable, "-m", "orledger.runners.case_a.floor"],
-        input=json.dumps(spec), capture_output=True, text=True, timeout=SECONDS, check=False,
-    )  # fmt: skip
+        input=json.dumps({**spec, "threads": threads}),
+        env={**os.environ, "OMP_WAIT_POLICY": "passive"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
     if done.returncode != 0:
         raise FreshProcessError(
             f"a new interpreter for the floor block ended with code {done.returncode}:\n{done.stderr[-2000:]}",
@@ -68,12 +75,10 @@ def _fresh(spec: dict[str, Any]) -> Solves:
 def main() -> None:
     """Reads one spec, solves with its number of threads, writes the solves."""
     spec = json.load(sys.stdin)
-    model, data = (
-        Model.of(spec["settings"], spec["grid"]),
-        draw(spec["settings"]["forcing"], spec["grid"], 0.0, 0, "per_seed"),
-    )
+    settings = spec["settings"]
+    data = draw(settings["forcing"], spec["grid"], 0.0, 0, "per_seed")
     with limited_threads(spec["threads"]):
-        solves = solve(model, data, spec["settings"]["lam2_grid"], device=spec["device"])
+        solves = solve(Model.of(settings, spec["grid"]), data, settings["lam2_grid"], device=spec["device"])
     out: dict[str, Any] = {name: [float(v).hex() for v in getattr(solves, name)] for name in FIELDS}
     out["u"], out["shape"] = [float(v).hex() for v in solves.u.ravel()], list(solves.u.shape)
     json.dump(out, sys.stdout)
