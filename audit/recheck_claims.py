@@ -1,0 +1,273 @@
+"""Recheck rules for claims in words: orderings, bounds, counts of wins, flips, identities.
+
+A claim is judged over every set of numbers that prints as its operands do: it holds always, for some of them, or never.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck_rules import Count, Recomputed, Truth, Words, as_fraction, rule
+from orledger.audit.rounding import SLACK, Interval, exactly
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def less(a: Interval, b: Interval, *, strict: bool) -> Truth:
+    """Whether a < b (or a <= b) holds for all, some or none of the numbers in the two intervals."""
+    slack = SLACK * max(abs(a.low), abs(a.high), abs(b.low), abs(b.high))
+    if a.high < b.low - slack or (not strict and a.high <= b.low + slack):
+        return "always"
+    if a.low < b.high - slack or (not strict and a.low <= b.high + slack):
+        return "sometimes"
+    return "never"
+
+
+def every(truths: Iterable[Truth]) -> Truth:
+    """The truth of a conjunction."""
+    seen = set(truths)
+    if "never" in seen:
+        return "never"
+    return "sometimes" if "sometimes" in seen else "always"
+
+
+def negation(truth: Truth) -> Truth:
+    """The truth of the opposite claim."""
+    opposite: dict[Truth, Truth] = {"always": "never", "sometimes": "sometimes", "never": "always"}
+    return opposite[truth]
+
+
+@rule
+def at_most(of: list[Interval], bound: Interval) -> Truth:
+    """No value above the bound."""
+    return every(less(x, bound, strict=False) for x in of)
+
+
+@rule
+def at_least(of: list[Interval], bound: Interval) -> Truth:
+    """No value below the bound."""
+    return every(less(bound, x, strict=False) for x in of)
+
+
+@rule
+def below(of: list[Interval], than: list[Interval]) -> Truth:
+    """Each value strictly below its partner."""
+    return every(less(a, b, strict=True) for a, b in zip(of, than, strict=True))
+
+
+@rule
+def not_above(of: list[Interval], than: list[Interval]) -> Truth:
+    """No value above its partner."""
+    return every(less(a, b, strict=False) for a, b in zip(of, than, strict=True))
+
+
+@rule
+def inside(of: list[Interval], low: Interval, high: Interval) -> Truth:
+    """Every value between two printed ends, ends included."""
+    return every(truth for x in of for truth in (less(low, x, strict=False), less(x, high, strict=False)))
+
+
+@rule
+def ordered(of: list[Interval], direction: str, strict: bool = False) -> Truth:
+    """The list rises, or falls, from first to last."""
+    pairs = list(itertools.pairwise(of))
+    if direction == "falling":
+        pairs = [(b, a) for a, b in pairs]
+    return every(less(a, b, strict=strict) for a, b in pairs)
+
+
+@rule
+def ordered_shares(of: list[Count]) -> Truth:
+    """Fractions of counts do not rise from first to last."""
+    held = all(as_fraction(a) >= as_fraction(b) for a, b in itertools.pairwise(of))
+    return "always" if held else "never"
+
+
+@rule
+def is_lowest(among: list[Interval], of: Interval) -> Truth:
+    """The value is not above any of the others: the bold entry of its row."""
+    return every(less(of, x, strict=False) for x in among)
+
+
+def _count(truths: list[Truth]) -> Interval:
+    return Interval(truths.count("always"), len(truths) - truths.count("never"))
+
+
+@rule
+def count_lowest(of: list[Interval], others: list[list[Interval]]) -> Interval:
+    """In how many groups the value is strictly below all the others."""
+    return _count([every(less(x, y, strict=True) for y in rest) for x, rest in zip(of, others, strict=True)])
+
+
+@rule
+def count_below(of: list[Interval], than: list[Interval] | None = None, bound: Interval | None = None) -> Interval:
+    """How many values lie strictly below their partners, or below one bound."""
+    partners = than if than is not None else [bound or exactly(0)] * len(of)
+    return _count([less(a, b, strict=True) for a, b in zip(of, partners, strict=True)])
+
+
+@rule
+def count_at_least(of: list[Interval], bound: Interval) -> Interval:
+    """How many values reach the bound."""
+    return _count([less(bound, x, strict=False) for x in of])
+
+
+@rule
+def count_full(of: list[Count]) -> Interval:
+    """How many fractions are n of n."""
+    return exactly(sum(c.k == c.n for c in of))
+
+
+@rule
+def order_flips(first: list[Interval], second: list[Interval]) -> Truth:
+    """Two comparisons of the same pair go opposite ways."""
+    up = less(first[0], first[1], strict=True), less(second[1], second[0], strict=True)
+    down = less(first[1], first[0], strict=True), less(second[0], second[1], strict=True)
+    ways = every(up), every(down)
+    if "always" in ways:
+        return "always"
+    return "sometimes" if "sometimes" in ways else "never"
+
+
+@rule
+def median_sign(median: Interval, better: int, worse: int, tied: int) -> Truth:
+    """The printed median difference has the sign its win, loss and tie counts force."""
+    signs = [-1] * better + [0] * tied + [1] * worse
+    n = len(signs)
+    middle = {signs[(n - 1) // 2], signs[n // 2]}
+    if middle == {0}:
+        return every((less(exactly(0), median, strict=False), less(median, exactly(0), strict=False)))
+    if middle <= {0, 1}:
+        return less(exactly(0), median, strict=True)
+    if middle <= {0, -1}:
+        return less(median, exactly(0), strict=True)
+    return "sometimes"
+
+
+@rule
+def placed(word: Words, value: Interval, quartiles: list[Interval], ends: list[Interval]) -> Truth:
+    """The printed word says where the value lies: in IQR, in range (outside the quartiles), or outside the range."""
+    in_quartiles = every((less(quartiles[0], value, strict=False), less(value, quartiles[1], strict=False)))
+    in_range = every((less(ends[0], value, strict=False), less(value, ends[1], strict=False)))
+    claims: dict[str, Truth] = {
+        "in IQR": in_quartiles,
+        "in range": every((negation(in_quartiles), in_range)),
+        "outside": negation(in_range),
+    }
+    return claims[word]
+
+
+@rule
+def count_fits_quartiles(reached: Count, level: Interval, median: Interval, quartiles: list[Interval]) -> Truth:
+    """How many of n values reach a level agrees with the printed quartiles, linear between order statistics."""
+    short = reached.n - reached.k
+    truths: list[Truth] = []
+    for q, value in zip((0.25, 0.5, 0.75), (quartiles[0], median, quartiles[1]), strict=True):
+        position = q * (reached.n - 1)
+        low, high = int(position), int(position) + (position > int(position))
+        if low >= short:
+            truths.append(less(level, value, strict=False))
+        elif high < short:
+            truths.append(less(value, level, strict=True))
+    return every(truths)
+
+
+@rule
+def no_losses(n: int, wins: int, p: Interval) -> list[Recomputed]:
+    """No pair goes the other way: with every remaining pair a tie, the exact p would be 2^(1-wins)."""
+    without = exactly(2.0 ** (1 - wins))
+    truth: Truth = "always" if without.meets(p) else "never"
+    return [Recomputed(f"{n - wins} ties and no loss give p = {without.low:.4g}", truth=truth)]
+
+
+@rule
+def between(of: list[Interval], target: Interval) -> list[Recomputed]:
+    """The target lies between the smallest and the largest printed: an interval around its median, a pool its parts."""
+    ends = sorted(of, key=lambda x: x.middle)
+    truth = every((less(ends[0], target, strict=False), less(target, ends[-1], strict=False)))
+    return [Recomputed("", truth=truth, detail=f"{ends[0].middle:g} to {ends[-1].middle:g}")]
+
+
+@rule
+def scaled_between(of: Interval, factors: list[Interval], target: Interval) -> list[Recomputed]:
+    """The target lies between the smallest and the largest factor times a number.
+
+    Medians keep inequalities that hold element by element, so a ratio of medians lies between the extreme ratios.
+    """
+    low, high = of * factors[0], of * factors[1]
+    truth = every((less(low, target, strict=False), less(target, high, strict=False)))
+    return [Recomputed("", truth=truth, detail=f"{low.middle:.3g} to {high.middle:.3g}")]
+
+
+@rule
+def at_least_scaled(of: Interval, bound: Interval, factor: float) -> Truth:
+    """The value is at least `factor` times the bound."""
+    return less(bound * exactly(factor), of, strict=False)
+
+
+@rule
+def mean_holds_largest(mean: Interval, largest_value: Interval, n: int) -> Truth:
+    """A mean of n non-negative values is at least the largest of them over n, and at most the largest."""
+    return every((less(largest_value / exactly(n), mean, strict=False), less(mean, largest_value, strict=False)))
+
+
+@rule
+def score_holds_widths(score: Interval, widths: list[Interval], cells: int) -> Truth:
+    """A mean interval score over cells is at least twice the listed mean half-widths over the number of cells."""
+    least = Interval(2 * sum(w.low for w in widths) / cells, 2 * sum(w.high for w in widths) / cells)
+    return less(least, score, strict=False)
+
+
+@rule
+def denominator_product(fraction: Count, factors: list[int]) -> Truth:
+    """The printed denominator is the product of the factors."""
+    return "always" if fraction.n == math.prod(factors) else "never"
+
+
+@rule
+def count_below_share(of: list[Interval], than: list[Interval]) -> Interval:
+    """In which share of the pairs the first is strictly below the second."""
+    return count_below(of, than) / exactly(len(of))
+
+
+@rule
+def count_different(of: list[Count], than: list[Count]) -> Interval:
+    """How many printed fractions differ from their partners."""
+    return exactly(sum(a != b for a, b in zip(of, than, strict=True)))
+
+
+@rule
+def improves_exactly(of: list[Interval], than: list[Interval], count: int) -> Truth:
+    """No value above its partner, and strictly below it exactly `count` times."""
+    strictly = count_below(of, than)
+    reached: Truth = "always" if strictly.exact else "sometimes"
+    if not strictly.low <= count <= strictly.high:
+        reached = "never"
+    return every((not_above(of, than), reached))
+
+
+@rule
+def sums_to(of: list[int], total: int) -> list[Recomputed]:
+    """Counts add up to a printed total."""
+    truth: Truth = "always" if sum(of) == total else "never"
+    return [Recomputed(f"{' + '.join(map(str, of))} = {sum(of)} against {total}", truth=truth)]
+
+
+@rule
+def same_order(first: list[Interval], second: list[Interval]) -> Truth:
+    """Two lists order their elements the same way, ties in either list allowed."""
+    pairs = [(i, j) for i in range(len(first)) for j in range(len(first)) if i != j]
+    opposed = [
+        less(first[i], first[j], strict=True) == "always" and less(second[j], second[i], strict=True) == "always"
+        for i, j in pairs
+    ]
+    if any(opposed):
+        return "never"
+    agreed = [
+        less(first[i], first[j], strict=True) == "always" and less(second[i], second[j], strict=True) == "always"
+        for i, j in pairs
+    ]
+    return "always" if sum(agreed) == len(pairs) // 2 else "sometimes"

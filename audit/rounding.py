@@ -1,0 +1,132 @@
+"""Printed numbers as intervals: what a string of digits allows its number to be.
+
+A number printed as "0.20" lies in [0.195, 0.205] and one printed as "0.2" in [0.15, 0.25]; a count or a fraction of
+counts is exact. Every recomputation from printed numbers is interval arithmetic over these sets, so that a difference
+is reported only when no numbers behind the printed digits could explain it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_DECIMAL = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
+_FRACTION = re.compile(r"(\d+)/(\d+)")
+
+# Floating-point slack of one interval operation, relative; far below half a unit of any printed digit.
+SLACK = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed interval of real numbers; an exact number has `low == high`."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"interval ends out of order: {self.low} > {self.high}")
+
+    @property
+    def exact(self) -> bool:
+        """Whether the interval is a single number."""
+        return self.low == self.high
+
+    @property
+    def middle(self) -> float:
+        """The centre of the interval."""
+        return self.low if self.exact else 0.5 * (self.low + self.high)
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Interval) -> Interval:
+        corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(min(corners), max(corners))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        if other.low <= 0 <= other.high:
+            raise ZeroDivisionError(f"the divisor [{other.low}, {other.high}] contains zero")
+        corners = [a / b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(min(corners), max(corners))
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.high, -self.low)
+
+    def map(self, function: Callable[[float], float]) -> Interval:
+        """The image of the interval under a monotone function."""
+        ends = (function(self.low), function(self.high))
+        return Interval(min(ends), max(ends))
+
+    def inside(self, other: Interval) -> bool:
+        """Whether every number of this interval lies in the other one, up to floating-point slack."""
+        slack = SLACK * max(abs(other.low), abs(other.high))
+        return self.low >= other.low - slack and self.high <= other.high + slack
+
+    def meets(self, other: Interval) -> bool:
+        """Whether one number can lie in both.
+
+        A single number may lie on the edge of a rounding interval, since ties round either way. Two rounding
+        intervals that share nothing but an edge do not meet: one number rounds to one string.
+        """
+        slack = SLACK * max(abs(self.low), abs(self.high), abs(other.low), abs(other.high))
+        overlap = min(self.high, other.high) - max(self.low, other.low)
+        if self.exact or other.exact:
+            return overlap >= -slack
+        return overlap > slack
+
+
+def exactly(value: float) -> Interval:
+    """The interval that holds one number."""
+    return Interval(float(value), float(value))
+
+
+def hull(parts: Iterable[Interval]) -> Interval:
+    """The smallest interval that holds all the parts."""
+    kept = list(parts)
+    return Interval(min(p.low for p in kept), max(p.high for p in kept))
+
+
+def fraction_of(printed: str) -> Fraction | None:
+    """The fraction behind a printed "k/n", or None for another form."""
+    match = _FRACTION.fullmatch(printed)
+    return None if match is None or int(match[2]) == 0 else Fraction(int(match[1]), int(match[2]))
+
+
+def parse_printed(
+    printed: str, *, exact: bool = False, bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Interval:
+    """The interval of numbers that print as the string.
+
+    Args:
+        printed: digits as printed ("0.20", "5.96e-8", "-1.536", "12"), or a fraction of counts ("6/7"), always exact.
+        exact: the number is a count or a declared constant and has no rounding.
+        bounds: the range the quantity lives in; a probability printed as "1.000" is not above one.
+    """
+    fraction = fraction_of(printed)
+    if fraction is not None:
+        return exactly(float(fraction))
+    if not _DECIMAL.fullmatch(printed):
+        raise UsageError(
+            f"not a printed number: {printed!r}",
+            hint="digits such as 0.20, 5.96e-8 or -1.5, or a fraction of counts such as 6/7",
+        )
+    number = Decimal(printed)
+    if exact:
+        return exactly(float(number))
+    half_unit = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
+    low, high = float(number - half_unit), float(number + half_unit)
+    return Interval(min(max(low, bounds[0]), bounds[1]), max(min(high, bounds[1]), bounds[0]))
