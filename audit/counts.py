@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from orledger.audit.result import TestResult, check_side
-from orledger.audit.signedrank import signed_rank_floor
 from scipy.stats import beta, binomtest, fisher_exact, hypergeom
 
+from orledger.audit.result import TestResult, check_side
+from orledger.audit.signedrank import signed_rank_floor
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from math import ceil, factorial, log, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from orledger.audit.counts import fisher
 from orledger.audit.dispersion import MEASURES
 from orledger.audit.signedrank import signed_rank_floor

@@ -7,9 +7,9 @@ from math import factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from orledger.audit.result import TestResult
 from scipy.stats import chi2, rankdata, t
 
+from orledger.audit.result import TestResult
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

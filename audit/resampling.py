@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from orledger.audit.dispersion import MEASURES
 
+from orledger.audit.dispersion import MEASURES
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

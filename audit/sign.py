@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import binomtest
+
 from orledger.audit.intervals import METHOD as INTERVAL_METHOD
 from orledger.audit.intervals import median_interval
 from orledger.audit.result import TestResult, check_side, count_wins
 from orledger.audit.signedrank import signed_rank_floor
-from scipy.stats import binomtest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

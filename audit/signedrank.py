@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import norm, rankdata
+
 from orledger.audit.intervals import METHOD as INTERVAL_METHOD
 from orledger.audit.intervals import median_interval
 from orledger.audit.result import TestResult, check_side, count_wins
-from scipy.stats import norm, rankdata
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

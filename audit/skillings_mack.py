@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from orledger.audit.result import TestResult
 from scipy.stats import chi2, rankdata
 
+from orledger.audit.result import TestResult
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

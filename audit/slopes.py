@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from orledger.audit.result import TestResult, check_side
 
+from orledger.audit.result import TestResult, check_side
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

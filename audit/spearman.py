@@ -7,9 +7,9 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from orledger.audit.result import TestResult, check_side
 from scipy.stats import rankdata, t
 
+from orledger.audit.result import TestResult, check_side
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

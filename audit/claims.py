@@ -1,0 +1,210 @@
+"""Statements in words, evaluated as predicates: "never worse", "ordering intact", "monotone", "n of m", "no counterexample"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orledger.audit.dispersion import MEASURES
+from orledger.audit.pairing import NUMPY_STATS, Ledger, Matched, load_units, match, unit_name
+from orledger.audit.quantities import combined_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from orledger.audit.hypotheses import Claim
+
+LISTED = 50  # counterexamples kept with a claim
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with its state (holds, fails, missing, measured), what was observed, and the units that speak against it."""
+
+    claim: Claim
+    state: str
+    observed: str
+    value: float | None
+    n: int
+    counterexamples: tuple[str, ...]
+    units_sql: str
+
+
+def check(ledger: Ledger, claim: Claim) -> ClaimResult:
+    """``claim`` evaluated on the database; missing when no unit has the values it needs."""
+    names = [name for name, _ in claim.sides]
+    matched = match([load_units(ledger, q, claim.pair) for _, q in claim.sides], names)
+    origin = combined_sql(claim.sides, claim.pair)
+    if matched.matrix.shape[0] == 0:
+        return ClaimResult(claim, "missing", "no units", None, 0, (), origin)
+    holds, observed, value, against = PREDICATES[claim.kind](claim, matched, names)
+    state = "measured" if holds is None else "holds" if holds else "fails"
+    return ClaimResult(claim, state, observed, value, matched.matrix.shape[0], tuple(against[:LISTED]), origin)
+
+
+Verdict = tuple["bool | None", str, "float | None", list[str]]
+
+
+def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    excess = m.matrix[:, 0] - m.matrix[:, 1]
+    if claim.better == "higher":
+        excess = -excess
+    worse = excess > claim.tolerance
+    against = [f"{_name(m, i)}: {m.matrix[i, 0]:.6g} against {m.matrix[i, 1]:.6g}" for i in np.flatnonzero(worse)]
+    return (
+        not worse.any(),
+        f"{names[0]} is worse than {names[1]} in {worse.sum()} of {worse.size} units",
+        float(worse.sum()),
+        against,
+    )
+
+
+def _limit(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    assert claim.limit is not None
+    values = _combined(claim, m)
+    labels, reduced = [], []
+    if claim.stat is None:
+        labels, reduced = [_name(m, i) for i in range(values.size)], values.tolist()
+    else:
+        for label, rows in _groups(claim, m):
+            labels.append(label)
+            reduced.append(_stat(claim.stat, values[rows]))
+    x = np.asarray(reduced)
+    below = claim.kind == "at_most"
+    bad = x > claim.limit + claim.tolerance if below else x < claim.limit - claim.tolerance
+    extreme = float(x.max() if below else x.min())
+    what = f"{claim.stat} of {_what(claim, names)}" if claim.stat else _what(claim, names)
+    observed = f"{'largest' if below else 'smallest'} {what} is {extreme:.6g}, limit {claim.limit:.6g}"
+    if x.size == 1:
+        observed = f"{what} is {extreme:.6g}, limit {claim.limit:.6g}"
+    return not bad.any(), observed, extreme, [f"{labels[i]}: {x[i]:.6g}" for i in np.flatnonzero(bad)]
+
+
+def _ordering(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    assert claim.stat is not None
+    against, shown = [], ""
+    for label, rows in _groups(claim, m):
+        x = np.array([_stat(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
+        step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
+        good = (step > 0).all() if claim.strict else (step >= -claim.tolerance).all()
+        text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
+        shown = shown or text
+        if not good:
+            against.append(f"{label}: {text}" if claim.within else text)
+    return not against, f"{claim.stat}: {shown}", None, against
+
+
+def _best(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    assert claim.stat is not None
+    against, shown, count = [], "", 0
+    for label, rows in _groups(claim, m):
+        x = np.array([_stat(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
+        others = x[1:].min() if claim.better == "lower" else x[1:].max()
+        lead = others - x[0] if claim.better == "lower" else x[0] - others
+        text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
+        shown, count = shown or text, count + 1
+        if not (lead > 0 if claim.strict else lead >= -claim.tolerance):
+            against.append(f"{label}: {text}" if claim.within else text)
+    observed = (
+        f"{claim.stat}: {shown}" if count == 1 else f"{names[0]} is best in {count - len(against)} of {count} groups"
+    )
+    return not against, observed, float(count - len(against)), against
+
+
+def _monotone(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    assert claim.along is not None
+    key = m.units[claim.along].to_list()
+    if claim.order:
+        levels: list[str] = [v for v in claim.order if v in key]
+    else:
+        levels = sorted(set(key), key=float)
+    against, shown = [], []
+    for j, name in enumerate(names):
+        x = np.array([_stat(claim.stat or "median", m.matrix[[k == v for k in key], j]) for v in levels])
+        step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
+        shown.append(f"{name}: " + " ".join(f"{v:.4g}" for v in x))
+        bad = np.flatnonzero(step <= 0 if claim.strict else step < -claim.tolerance)
+        against += [f"{name}: {levels[i]} {x[i]:.4g}, {levels[i + 1]} {x[i + 1]:.4g}" for i in bad]
+    return not against, "; ".join(shown), None, against
+
+
+def _count(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    x = m.matrix
+    if x.shape[1] == 2:
+        hits = x[:, 0] < x[:, 1] if claim.better == "lower" else x[:, 0] > x[:, 1]
+        what = f"{names[0]} better than {names[1]}"
+    else:
+        hits, what = x[:, 0] != 0, "true"
+    k, n = int(hits.sum()), hits.size
+    low = None if claim.at_least is None else claim.at_least * n if claim.at_least < 1 else claim.at_least
+    high = None if claim.at_most is None else claim.at_most * n if 0 < claim.at_most < 1 else claim.at_most
+    holds = (low is None or k >= low) and (high is None or k <= high)
+    against = [_name(m, i) for i in np.flatnonzero(~hits if low is not None else hits)]
+    return holds, f"{what} in {k} of {n} units", float(k), [] if holds else against
+
+
+def _none(_claim: Claim, m: Matched, _names: list[str]) -> Verdict:
+    total, points = float(m.matrix.sum()), int(m.points.sum())
+    against = [f"{_name(m, i)}: {m.matrix[i].sum():.6g}" for i in np.flatnonzero(m.matrix.sum(axis=1) != 0)]
+    return total == 0, f"{total:.6g} in {points} records", total, against
+
+
+def _measured(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    values = _combined(claim, m)
+    stat = claim.stat or "median"
+    parts = [(label, _stat(stat, values[rows])) for label, rows in _groups(claim, m)]
+    text = ", ".join(f"{label} {v:.4g}" for label, v in parts) if claim.within else f"{parts[0][1]:.6g}"
+    return None, f"{stat} of {_what(claim, names)}: {text}", max(v for _, v in parts), []
+
+
+PREDICATES = {
+    "never_worse": _never_worse,
+    "at_most": _limit,
+    "at_least": _limit,
+    "ordering": _ordering,
+    "best": _best,
+    "monotone": _monotone,
+    "count": _count,
+    "none": _none,
+    "measured": _measured,
+}
+
+
+def _combined(claim: Claim, m: Matched) -> NDArray[np.float64]:
+    """One value per unit: the only side, or the declared ratio or difference of the first two."""
+    x = m.matrix
+    if x.shape[1] == 1 or claim.combine is None:
+        return x[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return x[:, 0] / x[:, 1] if claim.combine == "ratio" else x[:, 0] - x[:, 1]
+
+
+def _what(claim: Claim, names: list[str]) -> str:
+    if claim.combine is None or len(names) == 1:
+        source = claim.sides[0][1].source
+        return (
+            f"{names[0]} {source.metric}" if source and names[0] != "value" else source.metric if source else names[0]
+        )
+    return f"{names[0]}/{names[1]}" if claim.combine == "ratio" else f"{names[0]} minus {names[1]}"
+
+
+def _groups(claim: Claim, m: Matched) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Name and row numbers of every group of units that agree in the keys ``within``; one group when there are none."""
+    if not claim.within:
+        yield "all", np.arange(m.matrix.shape[0])
+        return
+    labels = np.array([unit_name(r) for r in m.units.select(claim.within).iter_rows()])
+    for label in sorted(set(labels.tolist())):
+        yield label, np.flatnonzero(labels == label)
+
+
+def _stat(stat: str, x: NDArray[np.float64]) -> float:
+    return float(MEASURES[stat](x) if stat in MEASURES else NUMPY_STATS[stat](x))
+
+
+def _name(m: Matched, i: int) -> str:
+    return unit_name(m.units.row(int(i)))

@@ -1,0 +1,210 @@
+"""From quantities to matched values: who has a partner, who has not, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.dispersion import MEASURES
+from orledger.audit.quantities import Quantity, cells_sql, units_sql
+from orledger.audit.result import Dropped
+from orledger.errors import DataError
+from orledger.schema.frames import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+NUMPY_STATS = {"median": np.median, "mean": np.mean, "min": np.min, "max": np.max, "sum": np.sum, "count": np.size}
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Where values are read from: a connection, and the table that holds the scalar records.
+
+    An audit copies the scalars it needs into a temporary table once, so that a hundred comparisons do not scan ten
+    million points a hundred times; the text stored with a test always names ``record``. Answers are remembered for the
+    life of the ledger: the same arm stands on one side of many comparisons.
+    """
+
+    con: Any
+    scalars: str = "record"
+    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def recall(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What ``compute`` returned when it was first called for ``key``."""
+        if key not in self.memory:
+            self.memory[key] = compute()
+        return self.memory[key]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Values of one quantity: ``values`` has one row per unit (keys, value, points); ``absent`` the units without one, with reasons."""
+
+    keys: tuple[str, ...]
+    values: pl.DataFrame
+    absent: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Values of several quantities on common units: ``matrix`` (units, sides), NaN where a side is absent and allowed to be."""
+
+    keys: tuple[str, ...]
+    units: pl.DataFrame
+    matrix: NDArray[np.float64]
+    points: NDArray[np.int64]
+    dropped: tuple[Dropped, ...]
+
+
+def load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units:
+    """The values of ``quantity`` per unit named by ``keys``, and the planned units that have none."""
+    return ledger.recall((quantity, tuple(keys)), lambda: _load_units(ledger, quantity, keys))
+
+
+def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units:
+    wanted = quantity.raw_keys(keys)
+    table = "record" if quantity.is_series else ledger.scalars
+    rows = frame(ledger.con.sql(units_sql(quantity, keys, table)))
+    missing = [k for k in (*wanted, "value") if k not in rows.columns]
+    if missing:
+        raise DataError(
+            f"the query of a quantity returns no column {', '.join(missing)}",
+            hint="it must return every key of pair (and of aggregate.over) and a column named value",
+        )
+    if "points" not in rows.columns:
+        rows = rows.with_columns(pl.lit(1).alias("points"))
+    rows = rows.select(
+        *(pl.col(k).cast(pl.String) for k in wanted), pl.col("value").cast(pl.Float64), pl.col("points").cast(pl.Int64)
+    )
+    rows = rows.drop_nulls("value").sort(wanted)
+    absent = _absent(ledger, quantity, wanted, rows)
+    if rows.height != rows.select(wanted).n_unique():
+        twice = rows.group_by(wanted, maintain_order=True).agg(pl.len().alias("n")).filter(pl.col("n") > 1)
+        rows = rows.join(twice, on=wanted, how="anti")
+        reason = pl.format("{} values for one unit; narrow the comparison with where", pl.col("n")).alias("reason")
+        absent = pl.concat([absent, twice.with_columns(reason).select(*wanted, "reason")])
+    if quantity.aggregate is not None:
+        rows, absent = _aggregated(quantity, tuple(keys), rows, absent)
+    return Units(tuple(keys), rows, absent)
+
+
+def _absent(ledger: Ledger, quantity: Quantity, wanted: Sequence[str], rows: pl.DataFrame) -> pl.DataFrame:
+    """Units that were planned and have no value, each with the reason the database gives."""
+    if quantity.sql is not None:
+        return pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), "reason": pl.String})
+    arm = quantity.refused or (quantity.source.arm if quantity.source else None)
+    refusals = ledger.recall("refusals", lambda: _refusals(ledger)).filter(pl.col("arm") == (arm or ""))
+    identity = ("cells", quantity.case, quantity.block, quantity.where, tuple(wanted))
+    planned = ledger.recall(identity, lambda: _planned(ledger, quantity, wanted))
+    missing = planned.join(rows.select(wanted), on=list(wanted), how="anti", nulls_equal=True)
+    missing = missing.join(refusals.select("cell_id", "refusal"), on="cell_id", how="left")
+    reason = (
+        pl.when(pl.col("state") == "done")
+        .then(pl.coalesce(pl.format("arm refused: {}", pl.col("refusal")), pl.lit("no record")))
+        .otherwise(pl.col("reason"))
+        .alias("reason")
+    )
+    return missing.select(*wanted, reason).unique(maintain_order=True).sort(wanted)
+
+
+def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.DataFrame:
+    """Every cell that a quantity could have a value in: its keys, its state, and the reason for any state but done."""
+    reason = (
+        ", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN 'cell failed'"
+        " WHEN 'refused' THEN 'cell refused: ' || coalesce(reason, 'no reason given') END AS reason"
+    )
+    found = frame(ledger.con.sql(cells_sql(quantity, wanted, states=(), extra=reason)))
+    return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
+
+
+def _refusals(ledger: Ledger) -> pl.DataFrame:
+    query = "SELECT cell_id, arm, min(reason) AS refusal FROM refusal GROUP BY ALL"
+    return frame(ledger.con.sql(query)).cast(pl.String)
+
+
+def _aggregated(
+    quantity: Quantity, keys: tuple[str, ...], rows: pl.DataFrame, absent: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """One value per unit from the values it is aggregated over; a spread needs two of them."""
+    assert quantity.aggregate is not None
+    stat = quantity.aggregate.stat
+    values, points, short = [], [], []
+    groups = rows.group_by(list(keys), maintain_order=True).agg("value", pl.col("points").sum())
+    for row in groups.iter_rows(named=True):
+        x = np.asarray(row["value"], dtype=float)
+        if stat in MEASURES and x.size < 2:
+            short.append({**{k: row[k] for k in keys}, "reason": f"one value is not enough for {stat}"})
+            values.append(None)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                number = float(MEASURES[stat](x) if stat in MEASURES else NUMPY_STATS[stat](x))
+            values.append(number if np.isfinite(number) else None)
+            if not np.isfinite(number):
+                short.append({**{k: row[k] for k in keys}, "reason": f"{stat} is not defined for these values"})
+        points.append(row["points"])
+    result = groups.select(keys).with_columns(
+        pl.Series("value", values, dtype=pl.Float64), pl.Series("points", points, dtype=pl.Int64)
+    )
+    result = result.drop_nulls("value")
+    inner = pl.format(
+        "{} (" + ", ".join(quantity.aggregate.over) + " {})",
+        pl.col("reason"),
+        pl.concat_str(quantity.aggregate.over, separator="/"),
+    )
+    notes = absent.with_columns(inner.alias("reason")).select(*keys, "reason")
+    if short:
+        notes = pl.concat([notes, pl.DataFrame(short).select(*keys, "reason")])
+    return result, notes
+
+
+def match(units: Sequence[Units], names: Sequence[str], *, incomplete: bool = False) -> Matched:
+    """``units`` side by side on common keys, sorted by them; units without all partners are dropped with the reason.
+
+    With ``incomplete`` a unit stays when at least two sides have it, and the gaps are NaN.
+    """
+    keys = list(units[0].keys)
+    table = units[0].values.rename({"value": "v0", "points": "n0"})
+    for j, u in enumerate(units[1:], 1):
+        table = table.join(
+            u.values.rename({"value": f"v{j}", "points": f"n{j}"}), on=keys, how="full", coalesce=True, nulls_equal=True
+        )
+    table = table.sort(keys)
+    columns = [f"v{j}" for j in range(len(units))]
+    present = pl.sum_horizontal(pl.col(c).is_not_null() for c in columns)
+    kept = table.filter(present >= 2 if incomplete else present == len(units))
+    dropped = _dropped(units, names, kept, keys, table)
+    matrix = kept.select(pl.col(columns).fill_null(float("nan"))).to_numpy().reshape(kept.height, len(columns))
+    points = (
+        kept.select(pl.col(f"n{j}" for j in range(len(units))).fill_null(0))
+        .to_numpy()
+        .reshape(kept.height, len(columns))
+    )
+    return Matched(tuple(keys), kept.select(keys), matrix, points, dropped)
+
+
+def _dropped(
+    units: Sequence[Units], names: Sequence[str], kept: pl.DataFrame, keys: list[str], table: pl.DataFrame
+) -> tuple[Dropped, ...]:
+    found: dict[str, list[str]] = {}
+    for u, name in zip(units, names, strict=True):
+        side = f"{name}: " if len(units) > 1 else ""
+        for row in u.absent.iter_rows():
+            found.setdefault(unit_name(row[:-1]), []).append(side + row[-1])
+    for row in table.join(kept, on=keys, how="anti", nulls_equal=True).select(keys).iter_rows():
+        found.setdefault(unit_name(row), [])
+    for j, u in enumerate(units):  # a unit that another side has and this one was never planned for
+        lone = table.filter(pl.col(f"v{j}").is_null()).join(u.absent, on=keys, how="anti", nulls_equal=True)
+        for row in lone.select(keys).iter_rows():
+            found.setdefault(unit_name(row), []).append(f"{names[j]}: no partner")
+    return tuple(Dropped(unit, "; ".join(dict.fromkeys(reasons))) for unit, reasons in sorted(found.items()))
+
+
+def unit_name(values: Sequence[str | None]) -> str:
+    """The name of a unit for people: its key values separated by slashes."""
+    return "/".join("-" if v is None else v for v in values)

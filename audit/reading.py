@@ -1,0 +1,370 @@
+"""Hypothesis files: from TOML to checked specs, every mistake named by file, table, key and expectation."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from orledger.audit.floors import Bound
+from orledger.audit.hypotheses import (
+    CLAIMS,
+    OUTCOMES,
+    STATES,
+    STATS,
+    TESTS,
+    VERDICTS,
+    Claim,
+    Comparison,
+    Hypothesis,
+    Rule,
+    Term,
+)
+from orledger.audit.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Quantity, Source
+from orledger.audit.result import SIDES
+from orledger.audit.tables import Table, TableError, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUANTITY_KEYS = (
+    "case", "block", "arm", "metric", "label", "where", "over_idx", "idx", "divide_by", "event", "identical", "refused",
+    "key", "sql", "aggregate", "bound",
+)  # fmt: skip
+COMPARISON_DEFAULTS = ("alpha", "level", "pair", "unit", "better", "transform", "blocked", *QUANTITY_KEYS)
+SIDE_NAMES = ("a", "b", "x", "y")
+PAIRED = ("signed_rank", "sign", "mcnemar", "fisher")
+
+
+def read_hypothesis(path: Path) -> Hypothesis:
+    """The hypothesis in the TOML file at ``path``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+    return parse_hypothesis(text, path.name)
+
+
+def shipped_hypotheses() -> list[Hypothesis]:
+    """The hypotheses of the paper that come with the package, in order of their names."""
+    folder = files("orledger.audit.registry")
+    names = sorted(p.name for p in folder.iterdir() if p.name.endswith(".toml"))
+    return [parse_hypothesis(folder.joinpath(n).read_text(encoding="utf-8"), n) for n in names]
+
+
+def parse_hypothesis(text: str, file: str) -> Hypothesis:
+    """The hypothesis in a TOML ``text``; ``file`` is the name that messages use."""
+    top = parse(text, file)
+    head = top.table("hypothesis")
+    defaults = _defaults(top)
+    comparisons = [c for t in top.tables("comparison", []) for c in _comparisons(t, defaults)]
+    claims = [c for t in top.tables("claim", []) for c in _claims(t, defaults)]
+    known = _unique(top, [c.id for c in comparisons], [c.id for c in claims])
+    for comparison in comparisons:
+        if comparison.noise is not None and known.get(comparison.noise) != "claim":
+            raise TableError(
+                f"{file}: comparison {comparison.id!r}, key 'noise': expected the id of a claim, found {comparison.noise!r}"
+            )
+    disposition = top.table("disposition")
+    needs = disposition.texts("needs", ())
+    for name in needs:
+        if name not in known:
+            raise disposition.fail("needs", f"ids of comparisons or claims of this file ({name!r} is none)")
+    rules = tuple(_rule(t, known) for t in disposition.tables("rule"))
+    hypothesis = Hypothesis(
+        id=head.text("id"),
+        title=head.text("title"),
+        statement=head.text("statement"),
+        mode=head.choice("mode", ("registered", "exploratory")),
+        comparisons=tuple(comparisons),
+        claims=tuple(claims),
+        needs=needs,
+        rules=rules,
+        otherwise=disposition.choice("otherwise", VERDICTS),
+        otherwise_reason=disposition.text("otherwise_reason"),
+        file=file,
+        text=text,
+    )
+    for table in (head, disposition, top):
+        table.done()
+    return hypothesis
+
+
+def _defaults(top: Table) -> dict[str, Any]:
+    table = top.table("defaults", Table({}, top.file, "defaults"))
+    table.seen.update(COMPARISON_DEFAULTS)
+    table.done()
+    return table.data
+
+
+def _unique(top: Table, comparisons: list[str], claims: list[str]) -> dict[str, str]:
+    known: dict[str, str] = {}
+    for kind, names in (("comparison", comparisons), ("claim", claims)):
+        for name in names:
+            if name in known:
+                raise TableError(
+                    f"{top.file}: table [{kind}], key 'id': expected a name used once, found {name!r} again"
+                )
+            known[name] = kind
+    return known
+
+
+def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
+    """The comparisons of one table: one, or one per opponent (against), key value (for_each) or pair of them (pairwise)."""
+    t.data = {
+        **_only(defaults, COMPARISON_DEFAULTS),
+        **t.data,
+    }
+    name, title = t.text("id"), t.text("title")
+    test = t.choice("test", TESTS)
+    shared = {
+        "test": test,
+        "transform": t.choice("transform", ("none", "log10"), "none"),
+        "side": t.choice("side", SIDES, "two-sided"),
+        "better": t.choice("better", ("lower", "higher"), "lower"),
+        "alpha": t.number("alpha", 0.05),
+        "level": t.number("level", 0.95),
+        "family": t.text("family", None),
+        "blocked": t.choice("blocked", ("mean", "median"), None),
+        "resolution": t.number("resolution", None),
+        "nominal": t.number("nominal", None),
+        "noise": t.text("noise", None),
+    }
+    pair = t.texts("pair")
+    unit = t.texts("unit", pair)
+    if not set(unit) <= set(pair):
+        raise t.fail("unit", f"keys among those of pair ({', '.join(pair)})")
+    if not 0 < shared["alpha"] < 1:
+        raise t.fail("alpha", "a number between 0 and 1")
+    variants = list(_variants(t))
+    t.done()
+    for suffix, words, sides in variants:
+        _check_sides(t, test, sides)
+        yield Comparison(id=name + suffix, title=title + words, sides=sides, pair=pair, unit=unit, **shared)
+
+
+def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -> None:
+    count = len(sides)
+    if test in PAIRED and count != 2:
+        raise TableError(
+            f"{t.file}: table [{t.place}]: {test} compares two sides, found {count}; give arms, arm and against, or a and b"
+        )
+    if test in ("friedman", "skillings_mack") and count < 3:
+        raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 3 arms for {test}, found {count}")
+    if test in ("spearman", "slope") and [n for n, _ in sides] != ["x", "y"]:
+        raise TableError(f"{t.file}: table [{t.place}]: {test} needs the tables x and y")
+    if test == "proportion" and count != 1:
+        raise TableError(f"{t.file}: table [{t.place}]: proportion looks at one quantity, found {count}")
+
+
+def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+    """Suffix of the id, addition to the title, and sides, for every comparison or claim that a table stands for."""
+    each = t.table("for_each", None)
+    pairwise = t.table("pairwise", None)
+    if pairwise is not None:
+        key, values = _one_key(pairwise)
+        for v, w in combinations(values, 2):
+            sides = tuple((str(u), _quantity(t, {"where": {**t.data.get("where", {}), key: u}})) for u in (v, w))
+            yield f"/{v}-{w}", f": {v} against {w}", sides
+        return
+    if each is None:
+        yield from _opponents(t, "", "", {})
+        return
+    key, values = _one_key(each)
+    for v in values:
+        yield from _opponents(t, f"/{v}", f", {key} {v}", {key: v})
+
+
+def _opponents(
+    t: Table, suffix: str, words: str, where: dict[str, Any]
+) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+    against = t.texts("against", None)
+    if against is not None:
+        if "arm" not in t.data:
+            raise t.fail("arm", "the arm that is compared against the others")
+        for other in against:
+            sides = ((t.data["arm"], _quantity(t, {}, where)), (other, _quantity(t, {"arm": other}, where)))
+            yield f"{suffix}/{other}", f"{words}, against {other}", sides
+        return
+    arms = t.texts("arms", None)
+    if arms is not None:
+        yield suffix, words, tuple((arm, _quantity(t, {"arm": arm}, where)) for arm in arms)
+        return
+    named = [(n, t.table(n)) for n in SIDE_NAMES if n in t.data]
+    if named:
+        for _, table in named:
+            for key in table.data:
+                if key not in QUANTITY_KEYS:
+                    raise table.fail(key, f"one of the keys of a quantity ({', '.join(QUANTITY_KEYS)})")
+        yield suffix, words, tuple((n, _quantity(t, table.data, where)) for n, table in named)
+        return
+    yield suffix, words, (("value", _quantity(t, {}, where)),)
+
+
+def _one_key(t: Table) -> tuple[str, list[Any]]:
+    if len(t.data) != 1 or not isinstance(next(iter(t.data.values())), list):
+        raise TableError(f"{t.file}: table [{t.place}]: expected one key with the list of its values, found {t.data!r}")
+    return next(iter(t.data.items()))
+
+
+def _quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | None = None) -> Quantity:
+    """The quantity of table ``t`` with ``changes``; conditions on keys add up, everything else is replaced."""
+    t.seen.update(QUANTITY_KEYS)
+    conditions = {**t.data.get("where", {}), **changes.get("where", {}), **(where or {})}
+    q = Table({**_only(t.data, QUANTITY_KEYS), **changes, "where": conditions}, t.file, t.place)
+    arm, metric, label = q.text("arm", None), q.text("metric", None), q.text("label", None)
+    identical, refused = q.texts("identical", ()), q.flag("refused")
+    key, sql = q.text("key", None), q.text("sql", None)
+    if sum(v is not None for v in (key, sql)) + refused > 1:
+        raise TableError(f"{q.file}: table [{q.place}]: expected only one of key, sql and refused")
+    if key is None and sql is None and not refused and metric is None:
+        raise q.fail("metric", "the name of a metric")
+    if refused and arm is None:
+        raise q.fail("arm", "the arm whose refusal is meant")
+    if sql is not None and not re.match(r"(?is)\s*(select|with|from)\b", sql):
+        raise q.fail("sql", "a query that begins with SELECT, WITH or FROM")
+    return Quantity(
+        case=q.text("case"),
+        block=q.text("block"),
+        source=Source(arm, metric, label) if metric is not None and key is None and sql is None else None,
+        where=tuple((k, _condition(q, "where", v)) for k, v in q.table("where").data.items()),
+        over_idx=q.choice("over_idx", tuple(REDUCERS), None),
+        idx=_index(q),
+        divide_by=_divide_by(q, arm, metric, label),
+        event=_condition(q, "event", q.data["event"]) if "event" in q.data else None,
+        identical=identical,
+        refused=arm if refused else None,
+        key=key,
+        sql=sql,
+        aggregate=_aggregate(q),
+        bound=_bound(q),
+    )
+
+
+def _condition(t: Table, key: str, value: Any) -> Condition:
+    if isinstance(value, dict):
+        if len(value) != 1 or next(iter(value)) not in OPERATORS:
+            raise t.fail(key, f"one of {', '.join(OPERATORS)} with a value")
+        operator, constant = next(iter(value.items()))
+        if not isinstance(constant, (str, int, float)):
+            raise t.fail(key, "a text or a number to compare with")
+        return Condition(operator, (constant,))
+    if isinstance(value, list):
+        if not value or not all(isinstance(v, (str, int, float)) for v in value):
+            raise t.fail(key, "texts or numbers")
+        return Condition("in", tuple(value))
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise t.fail(key, "a text, a number, a list of them, or a comparison such as { gt = 0 }")
+    return Condition("eq", (value,))
+
+
+def _index(t: Table) -> tuple[str, int] | None:
+    if "idx" not in t.data:
+        return None
+    condition = _condition(t, "idx", t.data["idx"])
+    if condition.operator == "in" or not isinstance(condition.values[0], int):
+        raise t.fail("idx", "a whole number, or a comparison such as { lt = 6 }")
+    return condition.operator, condition.values[0]
+
+
+def _divide_by(t: Table, arm: str | None, metric: str | None, label: str | None) -> Source | None:
+    table = t.table("divide_by", None)
+    if table is None:
+        return None
+    source = Source(
+        table.text("arm", arm),
+        table.text("metric", metric),
+        table.text("label", label if "arm" not in table.data else None),
+    )
+    table.done()
+    return source
+
+
+def _aggregate(t: Table) -> Aggregate | None:
+    table = t.table("aggregate", None)
+    if table is None:
+        return None
+    found = Aggregate(table.texts("over"), table.choice("stat", STATS))
+    table.done()
+    return found
+
+
+def _bound(t: Table) -> Bound | None:
+    table = t.table("bound", None)
+    if table is None:
+        return None
+    found = Bound(table.number("at", None), table.number("below", None), table.number("above", None))
+    table.done()
+    return found
+
+
+def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
+    t.data = {**_only(defaults, ("pair", *QUANTITY_KEYS)), **t.data}
+    name, statement = t.text("id"), t.text("statement")
+    kind = t.choice("kind", CLAIMS)
+    options = {
+        "kind": kind,
+        "pair": t.texts("pair"),
+        "combine": t.choice("combine", ("ratio", "difference"), None),
+        "stat": t.choice("stat", STATS, None),
+        "within": t.texts("within", ()),
+        "limit": t.number("limit", None),
+        "better": t.choice("better", ("lower", "higher"), "lower"),
+        "tolerance": t.number("tolerance", 0.0),
+        "strict": t.flag("strict"),
+        "direction": t.choice("direction", ("increasing", "decreasing"), "increasing"),
+        "along": t.text("along", None),
+        "order": t.texts("order", ()),
+        "at_least": t.number("at_least", None),
+        "at_most": t.number("at_most", None),
+    }
+    needed = {"at_most": "limit", "at_least": "limit", "ordering": "stat", "best": "stat", "monotone": "along"}.get(
+        kind
+    )
+    if needed is not None and options[needed] is None:
+        raise t.fail(needed, f"a value: a claim of kind {kind} needs it")
+    if kind == "count" and options["at_least"] is None and options["at_most"] is None:
+        raise t.fail("at_least", "a number of units, or a share of them below 1 (or at_most)")
+    variants = list(_variants(t))
+    t.done()
+    for suffix, words, sides in variants:
+        if kind == "never_worse" and len(sides) != 2:
+            raise TableError(f"{t.file}: table [{t.place}]: never_worse compares two sides, found {len(sides)}")
+        yield Claim(id=name + suffix, statement=statement + words, sides=sides, **options)
+
+
+def _rule(t: Table, known: dict[str, str]) -> Rule:
+    rule = Rule(
+        verdict=t.choice("verdict", VERDICTS),
+        reason=t.text("reason"),
+        all=_terms(t, "all", known),
+        any=_terms(t, "any", known),
+        none=_terms(t, "none", known),
+    )
+    if not (rule.all or rule.any or rule.none):
+        raise t.fail("all", "at least one condition in all, any or none")
+    t.done()
+    return rule
+
+
+def _terms(t: Table, key: str, known: dict[str, str]) -> tuple[Term, ...]:
+    """Conditions such as "rmse/released is less" and "tracks-oracle holds"."""
+    terms = []
+    for text in t.texts(key, ()):
+        match = re.fullmatch(r"(\S+)\s+(?:is\s+)?(\S+)", text.strip())
+        if match is None or match[1] not in known:
+            raise t.fail(
+                key,
+                f'conditions such as "<comparison> is less" or "<claim> holds" ({text!r} names nothing in this file)',
+            )
+        allowed = OUTCOMES if known[match[1]] == "comparison" else STATES
+        if match[2] not in allowed:
+            raise t.fail(key, f"one of {', '.join(allowed)} after {match[1]!r} (in {text!r})")
+        terms.append(Term(match[1], match[2]))
+    return tuple(terms)
+
+
+def _only(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {k: v for k, v in data.items() if k in keys}

@@ -1,0 +1,118 @@
+"""Reading TOML by declared keys, so that every mistake is reported with file, table, key and what was expected."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_REQUIRED: Any = object()
+
+
+class TableError(UsageError):
+    """A registry or mapping file that does not say what it must."""
+
+
+@dataclass
+class Table:
+    """One TOML table with the place it stands at; keys are taken out one by one and ``done`` refuses what is left."""
+
+    data: dict[str, Any]
+    file: str
+    place: str = ""
+    seen: set[str] = field(default_factory=set)
+
+    def fail(self, key: str, expected: str) -> TableError:
+        """An error about ``key`` of this table; the caller raises it."""
+        found = f"found {self.data[key]!r}" if key in self.data else "it is missing"
+        table = f"table [{self.place}]" if self.place else "the top of the file"
+        return TableError(f"{self.file}: {table}, key {key!r}: expected {expected}, {found}")
+
+    def take(self, key: str, kinds: type | tuple[type, ...], expected: str, default: Any = _REQUIRED) -> Any:
+        """The value of ``key`` if it is one of ``kinds``; ``default`` when absent; an error otherwise."""
+        self.seen.add(key)
+        if key not in self.data:
+            if default is _REQUIRED:
+                raise self.fail(key, expected)
+            return default
+        value = self.data[key]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in _tuple(kinds)):
+            raise self.fail(key, expected)
+        return value
+
+    def text(self, key: str, default: Any = _REQUIRED) -> Any:
+        """A non-empty text."""
+        value = self.take(key, str, "a text", default)
+        if value == "":
+            raise self.fail(key, "a text that is not empty")
+        return value
+
+    def number(self, key: str, default: Any = _REQUIRED) -> Any:
+        """A number, as float."""
+        value = self.take(key, (int, float), "a number", default)
+        return float(value) if isinstance(value, (int, float)) else value
+
+    def integer(self, key: str, default: Any = _REQUIRED) -> Any:
+        """A whole number."""
+        return self.take(key, int, "a whole number", default)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """True or false."""
+        return self.take(key, bool, "true or false", default)
+
+    def choice(self, key: str, options: Sequence[str], default: Any = _REQUIRED) -> Any:
+        """One of ``options``."""
+        value = self.take(key, str, f"one of {', '.join(options)}", default)
+        if value is not default and value not in options:
+            raise self.fail(key, f"one of {', '.join(options)}")
+        return value
+
+    def texts(self, key: str, default: Any = _REQUIRED) -> Any:
+        """A list of texts, as a tuple; a single text counts as a list of one."""
+        value = self.take(key, (list, str), "a list of texts", default)
+        if key not in self.data:
+            return value
+        items = [value] if isinstance(value, str) else value
+        if not items or not all(isinstance(v, str) and v for v in items):
+            raise self.fail(key, "a list of texts that is not empty")
+        return tuple(items)
+
+    def table(self, key: str, default: Any = _REQUIRED) -> Any:
+        """A table inside this one, ready to be read in the same way."""
+        value = self.take(key, dict, "a table", default)
+        return (
+            Table(value, self.file, f"{self.place}.{key}" if self.place else key) if isinstance(value, dict) else value
+        )
+
+    def tables(self, key: str, default: Any = _REQUIRED) -> Any:
+        """A list of tables, numbered from 1 in messages."""
+        value = self.take(key, list, "a list of tables", default)
+        if value is default and key not in self.data:
+            return value
+        if not all(isinstance(v, dict) for v in value):
+            raise self.fail(key, "a list of tables")
+        prefix = f"{self.place}." if self.place else ""
+        return [Table(v, self.file, f"{prefix}{key} {i}") for i, v in enumerate(value, 1)]
+
+    def done(self) -> None:
+        """Refuses keys that nobody asked for: a misspelt key would otherwise be ignored in silence."""
+        for key in self.data:
+            if key not in self.seen:
+                raise self.fail(key, f"one of the known keys ({', '.join(sorted(self.seen))})")
+
+
+def parse(text: str, file: str) -> Table:
+    """The top table of a TOML text; a syntax error names the file and the line."""
+    try:
+        return Table(tomllib.loads(text), file)
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(f"{file}: not valid TOML: {error}") from error
+
+
+def _tuple(kinds: type | tuple[type, ...]) -> tuple[type, ...]:
+    return kinds if isinstance(kinds, tuple) else (kinds,)
