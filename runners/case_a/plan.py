@@ -87,9 +87,9 @@ CERTIFICATES = (
     ),
     Setting(
         "paper_radii",
-        {"0.0": [25.0494, 0.0], "0.001": [18.957, 16.2826]},
+        {"24": {"0.0": [25.0494, 0.0], "0.001": [18.957, 16.2826]}},
         True,
-        "Printed radius and budget per noise level; the certificate is also given with these.",
+        "Printed radius and budget per grid and noise level; the certificate is also given with these.",
     ),
 )
 SETTINGS = SOLVER + DATA + RULES + CERTIFICATES
@@ -177,7 +177,7 @@ def _cell(block: str, keys: dict[str, Any], values: Mapping[str, Any], where: st
     if keys.get("level") == 0:
         del settings["noise_stream"]
     if block == "certificates":
-        radii = settings.pop("paper_radii").get(str(keys["level"]))
+        radii = settings.pop("paper_radii").get(str(grid), {}).get(str(keys["level"]))
         if radii:
             settings["paper_radius"] = radii
     return Cell("a", block, keys, settings)
@@ -210,6 +210,6 @@ def _check(values: Mapping[str, Any], where: str) -> None:
     for grid, count in values["inducing"].items():
         if not grid.isdigit() or type(count) is not int or count < 2:
             raise UsageError(f'{where}.inducing: expected "grid" = points, found {grid!r} = {count!r}')
-    for level, pair in values["paper_radii"].items():
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise UsageError(f'{where}.paper_radii: expected "level" = [radius, budget], found {level!r} = {pair!r}')
+    for grid, by_level in values["paper_radii"].items():
+        if not isinstance(by_level, dict) or any(not isinstance(p, list) or len(p) != 2 for p in by_level.values()):
+            raise UsageError(f'{where}.paper_radii.{grid}: expected "level" = [radius, budget], found {by_level!r}')
