@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -171,7 +172,8 @@ def download(source: Source) -> Table:
     """The table from its public origin; scikit-learn's own files go to a folder that is removed afterwards."""
     from sklearn.datasets import fetch_california_housing, fetch_openml
 
-    with tempfile.TemporaryDirectory(prefix="orledger-") as folder:
+    with tempfile.TemporaryDirectory(prefix="orledger-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # its retries; the failure itself is reported by the caller
         if source.data_id is not None:
             bunch = fetch_openml(
                 data_id=source.data_id, target_column=None, as_frame=False, parser="liac-arff", data_home=folder

@@ -49,7 +49,7 @@ def build_network(inputs: int, settings: Mapping[str, Any], device: str = "cpu")
     low, high = settings["grid_low"], settings["grid_high"]
     activation = make_activation(low, high, settings["depth"], dtype=dtype, device=device)
     shape = Shape(inputs, tuple(settings["hidden"]), settings["coordinates"], activation.size)
-    return Network(shape, activation, low, high, settings["scale_margin"]), dtype
+    return Network(shape, activation, low, high, settings["scale_margin"], settings["clamp_embedding"]), dtype
 
 
 def schedule_of(settings: Mapping[str, Any]) -> Schedule:

@@ -115,6 +115,7 @@ class Network:
     low: float
     high: float
     margin: float  # the embedding fills this fraction of (low, high)
+    clamp: bool = True  # evaluated rows outside the frozen range are moved to its ends
 
     @property
     def columns(self) -> int:
@@ -136,10 +137,11 @@ class Network:
         return Bounds(low=flat.amin(1)[:, None, None], high=flat.amax(1)[:, None, None])
 
     def to_grid(self, z: torch.Tensor, bounds: Bounds) -> torch.Tensor:
-        """The embedding mapped affinely so that ``bounds`` lands on margin * (low, high); values outside are clamped."""
+        """The embedding mapped affinely so that ``bounds`` lands on margin * (low, high); outside values clamped if asked."""
         span = (bounds.high - bounds.low).clamp_min(torch.finfo(z.dtype).tiny)
-        clamped = torch.minimum(torch.maximum(z, bounds.low), bounds.high)
-        return (clamped - bounds.low) * (self.margin * (self.high - self.low) / span) + self.margin * self.low
+        if self.clamp:
+            z = torch.minimum(torch.maximum(z, bounds.low), bounds.high)
+        return (z - bounds.low) * (self.margin * (self.high - self.low) / span) + self.margin * self.low
 
     def phi(self, p: dict[str, torch.Tensor], x: torch.Tensor, bounds: Bounds | None = None) -> torch.Tensor:
         """Feature columns (N, B, P * M) at x; ``bounds`` None takes the range of these very rows (the released train mode)."""

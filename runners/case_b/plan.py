@@ -52,6 +52,9 @@ TRAIN = (
     Setting(
         "scale_margin", 0.95, False, "The embedding is scaled to this share of the interval, as ScaleToBounds does."
     ),
+    Setting(
+        "clamp_embedding", True, False, "Rows outside the frozen range are moved to its ends, as the release does."
+    ),
     Setting("epochs", 80, False, "Passes over the training rows; fixed before any result was looked at."),
     Setting("batch_size", 32, False, "Rows per minibatch; the last, shorter one is kept."),
     Setting("learning_rate", 0.01, False, "Adam's step size."),

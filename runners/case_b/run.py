@@ -15,6 +15,7 @@ from orledger.runners.case_b.gap import gap_cell, make_task
 from orledger.runners.case_b.main import main_cell
 from orledger.runners.case_b.nets import ROLES, train_nets
 from orledger.runners.case_b.problem import load_table, make_problem
+from orledger.runners.case_b.rules import dataset_rules
 from orledger.runners.records import CellResult
 
 if TYPE_CHECKING:
@@ -90,18 +91,6 @@ def _gap(
         result.backend = f"{context.device}/{settings['precision']}"
         result.seconds = shared + time.perf_counter() - began
         yield cell, result
-
-
-def dataset_rules(settings: Mapping[str, Any]) -> Rules:
-    """The gate's rules under the settings of a cell."""
-    return Rules(
-        max_levels=settings["max_levels"],
-        min_distinct=settings["min_distinct"],
-        min_r2=settings["min_r2"],
-        folds=settings["folds"],
-        n_estimators=settings["rf_trees"],
-        random_state=settings["rf_state"],
-    )
 
 
 def audit_cell(table: Table, found: DatasetAudit) -> CellResult:
