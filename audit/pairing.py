@@ -191,6 +191,8 @@ def match(units: Sequence[Units], names: Sequence[str], *, incomplete: bool = Fa
 def _dropped(
     units: Sequence[Units], names: Sequence[str], kept: pl.DataFrame, keys: list[str], table: pl.DataFrame
 ) -> tuple[Dropped, ...]:
+    if kept.height == table.height and all(u.absent.is_empty() for u in units):
+        return ()
     found: dict[str, list[str]] = {}
     for u, name in zip(units, names, strict=True):
         side = f"{name}: " if len(units) > 1 else ""

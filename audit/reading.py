@@ -301,7 +301,7 @@ def _bound(t: Table) -> Bound | None:
 
 
 def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
-    t.data = {**_only(defaults, ("pair", *QUANTITY_KEYS)), **t.data}
+    t.data = {**_only(defaults, ("pair", "better", *QUANTITY_KEYS)), **t.data}
     name, statement = t.text("id"), t.text("statement")
     kind = t.choice("kind", CLAIMS)
     options = {

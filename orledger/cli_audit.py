@@ -1,0 +1,118 @@
+"""``orledger register``, ``orledger audit``, ``orledger recheck``: hypotheses in, verdicts out."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orledger.cli_options import db_option, echo_json, echo_table, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@contextmanager
+def writing(path: Path, *, create: bool = False) -> Iterator[Any]:
+    """A connection that may write to the results database at ``path``, which must exist unless ``create``."""
+    from orledger.errors import DatabaseError
+    from orledger.schema.opening import connect
+
+    if not create and not path.exists():
+        raise DatabaseError(f"{path} does not exist", hint="name the database with --db, or make one with orledger run")
+    con = connect(path, "write")
+    try:
+        yield con
+    finally:
+        con.close()
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=FILE)
+@db_option
+@click.option("--amend", is_flag=True, help="Store a changed text although data exist; it is marked as an amendment.")
+@click.option("--list", "show", is_flag=True, help="Show what is registered and store nothing.")
+@json_option
+def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json: bool) -> None:
+    """Store hypothesis FILES before the data; without FILES, those that come with the package.
+
+    The text, its hash and the time are kept for ever. A text that changes after data exist needs --amend and is shown as
+    an amendment in every report.
+    """
+    from orledger.audit.reading import read_hypothesis, shipped_hypotheses
+    from orledger.audit.registration import current_registrations
+    from orledger.audit.registration import register as store
+
+    hypotheses = [] if show else [read_hypothesis(f) for f in files] if files else shipped_hypotheses()
+    with writing(db, create=not show) as con:
+        con.execute("BEGIN")  # a file that is refused leaves none of the others behind
+        try:
+            rows = current_registrations(con) if show else [store(con, h, amend=amend) for h in hypotheses]
+            con.execute("COMMIT")
+        except BaseException:
+            con.execute("ROLLBACK")
+            raise
+    table = [
+        {
+            "hypothesis": r.hypothesis,
+            "mode": r.mode,
+            "hash": r.hash[:12],
+            "registered": r.registered.isoformat(sep=" ", timespec="seconds"),
+            "cells": r.cells_done,
+            "note": "amendment" if r.amendment else "" if r.new or show else "already registered",
+        }
+        for r in rows
+    ]
+    if as_json:
+        echo_json(table)
+    else:
+        echo_table(table, right=("cells",))
+
+
+@click.command()
+@db_option
+@click.option(
+    "--registry", "files", multiple=True, type=FILE, help="A hypothesis file to register first; may be repeated."
+)
+@click.option("--amend", is_flag=True, help="Allow a changed --registry file although data exist.")
+@click.option(
+    "--power", "only_power", is_flag=True, help="Only say what each comparison could decide; looks at no value."
+)
+@click.option("--tests", "every_test", is_flag=True, help="List every test and claim.")
+@json_option
+def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, every_test: bool, as_json: bool) -> None:
+    """Evaluate every registered hypothesis on the records and store tests, claims and dispositions.
+
+    A database without registrations gets those that come with the package. The same data and registrations always give
+    the same rows.
+    """
+    from orledger.audit import summary
+    from orledger.audit.auditing import audit as evaluate
+    from orledger.audit.power import power
+    from orledger.audit.reading import read_hypothesis, shipped_hypotheses
+    from orledger.audit.registration import current_registrations
+    from orledger.audit.registration import register as store
+
+    hypotheses = [read_hypothesis(f) for f in files]
+    with writing(db) as con:
+        if only_power:
+            named = {h.id for h in hypotheses}
+            known = [r.parsed() for r in current_registrations(con) if r.hypothesis not in named]
+            rows = summary.power_rows(power(con, [*known, *hypotheses] or shipped_hypotheses()))
+            if as_json:
+                echo_json(rows)
+            else:
+                echo_table(rows, right=("alpha", "planned", "done", "floor", "needed"))
+            return
+        for h in hypotheses:
+            store(con, h, amend=amend)
+        found = evaluate(con)
+    if as_json:
+        echo_json(summary.audit_data(found))
+        return
+    for line in summary.audit_lines(found, every_test=every_test):
+        click.echo(line)
