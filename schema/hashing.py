@@ -56,7 +56,7 @@ def _ranked(column: Any) -> tuple[list[str], np.ndarray]:
     distinct = sorted({v for v in values if v is not None})
     rank: dict[str | None, int] = {text: k for k, text in enumerate(distinct)}
     rank[None] = -1
-    return distinct, np.fromiter((rank[v] for v in values), dtype="<i4", count=len(values))
+    return distinct, np.array(list(map(rank.__getitem__, values)), dtype="<i4")
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
+DATASET_TYPES = ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Writer:
     def __init__(self, path: str | Path, *, threads: int = 1) -> None:
         self.path = Path(path)
         self.con = opening.connect(self.path, "write", threads=threads)
+        # Nobody else can write while this connection is open, so what was read once stays true.
+        self._states: dict[str, str] | None = None
 
     def __enter__(self) -> Writer:
         return self
@@ -132,81 +135,78 @@ class Writer:
                 " WHERE cell_id NOT IN (SELECT cell_id FROM cell)"
             )
             del rows
-            return self._count("cell") - before
+            new = self._count("cell") - before
+        self._states = None
+        return new
 
     def states(self) -> dict[str, str]:
         """The state of every cell, by id."""
-        with opening.translated(self.path):
-            return dict(self.con.execute("SELECT cell_id, state FROM cell").fetchall())
+        return dict(self._known())
 
     def store(self, cell_id: str, outcome: Outcome, run_id: str | None = None) -> None:
         """One cell's outcome in one transaction, in place of whatever the cell held before."""
+        previous = self._known().get(cell_id)
+        if previous is None:
+            raise opening.DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
         records = outcome.columns if outcome.columns is not None else _no_records()
-        n = int(records["value"].size)
-        hashed = None
-        if outcome.state in ("done", "refused"):
-            hashed = content_hash(
-                outcome.state, outcome.reason, records, outcome.refusals, outcome.facts, outcome.datasets
-            )
+        row = {
+            "state": outcome.state,
+            "reason": outcome.reason,
+            "error": outcome.error,
+            "seconds": outcome.seconds,
+            "backend": outcome.backend,
+            "n_records": int(records["value"].size),
+            "content_hash": _hash(outcome, records) if outcome.state in ("done", "refused") else None,
+            "run_id": run_id,
+            "finished": _now(),
+        }
         with self.transaction() as con:
-            previous = con.execute("SELECT state FROM cell WHERE cell_id = ?", [cell_id]).fetchall()
-            if not previous:
-                raise opening.DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
-            if previous[0][0] != "planned":
+            if previous != "planned":
                 for table in ("record", "refusal", "fact", "dataset"):
                     con.execute(f"DELETE FROM {table} WHERE cell_id = ?", [cell_id])
-            if n:
+            if row["n_records"]:
                 con.execute("INSERT INTO record SELECT ?, arm, metric, label, idx, value FROM records", [cell_id])
-            for arm, reason, margin in outcome.refusals:
-                con.execute("INSERT INTO refusal VALUES (?, ?, ?, ?)", [cell_id, arm, reason, margin])
-            if outcome.facts:
-                names, values = list(outcome.facts), list(outcome.facts.values())
-                con.execute(
-                    "INSERT INTO fact SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", [cell_id, names, values]
-                )
-            for dataset in outcome.datasets:
-                con.execute(
-                    "INSERT INTO dataset VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [cell_id, *(dataset[c] for c in DATASET_COLUMNS)],
-                )
-            con.execute(
-                "UPDATE cell SET state = ?, reason = ?, error = ?, seconds = ?, backend = ?, n_records = ?,"
-                " content_hash = ?, run_id = ?, finished = ? WHERE cell_id = ?",
-                [
-                    outcome.state,
-                    outcome.reason,
-                    outcome.error,
-                    outcome.seconds,
-                    outcome.backend,
-                    n,
-                    hashed,
-                    run_id,
-                    _now(),
-                    cell_id,
-                ],
-            )
+            self._append("refusal", ("VARCHAR", "VARCHAR", "DOUBLE"), cell_id, outcome.refusals)
+            self._append("fact", ("VARCHAR", "VARCHAR"), cell_id, list(outcome.facts.items()))
+            self._append("dataset", DATASET_TYPES, cell_id, [[d[c] for c in DATASET_COLUMNS] for d in outcome.datasets])
+            changes = ", ".join(f"{name} = ?" for name in row)
+            con.execute(f"UPDATE cell SET {changes} WHERE cell_id = ?", [*row.values(), cell_id])
+        self._known()[cell_id] = outcome.state
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
         """The settings of a run: (case, name, value, given by the paper, one sentence) each."""
-        with self.transaction() as con:
-            for case, name, value, given, description in rows:
-                con.execute(
-                    "INSERT INTO setting VALUES (?, ?, ?, ?, ?, ?)",
-                    [run_id, case, name, _json(value), given, description],
-                )
+        types = ("VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
+        with self.transaction():
+            self._append(
+                "setting", types, run_id, [(c, name, _json(v), given, text) for c, name, v, given, text in rows]
+            )
 
     def catalogue(self, case: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """The dictionary of a case's metrics, in place of the one before; keys are the columns of ``metric``."""
         names = ("block", "arms", "metric", "label", "idx", "unit", "better", "description")
         with self.transaction() as con:
             con.execute("DELETE FROM metric WHERE case_name = ?", [case])
-            for row in rows:
-                con.execute(
-                    "INSERT INTO metric VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [case, *(row.get(n) for n in names)]
-                )
+            self._append("metric", ("VARCHAR",) * len(names), case, [[row.get(n) for n in names] for row in rows])
+
+    def _append(self, table: str, types: Sequence[str], first: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Adds ``rows`` to ``table``, each after the value ``first`` of its first column, in one statement."""
+        if rows:
+            lists = [list(column) for column in zip(*rows, strict=True)]
+            unnested = ", ".join(f"unnest(?::{kind}[])" for kind in types)
+            self.con.execute(f"INSERT INTO {table} SELECT ?, {unnested}", [first, *lists])
+
+    def _known(self) -> dict[str, str]:
+        if self._states is None:
+            with opening.translated(self.path):
+                self._states = dict(self.con.execute("SELECT cell_id, state FROM cell").fetchall())
+        return self._states
 
     def _count(self, table: str) -> int:
         return int(self.con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
+
+
+def _hash(outcome: Outcome, records: Mapping[str, np.ndarray]) -> str:
+    return content_hash(outcome.state, outcome.reason, records, outcome.refusals, outcome.facts, outcome.datasets)
 
 
 def _no_records() -> dict[str, np.ndarray]:
