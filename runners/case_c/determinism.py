@@ -21,6 +21,7 @@ from orledger.runners.case_c.loop import run_arms
 from orledger.runners.case_c.recording import record_core
 from orledger.runners.case_c.run import prepare
 from orledger.runners.cells import Cell, Context
+from orledger.runners.engines import THREAD_VARIABLES, limited_threads
 from orledger.runners.records import CellResult
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 # arm -> metric -> values, the numbers a determinism cell records of its trajectories.
 Series = dict[str, dict[str, np.ndarray]]
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class ReplayError(OrledgerError):
@@ -109,12 +109,10 @@ def replay(cells: list[Cell], context: Context) -> list[Series]:
 
 def answer(order: str) -> str:
     """What the second process prints for the JSON text it was given."""
-    import torch
-
     asked = json.loads(order)
     context = Context(**asked["context"])
-    torch.set_num_threads(context.threads)
-    found = [trajectories(Cell(**spec), context) for spec in asked["cells"]]
+    with limited_threads(context.threads):
+        found = [trajectories(Cell(**spec), context) for spec in asked["cells"]]
     return json.dumps([{a: {m: v.tolist() for m, v in ms.items()} for a, ms in one.items()} for one in found])
 
 

@@ -1,0 +1,94 @@
+"""Fit budgets, posterior moments and acquisition values against torch.optim and botorch."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from botorch.acquisition import ExpectedImprovement, UpperConfidenceBound
+
+from orledger.errors import UsageError
+from orledger.runners.case_c.acquisition import expected_improvement, lower_bound, posterior
+from orledger.runners.case_c.alas import alas_model, load_raw
+from orledger.runners.case_c.fitting import Budget, fit, make_budget
+from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, initial_raw, log_distance
+from orledger.runners.case_c.likelihood import negative_log_posterior
+
+
+@pytest.fixture
+def data():
+    g = torch.Generator().manual_seed(11)
+    layout = Layout(3, 3)
+    x = torch.rand(12, 3, generator=g, dtype=torch.float64)
+    y = torch.sin(5 * x).sum(-1) + 0.1 * torch.randn(12, generator=g, dtype=torch.float64)
+    raw = initial_raw(layout, 0.01 * torch.randn(3, 3, generator=g, dtype=torch.float64), 1.99)
+    return layout, x, (y - y.mean()) / y.std(), raw
+
+
+def test_adam_budget_follows_torch_optim(data):
+    layout, x, y, raw = data
+    pairs = Pairs.of(x)
+    ours = fit(raw, layout, pairs, y, Budget("moderate", "adam", 15, rate=0.05))
+    parameter = torch.nn.Parameter(raw.clone())
+    optimiser = torch.optim.Adam([parameter], lr=0.05)
+    for _ in range(15):
+        parameter.grad = negative_log_posterior(parameter.detach(), layout, pairs, y)[1]
+        optimiser.step()
+    assert torch.allclose(ours.raw, parameter.detach(), rtol=1e-12, atol=1e-13)
+    assert ours.steps == 15
+
+
+def test_no_steps_leave_the_start_unchanged(data):
+    layout, x, y, raw = data
+    assert torch.equal(fit(raw, layout, Pairs.of(x), y, Budget("near-initial", "adam", 0, rate=0.1)).raw, raw)
+
+
+def test_converged_budget_reaches_a_stationary_point_below_the_others(data):
+    layout, x, y, raw = data
+    pairs = Pairs.of(x)
+    settings = {
+        "near_initial_steps": 2, "moderate_steps": 20, "adam_rate": 0.01,
+        "converged_iterations": 200, "converged_tolerance": 1e-5,
+    }  # fmt: skip
+    near, moderate, converged = (
+        fit(raw, layout, pairs, y, make_budget(n, settings)) for n in ("near-initial", "moderate", "converged")
+    )
+    assert converged.gradient <= 1e-5
+    assert converged.loss < moderate.loss < near.loss
+    again = fit(raw, layout, pairs, y, make_budget("converged", settings))
+    assert torch.equal(again.raw, converged.raw)
+    assert again.steps == converged.steps
+
+
+def test_unknown_budget_is_an_error_that_lists_the_known_ones():
+    with pytest.raises(UsageError, match=r"generous[\s\S]*near-initial, moderate, converged"):
+        make_budget("generous", {})
+
+
+def test_posterior_and_acquisition_values_equal_botorch(data):
+    layout, x, y, raw = data
+    pairs = Pairs.of(x)
+    raw = fit(raw, layout, pairs, y, Budget("moderate", "adam", 30, rate=0.05)).raw
+    candidates = torch.rand(200, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    p = constrain(raw, layout)
+    difference = [(x[i].unsqueeze(-1) - candidates.T).contiguous() for i in range(len(x))]
+    post = posterior(p, gram(p, pairs), cross(p, difference, [log_distance(d) for d in difference]), y)
+
+    model = alas_model(x, y.unsqueeze(-1), layout.mixtures)
+    load_raw(model, raw, layout)
+    model.eval()
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # botorch advises LogEI; the arm is defined with EI
+        theirs = model.posterior(candidates.unsqueeze(1))
+        ei = ExpectedImprovement(model, best_f=y.min(), maximize=False)(candidates.unsqueeze(1))
+        ucb = UpperConfidenceBound(model, beta=torch.tensor(0.2, dtype=torch.float64), maximize=False)(
+            candidates.unsqueeze(1)
+        )
+    assert torch.allclose(post.mean, theirs.mean.flatten(), rtol=0, atol=1e-9)
+    assert torch.allclose(post.sd, theirs.variance.flatten().sqrt(), rtol=0, atol=1e-9)
+    ours = expected_improvement(post, float(y.min()))
+    assert torch.allclose(ours, ei, rtol=1e-7, atol=1e-12)
+    assert torch.allclose(-lower_bound(post, 0.2), ucb, rtol=0, atol=1e-9)
+    assert int(ours.argmax()) == int(ei.argmax())
+    assert int(lower_bound(post, 0.2).argmin()) == int(ucb.argmax())
+    assert np.ptp(ours.numpy()) > 0
