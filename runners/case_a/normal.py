@@ -94,15 +94,15 @@ class NormalEquations:
         is positive for every run whose normal matrix was not positive definite; its coefficients are then meaningless.
         """
         n, batch = self.n, len(mine)
-        f = other @ self.features[factor]
-        u = ((mine @ self.value_t).mT @ f[..., :n]).to(self.precision.normal)
+        f = each(other, self.features[factor])
+        u = (each(mine, self.value_t).mT @ f[..., :n]).to(self.precision.normal)
         f = f.to(self.precision.normal)
         h, h2 = f[..., :n], f[..., n : 2 * n]
         square = u * u
         c = (self.power * square).mT
         rhs = (data + (self.power - 1) * square * u).mT
         self._assemble(factor, f, c, lam2)
-        right = ((h @ (rhs * c) - h2 @ rhs) @ self.value - (h @ rhs) @ self.second) * lam2
+        right = (each(h @ (rhs * c) - h2 @ rhs, self.value) - each(h @ rhs, self.second)) * lam2
         matrix, info = self.matrix[:batch], self.info[:batch]
         torch.linalg.cholesky_ex(matrix, out=(matrix, info))
         half = torch.linalg.solve_triangular(matrix, right.reshape(batch, -1, 1), upper=False)
@@ -130,12 +130,19 @@ class NormalEquations:
         torch.sum(products[..., 2 * n : split], -1, out=w[..., 3 * n + 1])
         torch.sum(products[..., split:], -1, out=w[..., 3 * n + 2])
         blocks = self.blocks[:batch]
-        torch.mm(w.view(-1, 3 * n + 3), self.tables[factor], out=blocks.view(-1, self.M * self.M))
+        torch.bmm(w, self.tables[factor].expand(batch, -1, -1), out=blocks.view(batch, -1, self.M * self.M))
         first = 0
         for r in range(self.R):
             self.columns[:batch, : r + 1, :, r, :] = blocks[:, first : first + r + 1]
             first += r + 1
         self.matrix[:batch].diagonal(dim1=1, dim2=2).add_(1.0)
+
+
+def each(batch: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """``batch`` (B, p, q) times one matrix (q, r), run by run: folding the batch into one tall product, as ``@`` does, would
+    let a run's rounding depend on how many others there are.
+    """
+    return torch.bmm(batch, matrix.expand(len(batch), -1, -1))
 
 
 def _outer(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

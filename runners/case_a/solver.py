@@ -10,7 +10,7 @@ import torch
 
 from orledger.errors import UsageError
 from orledger.runners.case_a.kernel import FactorOperators
-from orledger.runners.case_a.normal import NormalEquations, Precision
+from orledger.runners.case_a.normal import NormalEquations, Precision, each
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,11 +128,11 @@ def solve(
             bad = active & ((eqs.info > 0) | ~new.isfinite().all(-1).all(-1))
             failed, active = torch.where(bad, epoch, failed), active & ~bad
             new = torch.where(active[:, None, None], new, old)
-            before = old @ chol_t
-            change += (new @ chol_t - before).flatten(1).norm(dim=1) / before.flatten(1).norm(dim=1)
+            before = each(old, chol_t)
+            change += (each(new, chol_t) - before).flatten(1).norm(dim=1) / before.flatten(1).norm(dim=1)
             factors[j] = new
         epochs = torch.where(active, epoch, epochs)
-        error = (factors[0] @ test_t).mT @ (factors[1] @ test_t) - truth
+        error = each(factors[0], test_t).mT @ each(factors[1], test_t) - truth
         rmse = torch.where(active, error.square().mean((1, 2)).sqrt(), rmse)
         best = torch.minimum(best, rmse)
         stopped = active & (change < model.tol)
@@ -140,7 +140,7 @@ def solve(
         if not bool(active.any()):
             break
     value_t, second_t = tensor(ops.value.T), tensor(ops.second.T)
-    (g, g2), (h, h2) = [(f @ value_t, f @ second_t) for f in factors]
+    (g, g2), (h, h2) = [(each(f, value_t), each(f, second_t)) for f in factors]
     u = g.mT @ h
     residual = u**3 - g2.mT @ h - g.mT @ h2 - tensor(target)
     # The product space: <g_r h_r, g_s h_s> = (eta_r . eta_s)(theta_r . theta_s), summed over r and s.
