@@ -117,7 +117,7 @@ def p_value(p: float) -> Digits:
 
 def _significant(number: float, count: int) -> tuple[str, int | None]:
     if number == 0:
-        return f"{0:.{count - 1}f}", None
+        return "0", None  # exact: a small number would show its power of ten
     # the exponent after rounding decides: 0.9996 to three digits is 1.00, not 1.000
     power = int(f"{number:.{count - 1}e}".split("e")[1])
     if -3 <= power < 5:

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}",
-    '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "–": "--", "—": "---", "†": r"\ensuremath{\dagger}",
+    '"': "{''}", "`": r"\textasciigrave{}", "–": "--", "—": "---", "†": r"\ensuremath{\dagger}", "‡": r"\ensuremath{\ddagger}",
     "×": r"\ensuremath{\times}", "·": r"\ensuremath{\cdot}", "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "±": r"\ensuremath{\pm}",
     "−": r"\ensuremath{-}", "→": r"\ensuremath{\to}", "κ": r"\ensuremath{\kappa}", "λ": r"\ensuremath{\lambda}", "σ": r"\ensuremath{\sigma}",
     "ρ": r"\ensuremath{\rho}", "η": r"\ensuremath{\eta}", "μ": r"\ensuremath{\mu}", "α": r"\ensuremath{\alpha}", "ε": r"\ensuremath{\varepsilon}",
     "Δ": r"\ensuremath{\Delta}", "²": r"\ensuremath{^2}", "\u00a0": "~",
 }  # fmt: skip
-DAGGER = r"\dagger"
-LATIN = re.compile(r"[\u00c0-\u00ff]")
+MARKS = {"†": r"\dagger", "‡": r"\ddagger"}
+# Accented Latin letters that the default encoding of LaTeX can set.
+LATIN = re.compile("[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ]")
 
 
 class Latex(str):
@@ -75,13 +76,13 @@ def token(t: Token, marks: Mapping[str, str]) -> str:
     if t.kind == "number":
         body = t.text.replace(",", "{,}")
         if t.exponent is not None:
-            body += rf"\cdot10^{{{t.exponent}}}"
+            body += rf"\!\cdot\!10^{{{t.exponent}}}"
         body += {"%": r"\%", "×": r"\times", "": ""}[t.suffix]
         return rf"$\mathbf{{{body}}}$" if t.bold else f"${body}$"
     if t.kind == "math":
         return rf"$\mathbf{{{t.text}}}$" if t.bold else f"${t.text}$"
     if t.kind == "mark":
-        return f"$^{{{DAGGER if t.text == '†' else escape(t.text)}}}$"
+        return f"$^{{{MARKS.get(t.text) or escape(t.text)}}}$"
     if t.kind == "absent":
         mark = marks.get(t.text)
         return "--" if mark is None else f"--$^{{{mark}}}$"
@@ -138,7 +139,11 @@ def environment() -> Environment:
 
 def table(t: Table) -> str:
     """The table as a LaTeX float, with its query and the hash of its database as comments."""
-    return environment().get_template("table.tex.j2").render(t=t, marks=t.absences())
+    return (
+        environment()
+        .get_template("table.tex.j2")
+        .render(t=t, marks=t.absences(), wrapped=any(not isinstance(c.align, str) for c in t.columns))
+    )
 
 
 def document(tables: Iterable[Table], database: str) -> str:

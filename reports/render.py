@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 MINUS = "−"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PAGE_STYLE = (
+    "body{font:15px/1.4 system-ui,sans-serif;margin:2rem;color:#111;background:#fff}table{border-collapse:collapse;border-block:2px solid}"
+    "caption{text-align:left;max-width:60rem;padding-bottom:.6rem}th,td{padding:.15rem .6rem;font-weight:400}thead{border-bottom:1px solid}"
+    "tbody+tbody{border-top:1px solid #999}.left{text-align:left}.center{text-align:center}.right{text-align:right}"
+    "th[scope=rowgroup]{text-align:left;font-style:italic}figure{margin:0}figcaption{font-size:.85em;max-width:60rem}pre{white-space:pre-wrap}"
+)
 # A spreadsheet runs a cell that starts like this; the apostrophe makes it text again.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -150,6 +156,14 @@ def table_html(t: Table, *, caption: bool = True, provenance: bool = True) -> st
         out.append("</figcaption>")
     out.append("</figure>")
     return "\n".join(out) + "\n"
+
+
+def page(t: Table) -> str:
+    """The table as a small page of its own that needs nothing else."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
+        f"<title>{html.escape(one_line(t.title))}</title>\n<style>{PAGE_STYLE}</style>\n{table_html(t)}</html>\n"
+    )
 
 
 def _align(align: str | float) -> str:

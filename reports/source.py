@@ -160,6 +160,9 @@ class Source:
         if not wanted:
             missing = holes([row["keys"] for row in stored])
         done, total = len(by_state.get("done", [])), len(stored) + len(missing)
+        if not total:
+            yield Text(f"No cell of {case}/{block} was planned for this table.")
+            return
         parts = [f"{done} of {total} planned cells of {case}/{block} delivered"]
         for state, names in (
             ("refused", by_state.get("refused")),

@@ -8,15 +8,18 @@ import numpy as np
 import polars as pl
 
 from orledger.reports import format as rules
-from orledger.reports.values import Absent, Count, Interval, Math, MedianIQR, Number, PValue, Value
+from orledger.reports.values import Absent, Count, Interval, Mark, Math, MedianIQR, Number, PValue, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
     from orledger.audit.result import TestResult
     from orledger.reports.format import Style
+
+
+LEVEL = 0.95  # of every interval in the tables
 
 
 def values(frame: pl.DataFrame, column: str) -> np.ndarray:
@@ -71,6 +74,15 @@ def p_cell(result: TestResult) -> Value:
     return PValue(result.p, result.floor)
 
 
+def interval_cell(result: TestResult, style: Style, scale: Callable[[float], float] = float) -> Value:
+    """The interval of a test's effect (its ends through ``scale``), marked when n is too small for the level asked for."""
+    if result.low is None or result.high is None:
+        return Absent("no interval")
+    interval = Interval(scale(result.low), scale(result.high), style)
+    reached = result.level is not None and result.level >= LEVEL
+    return interval if reached else join(interval, Mark("‡"), names=("", ""))
+
+
 def paired(frame: pl.DataFrame, on: Sequence[str], column: str, first: str, second: str) -> pl.DataFrame:
     """Cells that both arms delivered: the keys ``on``, then ``first`` and ``second`` with the values of ``column``."""
     left = frame.filter(pl.col("arm") == first).drop_nulls(column).select(*on, pl.col(column).alias("first"))
@@ -86,5 +98,5 @@ def power_of_ten(value: float) -> Math | Number:
         small = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         if factor == "1":
             return Math(f"10^{{{exponent}}}", f"10{small}")
-        return Math(rf"{factor}\cdot10^{{{exponent}}}", f"{factor}·10{small}")
+        return Math(rf"{factor}\!\cdot\!10^{{{exponent}}}", f"{factor}·10{small}")
     return Number(value, rules.SHORT)

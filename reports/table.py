@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+# What the marks in cells say; the line is written under a table that uses the mark.
+MARKS = {
+    "†": "the smallest p that the test can give with these zeros and this n.",
+    "‡": "too few units for 95 per cent: the whole range, at the lower level that it reaches.",
+}
+
+
 class TableError(OrledgerError):
     """A table that was put together wrongly: a defect of the module that built it."""
 
@@ -127,14 +134,10 @@ class Table:
             for i, (reason, mark) in enumerate(absences.items()):
                 parts += [Text(mark, italic=True), f" {reason}" + ("; " if i + 1 < len(absences) else ".")]
             lines.append(Join(tuple(parts)))
-        if any(
-            token.text == "†"
-            for row in self.rows()
-            for cell in row.cells
-            for token in cell.tokens()
-            if token.kind == "mark"
-        ):
-            lines.append(Text("† the smallest p that the test can give with these zeros and this n."))
+        used = {
+            token.text for row in self.rows() for cell in row.cells for token in cell.tokens() if token.kind == "mark"
+        }
+        lines += [Text(f"{mark} {words}") for mark, words in MARKS.items() if mark in used]
         return tuple(lines)
 
 

@@ -168,7 +168,9 @@ def table_astab(source: Source) -> Table:
             Group(
                 tuple(rows),
                 prose(
-                    "{{ grid }} collocation, {{ n }} groups of one noise level", grid=sym.collocation(int(grid)), n=n
+                    "{{ grid }} collocation, {{ n }} group{{ 's' if n != 1 else '' }} of one noise level",
+                    grid=sym.collocation(int(grid)),
+                    n=n,
                 ),
             )
         )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 
+REFERENCE = "same_process"  # the way of repeating whose first run the others are set against
+
+
 def with_backend(frame: pl.DataFrame) -> pl.DataFrame:
     """``frame`` with the column ``where``: the backend that the cell's keys name, or the one that computed it."""
     return frame.with_columns(pl.coalesce("backend", "computed_on").alias("where"))
@@ -35,17 +38,15 @@ def table_afloor(source: Source) -> Table:
     floors: dict[float, dict[float, float]] = {}
     for grid in sorted(frame["grid"].unique().to_list(), reverse=True):
         part = frame.filter(pl.col("grid") == grid)
-        rows = [
-            floor_row(f"grid {grid:g} {b}", Text(b, mono=True), part.filter(pl.col("where") == b), weights)[0]
-            for b in sorted(part["where"].unique().to_list())
-        ]
+        backends = sorted(part["where"].unique().to_list(), key=lambda b: (b != REFERENCE, b))
+        first = part.filter(pl.col("where") == backends[0]).sort("repeat", "cell_id")["cell_id"][0]
+        rows = []
+        for b in backends:
+            runs = part.filter((pl.col("where") == b) | (pl.col("cell_id") == first))
+            rows.append(floor_row(f"grid {grid:g} {b}", Text(b, mono=True), runs, weights)[0])
         row, floors[grid] = floor_row(f"grid {grid:g} all", Text("all together"), part, weights)
-        groups.append(
-            Group(
-                (*rows, row),
-                prose("{{ grid }} collocation, repeated noise-free solves", grid=sym.collocation(int(grid))),
-            )
-        )
+        heading = prose("{{ grid }} collocation, noise-free", grid=sym.collocation(int(grid)))
+        groups.append(Group((*rows, row), heading))
     quotes: dict[str, Value] = {}
     normalised = own_floor_rows(source, floors, weights, quotes)
     if normalised:
@@ -58,7 +59,8 @@ def table_afloor(source: Source) -> Table:
     caption = prose(
         """The floor under every dispersion: the noise-free solve has one answer, so the spread of its repetitions is the solver's and the
         machine's. Coefficient of variation of test RMSE at each fixed {{ sym.lambda2 }}, over the repetitions of each way of
-        repeating and over all of them; a plain 0 says that all runs agree bit for bit. Curves: distinct RMSE curves out of runs.
+        repeating together with one reference run, and over all runs; a plain 0 says that they agree bit for bit. Curves:
+        distinct RMSE curves out of runs.
         {% if norm %}Last block: each rule's median dispersion across noise seeds on the finer grid, divided by the floor at that
         weight and set in its column.{% endif %}""",
         norm=bool(normalised),
@@ -114,7 +116,7 @@ def own_floor_rows(
             floor = floors[grid].get(weight)
             at = weights.index(weight)
             if floor:
-                cells[at] = Number(med[rule] / floor, rules.fixed(2))
+                cells[at] = Number(med[rule] / floor, rules.significant(3))
                 quotes[f"{rule} over own floor"] = cells[at]
             else:
                 cells[at] = Absent("the floor at this weight is zero or unknown: nothing to divide by")

@@ -70,7 +70,7 @@ def table_baudit(source: Source) -> Table:
     )  # fmt: skip
     columns = (
         Column("dataset", Text("dataset"), "l"), Column("rows", Text("rows"), "r"), Column("features", Text("feat."), "r"),
-        Column("origin", Text("origin"), 1.2), Column("target", Text("target"), 1.0), Column("distinct", Text("distinct"), "r"),
+        Column("origin", Text("origin"), 1.0), Column("target", Text("target"), 1.04), Column("distinct", Text("distinct"), "r"),
         Column("R2 file order", join(sym.R2, " in order"), "r"), Column("R2 shuffled", join(sym.R2, " shuffled"), "r"), Column("verdict", Text("audit"), "l"),
     )  # fmt: skip
     return Table(

@@ -13,7 +13,7 @@ from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Span, Table
-from orledger.reports.values import Absent, Blank, Count, Interval, Number, Text, Value, join
+from orledger.reports.values import Absent, Blank, Count, Number, Text, Value, join
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -143,11 +143,7 @@ def table_battr(source: Source) -> Table:
             # pairs first: two equal ratios then differ by exactly zero, and count as a tie
             result = signed_rank(x[0] - x[1] if len(x) == 2 else (x[0] - x[1]) - (x[2] - x[3]))
             ratio = Number(10**result.effect, rules.significant(3))
-            interval: Value = (
-                Absent("no interval")
-                if result.low is None
-                else Interval(10**result.low, 10**result.high, rules.significant(3))
-            )
+            interval = s.interval_cell(result, rules.significant(3), lambda dex: 10**dex)
             quotes |= {f"{key} ratio": ratio, f"{key} p": s.p_cell(result)}
             rows.append(
                 Row(

@@ -13,7 +13,7 @@ from orledger.reports import symbols as sym
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables_b import KEYS
-from orledger.reports.values import Absent, Count, Interval, Number, Text, Value, join
+from orledger.reports.values import Absent, Count, Number, Text, Value, join
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -92,7 +92,7 @@ def table_bfloor(source: Source) -> Table:
         columns,
         groups,
         quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
+        layout=Layout("scriptsize", 4.0),
     )
 
 
@@ -101,10 +101,8 @@ def change(pair: pl.DataFrame) -> Value:
     if pair.is_empty():
         return Absent("no cell in which both variants delivered")
     result = signed_rank((pair["first"] - pair["second"]).to_numpy())
-    parts: list[Value | str] = [Number(result.effect, rules.fixed(3).signed()), " "]
-    if result.low is not None:
-        parts += [Interval(result.low, result.high, rules.fixed(2).signed()), ", "]
-    return join(*parts, sym.P, " = ", s.p_cell(result), names=("", "", "", "p"))
+    effect, interval = Number(result.effect, rules.fixed(3).signed()), s.interval_cell(result, rules.fixed(2).signed())
+    return join(effect, " ", interval, ", ", sym.P, " = ", s.p_cell(result), names=("", "", "", "p"))
 
 
 def table_btail(source: Source) -> Table:

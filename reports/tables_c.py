@@ -180,7 +180,7 @@ def pair_row(key: str, label: Value, arm: str, differences: np.ndarray, quotes: 
         return Row(key, (label, ARMS[arm], Number(0, rules.INTEGER), nothing, nothing, nothing, nothing, nothing))
     result = signed_rank(differences, better="lower")
     style = rules.fixed(4).signed()
-    interval: Value = Absent("no interval") if result.low is None else Interval(result.low, result.high, style)
+    interval = s.interval_cell(result, style)
     counts = join(
         Number(result.wins or 0, rules.INTEGER),
         "/",

@@ -184,6 +184,19 @@ class PValue(Value):
 
 
 @dataclass(frozen=True)
+class Mark(Value):
+    """A superscript that a footnote explains; only the marks that ``Table.footnotes`` knows."""
+
+    text: str
+
+    def _tokens(self) -> Iterator[Token]:
+        yield Token("mark", self.text, bold=self.bold)
+
+    def _fields(self) -> Mapping[str, Scalar]:
+        return {}
+
+
+@dataclass(frozen=True)
 class Absent(Value):
     """Nothing to show, and why: a dash with a mark that leads to the reason. Never zero."""
 

@@ -658,7 +658,7 @@ PUBLISHED = [
             "Table Bgapsurv",
             "Bgapsurv",
             f"{arm} {metric} {region}",
-            "single seed",
+            "single",
             "value",
             printed,
             float(printed),

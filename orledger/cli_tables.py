@@ -1,0 +1,112 @@
+"""``orledger tables``: the tables of the ledger as LaTeX, CSV, Markdown and HTML, the numbers as macros, and the check of a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from orledger.cli_options import db_option, echo_json, json_option, reading
+from orledger.errors import UsageError, VerificationError
+
+FORMATS = ("tex", "csv", "md", "html")
+
+
+def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:  # noqa: ARG001
+    chosen = tuple(dict.fromkeys(word.strip() for word in value.split(",") if word.strip()))
+    unknown = [word for word in chosen if word not in FORMATS]
+    if unknown or not chosen:
+        raise UsageError(f"--format: {value!r} is not usable", hint=f"a comma-separated choice of {', '.join(FORMATS)}")
+    return chosen
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@db_option
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("tables"),
+    show_default=True,
+    help="Folder to write to.",
+)
+@click.option(
+    "--format",
+    "formats",
+    default="tex",
+    show_default=True,
+    callback=_formats,
+    help="Comma-separated: tex, csv, md, html.",
+)
+@click.option(
+    "--check",
+    "paper",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write nothing; say which numbers of this .tex file are stale.",
+)
+@click.option("--list", "listing", is_flag=True, help="Print the names of the tables and stop.")
+@json_option
+def tables(
+    names: tuple[str, ...],
+    db: Path,
+    out: Path,
+    formats: tuple[str, ...],
+    paper: Path | None,
+    listing: bool,
+    as_json: bool,
+) -> None:
+    """Write the tables called NAMES (all of them without NAMES) from the database.
+
+    With tex also numbers.tex, every number as a macro, and, for all tables, tables.tex: one document that pdflatex and booktabs compile.
+    With --check the exit code is 6 when the paper prints a number that is not the database's.
+    """
+    from orledger.expected import expected_cells
+    from orledger.reports.tables import TABLES, build_tables, content_hash
+
+    if listing:
+        for name, (_, _, title) in TABLES.items():
+            click.echo(f"{name:12} {title}")
+        return
+    with reading(db) as results:
+        built = build_tables(results, expected_cells(results), names or None)
+        database = content_hash(results)
+    if paper is not None:
+        _check(paper, built, database, as_json)
+        return
+    from orledger.reports.writing import write_tables
+
+    written = write_tables(built, out, formats, database, document=not names)
+    if as_json:
+        echo_json({"database": database, "files": [str(p) for p in written]})
+        return
+    for path in written:
+        click.echo(str(path))
+
+
+def _check(paper: Path, built: list, database: str, as_json: bool) -> None:
+    """Prints what the check of ``paper`` found, and fails when something it prints is not the database's."""
+    from dataclasses import asdict
+
+    from orledger.reports import latex
+    from orledger.reports.numbers import macros
+    from orledger.reports.stale import check
+
+    found = check(paper, macros(built), {t.name: latex.table(t) for t in built}, database)
+    if as_json:
+        echo_json({**asdict(found), "clean": found.clean})
+    else:
+        click.echo(f"{paper}: {len(found.used)} macros used, {len(found.unused)} defined and not used")
+        for item in found.stale:
+            click.echo(f"stale      {item.name}: {item.file} has {item.written}, the database gives {item.current}")
+        for kind, names in (
+            ("undefined", found.undefined),
+            ("not input", found.unwritten),
+            ("no file", found.missing_files),
+        ):
+            for name in names:
+                click.echo(f"{kind:10} {name}")
+    if not found.clean:
+        raise VerificationError(
+            f"{paper}: {len(found.stale)} stale, {len(found.undefined)} undefined, {len(found.unwritten)} not input",
+            hint="write the tables again beside the paper, input numbers.tex, and correct the names that do not exist",
+        )

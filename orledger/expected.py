@@ -1,0 +1,33 @@
+"""The cells that the runs of a database planned, rebuilt from the settings stored with each run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Database, Planned
+
+
+def expected_cells(results: Database) -> list[Planned]:
+    """Every cell that a stored run asked for, once; runs whose settings no longer make a plan are left out.
+
+    Plans are pure functions of the settings, so this finds cells whose rows were removed and not only those that are
+    marked as planned. A database made by another version may hold settings that this one refuses: its plan is unknown.
+    """
+    from orledger.errors import OrledgerError
+    from orledger.reports.source import Planned
+    from orledger.runners.plan import CASES, Preset, make_plan
+
+    found: dict[str, Planned] = {}
+    for name, text in results.sql("SELECT DISTINCT preset, settings FROM run ORDER BY ALL").iter_rows():
+        tables = {case: table for case, table in json.loads(text).items() if case in CASES and isinstance(table, dict)}
+        try:
+            jobs = make_plan(Preset(name=name, path=name, title="", tables=tables), list(tables))
+        except OrledgerError:
+            continue
+        for job in jobs:
+            for cell in job.cells:
+                keys = {k: str(v) for k, v in cell.keys.items()}
+                found[cell.id] = Planned(cell.id, cell.case, cell.block, cell.name, keys)
+    return list(found.values())
