@@ -73,7 +73,7 @@ def _finding(name: str, check: Check, numbers: Mapping[str, Published]) -> Findi
     tried: list[Recomputed] = []
     options = candidates(check, numbers)
     fitting, verdict = None, INCONSISTENT
-    for candidate in options:  # the first candidate also validates the check, so the target is looked up after it
+    for candidate in options:  # asking for the first candidate validates the check, its target included
         verdict = _compare(candidate, numbers[check.target].interval)
         if verdict != INCONSISTENT:
             fitting = candidate

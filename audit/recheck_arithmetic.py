@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from orledger.audit.recheck_rules import rule
@@ -145,3 +147,9 @@ def distance_percent(of: list[Interval]) -> Interval:
 def median_distance_percent(ratios: list[Interval]) -> Interval:
     """Median over seeds of |a - b| / a in percent, from printed ratios a / b below one."""
     return _quantile([(exactly(1) / r - exactly(1)) * exactly(100) for r in ratios], 0.5)
+
+
+@rule
+def orders_of_magnitude(of: list[Interval]) -> Interval:
+    """How many powers of ten lie between two numbers, rounded."""
+    return exactly(round(math.log10(of[0].middle / of[1].middle)))

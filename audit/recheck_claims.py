@@ -6,7 +6,6 @@ A claim is judged over every set of numbers that prints as its operands do: it h
 from __future__ import annotations
 
 import itertools
-import math
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck_rules import Count, Recomputed, Truth, Words, as_fraction, rule
@@ -40,56 +39,63 @@ def negation(truth: Truth) -> Truth:
     return opposite[truth]
 
 
+def judged(pairs: Iterable[tuple[Interval, Interval]], *, strict: bool) -> list[Recomputed]:
+    """Whether the first of every pair lies below the second, with the pairs that break it."""
+    listed = list(pairs)
+    truths = [less(a, b, strict=strict) for a, b in listed]
+    relation = "below" if strict else "at most"
+    broken = [f"{a.middle:g} {relation} {b.middle:g}" for (a, b), t in zip(listed, truths, strict=True) if t == "never"]
+    return [Recomputed("", truth=every(truths), detail=f"not {', not '.join(broken)}" if broken else "")]
+
+
 @rule
-def at_most(of: list[Interval], bound: Interval) -> Truth:
+def at_most(of: list[Interval], bound: Interval) -> list[Recomputed]:
     """No value above the bound."""
-    return every(less(x, bound, strict=False) for x in of)
+    return judged(((x, bound) for x in of), strict=False)
 
 
 @rule
-def at_least(of: list[Interval], bound: Interval) -> Truth:
+def at_least(of: list[Interval], bound: Interval) -> list[Recomputed]:
     """No value below the bound."""
-    return every(less(bound, x, strict=False) for x in of)
+    return judged(((bound, x) for x in of), strict=False)
 
 
 @rule
-def below(of: list[Interval], than: list[Interval]) -> Truth:
+def below(of: list[Interval], than: list[Interval]) -> list[Recomputed]:
     """Each value strictly below its partner."""
-    return every(less(a, b, strict=True) for a, b in zip(of, than, strict=True))
+    return judged(zip(of, than, strict=True), strict=True)
 
 
 @rule
-def not_above(of: list[Interval], than: list[Interval]) -> Truth:
+def not_above(of: list[Interval], than: list[Interval]) -> list[Recomputed]:
     """No value above its partner."""
-    return every(less(a, b, strict=False) for a, b in zip(of, than, strict=True))
+    return judged(zip(of, than, strict=True), strict=False)
 
 
 @rule
-def inside(of: list[Interval], low: Interval, high: Interval) -> Truth:
+def inside(of: list[Interval], low: Interval, high: Interval) -> list[Recomputed]:
     """Every value between two printed ends, ends included."""
-    return every(truth for x in of for truth in (less(low, x, strict=False), less(x, high, strict=False)))
+    return judged([pair for x in of for pair in ((low, x), (x, high))], strict=False)
 
 
 @rule
-def ordered(of: list[Interval], direction: str, strict: bool = False) -> Truth:
+def ordered(of: list[Interval], direction: str, strict: bool = False) -> list[Recomputed]:
     """The list rises, or falls, from first to last."""
-    pairs = list(itertools.pairwise(of))
-    if direction == "falling":
-        pairs = [(b, a) for a, b in pairs]
-    return every(less(a, b, strict=strict) for a, b in pairs)
+    rising = of if direction == "rising" else of[::-1]
+    return judged(itertools.pairwise(rising), strict=strict)
 
 
 @rule
-def ordered_shares(of: list[Count]) -> Truth:
+def ordered_shares(of: list[Count]) -> list[Recomputed]:
     """Fractions of counts do not rise from first to last."""
-    held = all(as_fraction(a) >= as_fraction(b) for a, b in itertools.pairwise(of))
-    return "always" if held else "never"
+    rises = [f"{a.k}/{a.n} then {b.k}/{b.n}" for a, b in itertools.pairwise(of) if as_fraction(a) < as_fraction(b)]
+    return [Recomputed("", truth="never" if rises else "always", detail=", ".join(rises))]
 
 
 @rule
-def is_lowest(among: list[Interval], of: Interval) -> Truth:
+def is_lowest(among: list[Interval], of: Interval) -> list[Recomputed]:
     """The value is not above any of the others: the bold entry of its row."""
-    return every(less(of, x, strict=False) for x in among)
+    return judged(((of, x) for x in among), strict=False)
 
 
 def _count(truths: list[Truth]) -> Interval:
@@ -122,14 +128,14 @@ def count_full(of: list[Count]) -> Interval:
 
 
 @rule
-def order_flips(first: list[Interval], second: list[Interval]) -> Truth:
+def order_flips(first: list[Interval], second: list[Interval]) -> list[Recomputed]:
     """Two comparisons of the same pair go opposite ways."""
     up = less(first[0], first[1], strict=True), less(second[1], second[0], strict=True)
     down = less(first[1], first[0], strict=True), less(second[0], second[1], strict=True)
     ways = every(up), every(down)
-    if "always" in ways:
-        return "always"
-    return "sometimes" if "sometimes" in ways else "never"
+    truth: Truth = "always" if "always" in ways else "sometimes" if "sometimes" in ways else "never"
+    seen = " and ".join(f"{a.middle:g} against {b.middle:g}" for a, b in (first, second))
+    return [Recomputed("", truth=truth, detail=seen)]
 
 
 @rule
@@ -222,12 +228,6 @@ def score_holds_widths(score: Interval, widths: list[Interval], cells: int) -> T
 
 
 @rule
-def denominator_product(fraction: Count, factors: list[int]) -> Truth:
-    """The printed denominator is the product of the factors."""
-    return "always" if fraction.n == math.prod(factors) else "never"
-
-
-@rule
 def count_below_share(of: list[Interval], than: list[Interval]) -> Interval:
     """In which share of the pairs the first is strictly below the second."""
     return count_below(of, than) / exactly(len(of))
@@ -246,7 +246,7 @@ def improves_exactly(of: list[Interval], than: list[Interval], count: int) -> Tr
     reached: Truth = "always" if strictly.exact else "sometimes"
     if not strictly.low <= count <= strictly.high:
         reached = "never"
-    return every((not_above(of, than), reached))
+    return every((*(less(a, b, strict=False) for a, b in zip(of, than, strict=True)), reached))
 
 
 @rule
@@ -257,7 +257,7 @@ def sums_to(of: list[int], total: int) -> list[Recomputed]:
 
 
 @rule
-def same_order(first: list[Interval], second: list[Interval]) -> Truth:
+def same_order(first: list[Interval], second: list[Interval]) -> list[Recomputed]:
     """Two lists order their elements the same way, ties in either list allowed."""
     pairs = [(i, j) for i in range(len(first)) for j in range(len(first)) if i != j]
     opposed = [
@@ -265,9 +265,20 @@ def same_order(first: list[Interval], second: list[Interval]) -> Truth:
         for i, j in pairs
     ]
     if any(opposed):
-        return "never"
+        i, j = pairs[opposed.index(True)]
+        was, became = (f"{x[i].middle:g} before {x[j].middle:g}" for x in (first, second))
+        return [Recomputed("", truth="never", detail=f"{was}, then {became.replace('before', 'after')}")]
     agreed = [
         less(first[i], first[j], strict=True) == "always" and less(second[i], second[j], strict=True) == "always"
         for i, j in pairs
     ]
-    return "always" if sum(agreed) == len(pairs) // 2 else "sometimes"
+    return [Recomputed("", truth="always" if sum(agreed) == len(pairs) // 2 else "sometimes")]
+
+
+@rule
+def count_share_of_extreme(low: Interval, high: Interval, factor: float, target: Interval) -> Truth:
+    """A positive share of ratios lies farther than a factor from one only if an extreme ratio does."""
+    beyond = (
+        less(low, exactly(1 / factor), strict=True) == "always" or less(exactly(factor), high, strict=True) == "always"
+    )
+    return "always" if beyond == (target.low > 0) else "never"

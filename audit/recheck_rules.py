@@ -2,7 +2,8 @@
 
 `Interval` takes a printed number or a literal, `int` an exact count or a literal, `Count` a printed fraction k/n,
 `Words` a claim's printed words, `str` an option; lists of these, and lists of lists of intervals, likewise. A parameter
-named `target` receives the interval of the number being rechecked, which some searches need as their window.
+named `target` receives the interval of the number being rechecked, which some searches need as their window. An operand
+may itself be a computation, {rule = "total", of = [...]}.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ def candidates(check: Check, numbers: Mapping[str, Published]) -> Iterable[Recom
     found = RULES.get(check.rule)
     if found is None:
         raise malformed(check.source, "check", "rule", check.rule, f"one of {', '.join(sorted(RULES))}")
+    target = _find(check, "target", check.target, numbers)
     for key in check.arguments:
         if key not in found.types or key == "target":
             raise malformed(check.source, check.rule, key, check.arguments[key], f"one of {', '.join(found.types)}")
@@ -90,7 +92,7 @@ def candidates(check: Check, numbers: Mapping[str, Published]) -> Iterable[Recom
             raise malformed(check.source, check.rule, key, None, f"the operand {key} of rule {check.rule}")
     operands = {key: _resolve(check, key, found.types[key], value, numbers) for key, value in check.arguments.items()}
     if "target" in found.types:
-        operands["target"] = _find(check, "target", check.target, numbers).interval
+        operands["target"] = target.interval
     for result in found.compute(**operands):
         name = ", ".join(part for part in (check.convention, result.convention) if part) or check.rule
         yield Recomputed(name, result.values, result.truth, result.detail)
@@ -107,6 +109,10 @@ def operand_ids(check: Check) -> tuple[str, ...]:
         elif isinstance(value, list):
             for item in value:
                 yield from walk(item)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                if name != "rule" and RULES[value["rule"]].types.get(name) is not str:
+                    yield from walk(item)
 
     found: dict[str, None] = {}
     for one in (check, *check.alternatives):
@@ -137,6 +143,8 @@ def _resolve(check: Check, key: str, kind: Any, value: Any, numbers: Mapping[str
         return value
     if isinstance(value, str):
         return _operand(check, key, kind, value, numbers)
+    if isinstance(value, dict):
+        return _as_kind(check, key, kind, value, _nested(check, key, value, numbers))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if kind is int and value == int(value):
             return int(value)
@@ -163,11 +171,28 @@ def _operand(check: Check, key: str, kind: Any, value: str, numbers: Mapping[str
         interval = exactly(printed[0] if part == "k" else printed[1])
     if interval is None:
         raise malformed(check.source, check.rule, key, value, "a number, not a claim in words")
-    if kind is int:
-        if not interval.exact or interval.low != int(interval.low):
-            raise malformed(check.source, check.rule, key, value, "an exact count")
-        return int(interval.low)
-    return interval
+    return _as_kind(check, key, kind, value, interval)
+
+
+def _as_kind(check: Check, key: str, kind: Any, value: Any, interval: Interval) -> Any:
+    """The interval, or the whole number it is when the operand is a count."""
+    if kind is Interval:
+        return interval
+    if kind is not int or not interval.exact or interval.low != int(interval.low):
+        raise malformed(check.source, check.rule, key, value, f"an operand of type {kind.__name__}")
+    return int(interval.low)
+
+
+def _nested(check: Check, key: str, value: Mapping[str, Any], numbers: Mapping[str, Published]) -> Interval:
+    """The value of an operand written as a computation of its own: {rule = ..., operands ...}."""
+    if not isinstance(value.get("rule"), str):
+        raise malformed(check.source, check.rule, key, dict(value), "a table with a rule and its operands")
+    arguments = {name: part for name, part in value.items() if name != "rule"}
+    inner = Check(check.target, value["rule"], arguments, check.source)
+    first = next(iter(candidates(inner, numbers)))
+    if len(first.values) != 1:
+        raise malformed(check.source, check.rule, key, dict(value), "a rule that computes one number")
+    return first.values[0]
 
 
 def as_fraction(count: Count) -> Fraction:

@@ -6,7 +6,7 @@ import math
 
 from orledger.audit import counts
 from orledger.audit.attainable import shares
-from orledger.audit.recheck_rules import Count, Recomputed, rule
+from orledger.audit.recheck_rules import Count, Recomputed, Truth, rule
 from orledger.audit.rounding import Interval, exactly, hull
 
 
@@ -48,8 +48,12 @@ def common_denominator(of: list[Interval], largest_n: int, target: Interval) -> 
 
 
 @rule
-def clopper_pearson(of: Count, end: str, level: float = 0.95) -> list[Recomputed]:
-    """One end of the Clopper-Pearson interval of k/n, two-sided; then the one-sided bound at the same level."""
+def clopper_pearson(of: Count, end: str, level: float = 0.95, missed: bool = False) -> list[Recomputed]:
+    """One end of the Clopper-Pearson interval of k/n, two-sided; then the one-sided bound at the same level.
+
+    With `missed` the fraction counts failures and the interval is that of the successes.
+    """
+    of = Count(of.n - of.k, of.n) if missed else of
     both = counts.clopper_pearson(of.k, of.n, level)
     one = counts.clopper_pearson(of.k, of.n, level, "lower" if end == "low" else "upper")
     return [
@@ -120,3 +124,21 @@ def records_left(fraction: Count, records: list[Interval], taken: Interval) -> I
 def planned_cells(datasets: int, regimes: int, seeds: int, levels: int, extra_levels: int, anchors: int) -> Interval:
     """Cells of a factorial plan where one dataset has extra noise levels, plus single anchor cells."""
     return exactly(regimes * seeds * (datasets * levels + extra_levels) + anchors)
+
+
+@rule
+def denominator_delivered(fraction: Count, refused: int, cells: int) -> Truth:
+    """The printed denominator is the number of cells that did not refuse."""
+    return "always" if fraction.n == cells - refused else "never"
+
+
+@rule
+def denominator_sum(fraction: Count, parts: list[int]) -> Truth:
+    """The printed denominator is the sum of the parts."""
+    return "always" if fraction.n == sum(parts) else "never"
+
+
+@rule
+def denominator_product(fraction: Count, factors: list[int]) -> Truth:
+    """The printed denominator is the product of the factors."""
+    return "always" if fraction.n == math.prod(factors) else "never"

@@ -128,5 +128,10 @@ def parse_printed(
     if exact:
         return exactly(float(number))
     half_unit = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
-    low, high = float(number - half_unit), float(number + half_unit)
-    return Interval(min(max(low, bounds[0]), bounds[1]), max(min(high, bounds[1]), bounds[0]))
+    low, high = max(float(number - half_unit), bounds[0]), min(float(number + half_unit), bounds[1])
+    if low > high:
+        raise UsageError(
+            f"{printed!r} is printed outside the range {bounds[0]:g} to {bounds[1]:g} of its quantity",
+            hint=f"a number from {bounds[0]:g} to {bounds[1]:g}",
+        )
+    return Interval(low, high)
