@@ -11,8 +11,8 @@ from orledger.reports.figure import Canvas, FigureSpec, letter
 from orledger.reports.style import BLACK, BLUE, DATASET_COLOURS, GREEN, GREY, ORANGE, RED, look, spread
 
 ARMS = ("dak", "dak_kl", "cp", "ncp", "triv", "or1", "or1_nf", "or1_int", "or2")
-REGIMES = {"iid": "i.i.d.", "shift": "covariate shift", "shiftcol": "axis shift"}
-MARKERS = {"iid": "o", "shift": "s", "shiftcol": "X"}
+REGIMES = {"iid": "i.i.d.", "shift": "covariate shift", "wide": "widening shift", "shiftcol": "axis shift"}
+MARKERS = {"iid": "o", "shift": "s", "wide": "D", "shiftcol": "X"}
 NOMINAL = 0.95
 NONE = "no Case B main cells in this database"
 
@@ -153,11 +153,11 @@ def draw_parts(canvas: Canvas) -> str:
         if not part.is_empty():
             last.plot([place - 0.35, place + 0.35], [part["penalty_share"].median()] * 2, color=BLACK, lw=1.4)
     last.set_xticks(range(len(ARMS)), [look(a).name for a in ARMS], rotation=60, ha="right", fontsize=6)
-    last.set_title("miss share, every cell")
+    last.set_title("miss share")
     letter(axes)
     return (
         "The interval score is twice the half-width plus a penalty for misses; it is never shown without both. Solid: median width "
-        "part; hatched: median penalty, with its share above. Last panel: the penalty share of every cell (circles i.i.d., squares shift)."
+        "part; hatched: median penalty, with its share above. Last panel: the penalty share of every cell (circles i.i.d., squares shift, diamonds widening shift)."
     )
 
 
@@ -189,24 +189,25 @@ def draw_budget(canvas: Canvas) -> str:
     axes[0].legend(fontsize=6)
     parts = (("w_int", BLUE, "OR interval"), ("w_add", ORANGE, "conformal floor"), ("w_obs", GREEN, "noise allowance"))
     start = 0
-    for regime in [r for r in ("iid", "shift", "shiftcol", "wide") if r in set(budget["regime"].to_list())]:
+    for regime in [r for r in REGIMES if r in set(budget["regime"].to_list())]:
         rows = budget.filter(pl.col("regime") == regime)
         at = np.arange(start, start + len(rows))
-        base = np.zeros(len(rows))
         for name, colour, _ in parts:
-            axes[1].bar(at, rows[name].to_numpy(), bottom=base, color=colour, width=0.9)
-            base += rows[name].to_numpy()
+            positive = rows[name].to_numpy() > 0  # a floor of exactly zero has no place on a logarithmic axis
+            axes[1].plot(at[positive], rows[name].to_numpy()[positive], "o", color=colour, ms=2.6)
+        total = (rows["w_int"] + rows["w_add"] + rows["w_obs"]).to_numpy()
+        axes[1].plot(at, total, color=GREY, lw=0.9)
         axes[1].text(
             at.mean(),
-            1.0,
-            REGIMES.get(regime, regime),
+            1.01,
+            REGIMES[regime],
             ha="center",
             va="bottom",
-            fontsize=7,
+            fontsize=6,
             transform=axes[1].get_xaxis_transform(),
         )
-        start += len(rows) + 2
-    axes[1].set(yscale="log", xticks=[], ylabel="half-width")
+        start += len(rows) + 3
+    axes[1].set(yscale="log", xticks=[], ylabel="mean half-width")
     for place, regime in enumerate(regimes_of(budget)):
         rows = budget.filter(pl.col("regime") == regime).with_columns(
             (pl.col("w_int") + pl.col("w_add") + pl.col("w_obs")).alias("total")
@@ -220,11 +221,11 @@ def draw_budget(canvas: Canvas) -> str:
     axes[2].set_title("median shares")
     handles, names = axes[2].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=3)
-    axes[1].set_title("every delivered cell", pad=14)
+    axes[1].set_title("every delivered cell", pad=16)
     letter(axes)
     return (
-        f"The width budget of the OR band on {len(budget)} delivered cells: tight interval, conformal floor, noise allowance. Shares are "
-        "medians of per-cell shares and need not add up to one."
+        f"The width budget of the OR band on {len(budget)} delivered cells: tight interval, conformal floor, noise allowance. "
+        "(b) Cells sorted by their total (grey line). (c) Medians of per-cell shares, which need not add up to one."
     )
 
 
@@ -284,7 +285,15 @@ def draw_baseline(canvas: Canvas) -> str:
         ticks = []
         for block, regime in enumerate(("iid", "shift")):
             centre = block * (len(against) + 1) + 1
-            ax.text(centre, 1.0, REGIMES[regime], ha="center", va="top", fontsize=7, transform=ax.get_xaxis_transform())
+            ax.text(
+                centre,
+                1.01,
+                REGIMES[regime],
+                ha="center",
+                va="bottom",
+                fontsize=6.5,
+                transform=ax.get_xaxis_transform(),
+            )
             for nth, arm in enumerate(against):
                 place = block * (len(against) + 1) + nth
                 ticks.append((place, look(arm).name))
@@ -311,7 +320,7 @@ def draw_baseline(canvas: Canvas) -> str:
         ax.axhline(0, color=GREY, lw=0.8)
         ax.set_yscale("symlog", linthresh=1)
         ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
-        ax.set_title(title)
+        ax.set_title(title, pad=16)
     axes[0].set_ylabel("constant band − arm")
     axes[1].legend(handles=dataset_legend(), fontsize=6)
     letter(axes)

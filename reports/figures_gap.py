@@ -35,6 +35,11 @@ WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['sca
 GROUP BY ALL ORDER BY seed
 """
 
+LEVEL = """
+SELECT max(r.value / (r.value + 1)) AS level FROM record r JOIN cell c USING (cell_id)
+WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND r.arm = 'cell' AND r.metric = 'n_cal'
+"""
+
 REGION_SCORES = """
 SELECT c.keys['seed']::INTEGER AS seed, c.keys['scale'] AS scale, r.arm, r.label AS region,
        max(r.value) FILTER (r.metric = 'coverage') AS coverage, max(r.value) FILTER (r.metric = 'interval_score') AS score
@@ -110,6 +115,7 @@ def draw_regions(canvas: Canvas) -> str:
     if data.is_empty():
         canvas.nothing(canvas.axes()[0], NONE)
         return "The gap task was not run."
+    level = canvas.rows(LEVEL)["level"][0]
     scales = [s for s in ("frozen", "train") if s in set(data["scale"].to_list())]
     axes = canvas.axes(2, 3, height=4.2, sharex=True)
     for column, region in enumerate(REGIONS):
@@ -135,7 +141,8 @@ def draw_regions(canvas: Canvas) -> str:
                     if values.size:
                         ax.plot([at - 0.16, at + 0.16], [np.median(values)] * 2, color=BLACK, lw=1.3)
             if metric == "coverage":
-                ax.axhline(13 / 14, color=GREY, lw=0.8, ls="--")
+                if level is not None:
+                    ax.axhline(level, color=GREY, lw=0.8, ls="--")
                 ax.set_title(REGIONS[region])
             else:
                 ax.set_yscale("log")
@@ -144,7 +151,7 @@ def draw_regions(canvas: Canvas) -> str:
     axes[3].set_ylabel("interval score")
     return (
         "Coverage and interval score by region, every seed, black bars at the medians. Filled marks: one frozen feature scale; open marks: the released "
-        "behaviour, which rescales by the evaluated batch. The dashed line is the level 13/14."
+        "behaviour, which rescales by the evaluated batch. The dashed line is the conformal level n/(n + 1)."
     )
 
 
