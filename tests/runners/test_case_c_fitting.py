@@ -10,9 +10,10 @@ from botorch.acquisition import ExpectedImprovement, UpperConfidenceBound
 from orledger.errors import UsageError
 from orledger.runners.case_c.acquisition import expected_improvement, lower_bound, posterior
 from orledger.runners.case_c.alas import alas_model, load_raw
-from orledger.runners.case_c.fitting import Budget, fit, make_budget
+from orledger.runners.case_c.budgets import Budget, make_budget
+from orledger.runners.case_c.fitting import fit
 from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, initial_raw, log_distance
-from orledger.runners.case_c.likelihood import negative_log_posterior
+from orledger.runners.case_c.likelihood import FitData, negative_log_posterior
 
 
 @pytest.fixture
@@ -29,10 +30,11 @@ def test_adam_budget_follows_torch_optim(data):
     layout, x, y, raw = data
     pairs = Pairs.of(x)
     ours = fit(raw, layout, pairs, y, Budget("moderate", "adam", 15, rate=0.05))
+    data = FitData.of(pairs, y)
     parameter = torch.nn.Parameter(raw.clone())
     optimiser = torch.optim.Adam([parameter], lr=0.05)
     for _ in range(15):
-        parameter.grad = negative_log_posterior(parameter.detach(), layout, pairs, y)[1]
+        parameter.grad = torch.from_numpy(negative_log_posterior(parameter.detach().numpy(), layout, data)[1])
         optimiser.step()
     assert torch.allclose(ours.raw, parameter.detach(), rtol=1e-12, atol=1e-13)
     assert ours.steps == 15
