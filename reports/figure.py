@@ -93,11 +93,11 @@ def tidy(figure: Figure) -> None:
                 axis.set_minor_formatter(NullFormatter())
 
 
-def letter(axes: list[Axes]) -> None:
-    """Put (a), (b), ... before the titles of ``axes``."""
+def letter(axes: list[Axes], pad: float | None = None) -> None:
+    """Put (a), (b), ... before the titles of ``axes``, ``pad`` points above them."""
     for index, ax in enumerate(axes):
         title = ax.get_title(loc="left")
-        ax.set_title(f"({chr(97 + index)}) {title}".rstrip(), loc="left")
+        ax.set_title(f"({chr(97 + index)}) {title}".rstrip(), loc="left", pad=pad)
 
 
 def power(level: float) -> str:

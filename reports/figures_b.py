@@ -217,12 +217,18 @@ def draw_budget(canvas: Canvas) -> str:
             share = (rows[name] / rows["total"]).median()
             axes[2].bar(place, share, bottom=base, color=colour, label=label if place == 0 else None)
             base += share
-    axes[2].set_xticks(range(len(regimes_of(budget))), [REGIMES.get(r, r) for r in regimes_of(budget)], fontsize=6)
+    axes[2].set_xticks(
+        range(len(regimes_of(budget))),
+        [REGIMES.get(r, r) for r in regimes_of(budget)],
+        rotation=25,
+        ha="right",
+        fontsize=6,
+    )
     axes[2].set_title("median shares")
     handles, names = axes[2].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=3)
-    axes[1].set_title("every delivered cell", pad=16)
-    letter(axes)
+    axes[1].set_title("every delivered cell")
+    letter(axes, pad=16)
     return (
         f"The width budget of the OR band on {len(budget)} delivered cells: tight interval, conformal floor, noise allowance. "
         "(b) Cells sorted by their total (grey line). (c) Medians of per-cell shares, which need not add up to one."
@@ -320,10 +326,10 @@ def draw_baseline(canvas: Canvas) -> str:
         ax.axhline(0, color=GREY, lw=0.8)
         ax.set_yscale("symlog", linthresh=1)
         ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
-        ax.set_title(title, pad=16)
+        ax.set_title(title)
     axes[0].set_ylabel("constant band − arm")
     axes[1].legend(handles=dataset_legend(), fontsize=6)
-    letter(axes)
+    letter(axes, pad=16)
     return (
         "A band that uses no features against three arms, paired by cell; below zero the constant band is better. Black: median "
         "with its order-statistic interval."
