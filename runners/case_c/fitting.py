@@ -1,45 +1,23 @@
-"""How much the hyper-parameters are fitted before each acquisition: named budgets, all deterministic and warm-started.
-
-The paper does not state its budget, and its radius dispersions depend on it, so the budget is a key of every cell.
-
-| budget       | optimiser                             | steps before each acquisition                              |
-|--------------|---------------------------------------|------------------------------------------------------------|
-| near-initial | Adam, moments reset at every step     | ``near_initial_steps`` (2)                                 |
-| moderate     | the same                              | ``moderate_steps`` (20)                                    |
-| converged    | L-BFGS-B on the analytic gradient     | to a gradient of ``converged_tolerance``, at most          |
-|              |                                       | ``converged_iterations`` (200)                             |
-"""
+"""Fitting the hyper-parameters within a budget: Adam by hand, or SciPy's L-BFGS-B, on the analytic gradient."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from orledger.errors import UsageError
+import numpy as np
+import torch
+from scipy.optimize import minimize
+
+from orledger.runners.case_c.likelihood import Array, FitData, negative_log_posterior
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    import torch
-
+    from orledger.runners.case_c.budgets import Budget
     from orledger.runners.case_c.kernel import Layout, Pairs
 
-BUDGETS = ("near-initial", "moderate", "converged")
 # Raw parameters of a converged fit stay in this box: beyond it the constrained ones no longer change in float64.
 RAW_BOUND = 20.0
 ADAM_FIRST, ADAM_SECOND, ADAM_FLOOR = 0.9, 0.999, 1e-8
-
-
-@dataclass(frozen=True)
-class Budget:
-    """One named budget: ``steps`` of Adam at ``rate``, or L-BFGS-B to ``tolerance`` within ``steps`` iterations."""
-
-    name: str
-    optimiser: str
-    steps: int
-    rate: float = 0.0
-    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -52,69 +30,42 @@ class Fit:
     steps: int
 
 
-# The settings each budget depends on, and so the only ones of these that belong into a cell's spec.
-BUDGET_SETTINGS = {
-    "near-initial": ("near_initial_steps", "adam_rate"),
-    "moderate": ("moderate_steps", "adam_rate"),
-    "converged": ("converged_iterations", "converged_tolerance"),
-}
-
-
-def make_budget(name: str, settings: Mapping[str, Any]) -> Budget:
-    """The budget called ``name`` with the step counts and rates of ``settings``."""
-    if name == "near-initial":
-        return Budget(name, "adam", settings["near_initial_steps"], rate=settings["adam_rate"])
-    if name == "moderate":
-        return Budget(name, "adam", settings["moderate_steps"], rate=settings["adam_rate"])
-    if name == "converged":
-        return Budget(name, "lbfgs", settings["converged_iterations"], tolerance=settings["converged_tolerance"])
-    raise UsageError(f"unknown fit budget {name!r}", hint=f"one of {', '.join(BUDGETS)}")
-
-
 def fit(raw: torch.Tensor, layout: Layout, pairs: Pairs, y: torch.Tensor, budget: Budget) -> Fit:
     """The fit of standardised data ``y`` (n,) from the starting vector ``raw`` (size,) within ``budget``."""
-    from orledger.runners.case_c.likelihood import negative_log_posterior
-
+    data = FitData.of(pairs, y)
+    start = raw.numpy() if isinstance(data.y, np.ndarray) else raw
     if budget.optimiser == "adam":
-        raw, steps = _adam(raw, layout, pairs, y, budget), budget.steps
+        end, steps = _adam(start, layout, data, budget), budget.steps
     else:
-        raw, steps = _lbfgs(raw, layout, pairs, y, budget)
-    loss, gradient = negative_log_posterior(raw, layout, pairs, y)
-    return Fit(raw, float(loss), float(gradient.abs().max()), steps)
+        end, steps = _lbfgs(start, layout, data, budget)
+    loss, gradient = negative_log_posterior(end, layout, data)
+    return Fit(torch.as_tensor(end), float(loss), float(abs(gradient).max()), steps)
 
 
-def _adam(raw: torch.Tensor, layout: Layout, pairs: Pairs, y: torch.Tensor, budget: Budget) -> torch.Tensor:
-    from orledger.runners.case_c.likelihood import negative_log_posterior
-
-    raw = raw.clone()
-    first, second = raw.new_zeros(raw.shape), raw.new_zeros(raw.shape)
+def _adam(raw: Array, layout: Layout, data: FitData, budget: Budget) -> Array:
+    first = second = 0.0 * raw
     for step in range(1, budget.steps + 1):
-        _, gradient = negative_log_posterior(raw, layout, pairs, y)
-        first.mul_(ADAM_FIRST).add_(gradient, alpha=1.0 - ADAM_FIRST)
-        second.mul_(ADAM_SECOND).addcmul_(gradient, gradient, value=1.0 - ADAM_SECOND)
-        size = budget.rate / (1.0 - ADAM_FIRST**step)
-        scale = (1.0 - ADAM_SECOND**step) ** 0.5
-        raw.addcdiv_(first, (second.sqrt() / scale).add_(ADAM_FLOOR), value=-size)
+        _, gradient = negative_log_posterior(raw, layout, data)
+        first = ADAM_FIRST * first + (1.0 - ADAM_FIRST) * gradient
+        second = ADAM_SECOND * second + (1.0 - ADAM_SECOND) * gradient * gradient
+        scale = second**0.5 / (1.0 - ADAM_SECOND**step) ** 0.5 + ADAM_FLOOR
+        raw = raw - budget.rate / (1.0 - ADAM_FIRST**step) * first / scale
     return raw
 
 
-def _lbfgs(
-    raw: torch.Tensor, layout: Layout, pairs: Pairs, y: torch.Tensor, budget: Budget
-) -> tuple[torch.Tensor, int]:
-    from scipy.optimize import minimize
-
-    from orledger.runners.case_c.likelihood import negative_log_posterior
+def _lbfgs(raw: Array, layout: Layout, data: FitData, budget: Budget) -> tuple[Array, int]:
+    host = isinstance(raw, np.ndarray)
 
     def objective(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, gradient = negative_log_posterior(raw.new_tensor(vector), layout, pairs, y)
-        return float(loss), gradient.cpu().numpy()
+        loss, gradient = negative_log_posterior(vector if host else raw.new_tensor(vector), layout, data)
+        return float(loss), gradient if host else gradient.cpu().numpy()
 
     found = minimize(
         objective,
-        raw.cpu().numpy(),
+        raw if host else raw.cpu().numpy(),
         jac=True,
         method="L-BFGS-B",
         bounds=[(-RAW_BOUND, RAW_BOUND)] * layout.size,
         options={"maxiter": budget.steps, "maxfun": 10 * budget.steps, "gtol": budget.tolerance, "ftol": 0.0},
     )
-    return raw.new_tensor(found.x), int(found.nit)
+    return found.x if host else raw.new_tensor(found.x), int(found.nit)

@@ -63,7 +63,6 @@ class Parameters:
     output: torch.Tensor
     mean: torch.Tensor
     noise: torch.Tensor
-    total: torch.Tensor
 
 
 def softplus(raw: torch.Tensor) -> torch.Tensor:
@@ -76,25 +75,19 @@ def inverse_softplus(value: float) -> float:
     return value + math.log(-math.expm1(-value))
 
 
-def constrain(raw: torch.Tensor, layout: Layout, sigmoid: torch.Tensor | None = None) -> Parameters:
-    """The hyper-parameters of a raw vector (..., size): alpha in [0.01, 2], scales above 1e-6, noise variance above 1e-4.
-
-    ``sigmoid`` is that of the head of ``raw``, for callers that have it already.
-    """
+def constrain(raw: torch.Tensor, layout: Layout) -> Parameters:
+    """The hyper-parameters of a raw vector (..., size): alpha in [0.01, 2], scales above 1e-6, noise variance above 1e-4."""
     q, qd = layout.mixtures, layout.mixtures * layout.dim
-    alpha = torch.sigmoid(raw[..., :q]) if sigmoid is None else sigmoid[..., :q]
     positive = softplus(raw[..., q : layout.head])
     grid = (*raw.shape[:-1], q, layout.dim)
-    total = positive[..., :q].sum(-1, keepdim=True)
     return Parameters(
-        alpha=torch.add(ALPHA_LOW, alpha, alpha=ALPHA_HIGH - ALPHA_LOW),
-        weights=positive[..., :q] / total,
-        scales=(positive[..., q : q + qd] + SCALE_LOW).view(grid),
+        alpha=ALPHA_LOW + (ALPHA_HIGH - ALPHA_LOW) * torch.sigmoid(raw[..., :q]),
+        weights=positive[..., :q] / positive[..., :q].sum(-1, keepdim=True),
+        scales=(positive[..., q : q + qd] + SCALE_LOW).reshape(grid),
         means=raw[..., layout.head : -1].reshape(grid),
         output=positive[..., -2],
         mean=raw[..., -1],
         noise=positive[..., -1] + NOISE_LOW,
-        total=total,
     )
 
 

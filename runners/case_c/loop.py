@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from orledger.runners.case_c.acquisition import expected_improvement, lower_bound, posterior
-from orledger.runners.case_c.fitting import Budget, Fit, fit
+from orledger.runners.case_c.fitting import Fit, fit
 from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, log_distance
 from orledger.runners.case_c.ladder import KAPPAS, Ladder, climb
 from orledger.runners.case_c.schedule import Schedule, ShapeWidth, shape_width
@@ -22,6 +22,7 @@ from orledger.runners.case_c.widths import Widths, certified_widths
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from orledger.runners.case_c.budgets import Budget
     from orledger.runners.case_c.objectives import Problem
 
 FLOOR_ARMS = {f"k{kappa}": kappa for kappa in KAPPAS}

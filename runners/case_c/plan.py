@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
-from orledger.runners.case_c.fitting import BUDGET_SETTINGS, BUDGETS
+from orledger.runners.case_c.budgets import BUDGET_SETTINGS, BUDGETS
 from orledger.runners.case_c.objectives import BENCHMARKS, FIXED_DIMENSION, check_dimension
 from orledger.runners.cells import Cell, Job
 from orledger.runners.settings import Setting, resolve
@@ -35,7 +35,7 @@ SETTINGS = (
     Setting("moderate_steps", 20, False, "Warm-started Adam steps before each acquisition at budget moderate"),
     Setting("adam_rate", 0.01, False, "Step size of Adam on the raw parameters"),
     Setting("converged_iterations", 200, False, "Most L-BFGS-B iterations before each acquisition at budget converged"),
-    Setting("converged_tolerance", 1e-5, False, "Largest projected gradient entry at which a converged fit stops"),
+    Setting("converged_tolerance", 1e-4, False, "Largest gradient entry, per datum, at which a converged fit stops"),
     Setting("ucb_beta", 0.2, True, "UCB minimises m - sqrt(beta) sd"),
     Setting("occam_centre", "fitted-mean", False, "What is subtracted from the data before the Occam radius", ("fitted-mean", "zero")),
     Setting("shape_start", 0.01, False, "First amplitude of the shape schedule's distance term, over the mean certified width"),

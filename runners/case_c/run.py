@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from orledger.recovery import EmptySetError
-from orledger.runners.case_c.fitting import make_budget
+from orledger.runners.case_c.budgets import make_budget
 from orledger.runners.case_c.kernel import Layout, initial_raw
 from orledger.runners.case_c.loop import ARMS, LoopSpec, Trajectory, run_arms
 from orledger.runners.case_c.objectives import Problem, make_problem
