@@ -14,12 +14,14 @@ so half-widths keep full relative accuracy down to rho = rho_oc, however large t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import Array, gain, like, namespace, tiny
+from orledger.recovery._array import Array, gain, like, machine_eps, namespace, tiny, to_numpy
 from orledger.recovery.occam import Occam, occam
+from orledger.recovery.roots import log_grid
 
 if TYPE_CHECKING:
     from orledger.recovery.projection import Projection
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 
 
 class Pieces(NamedTuple):
-    """Per point at one mu each: damping f (points, k), variance V, drift m_oc - m, the sum A mu + lam^2 sum f v^2, lam."""
+    """Per point: mu, damping f (points, k), variance V, drift m_oc - m, quad = A mu + lam^2 sum f v^2, and lam."""
 
+    mu: Array
     f: Array
     V: Array
     drift: Array
@@ -69,19 +72,37 @@ class Centre:
         """The Occam solution's value of each functional, exact rows included, (points,)."""
         return proj.shift + proj.ct @ self.theta
 
-    def lam(self, mu: Array) -> Array:
-        """1 - mu/mu0, or -mu when the Occam solution is zero."""
-        return 1 - mu / self.occ.mu if self.occ.mu > 0 else -mu
+    def locate(self, t: Array) -> tuple[Array, Array]:
+        """(mu, lam) at the coordinate t = log(mu / mu0), or t = log mu when the Occam solution is zero; t = -inf is mu = 0.
 
-    def pieces(self, mu: Array, ct: Array, c2: Array, c02: Array) -> Pieces:
-        """The moments at one mu per point: mu (points,), ct and c2 = ct^2 (points, k), c02 (points,)."""
+        Measured from mu0, lam = 1 - mu/mu0 keeps its digits however close to mu0 the optimum lies (rho near rho_oc).
+        """
+        xp = namespace(t)
+        if self.occ.mu > 0:
+            return self.occ.mu * xp.exp(t), -xp.expm1(t)
+        mu = xp.exp(t)
+        return mu, -mu
+
+    def nodes(self, near: float) -> Array:
+        """Coordinates t (M,) of the shared grid; `near` < 1 is the relative distance from mu0 to resolve in addition."""
+        t = to_numpy(log_grid(self.spec.s2, self.occ.mu))
+        if self.occ.mu > 0:
+            t = t - np.log(self.occ.mu)
+            if near < 0.3:
+                steps = near * np.logspace(-5, 0.5, 8)
+                t = np.unique(np.concatenate([t[np.abs(t) > steps[-1]], -steps, [0.0], steps]))
+        return like(t, self.s)
+
+    def pieces(self, t: Array, ct: Array, c2: Array, c02: Array) -> Pieces:
+        """The moments at one coordinate per point: t (points,), ct and c2 = ct^2 (points, k), c02 (points,)."""
+        mu, lam = self.locate(t)
         f = 1 / (1 + mu[:, None] * self.spec.s2)
-        lam = self.lam(mu)
         V = c02 + (f * c2).sum(1) + tiny(ct)
-        return Pieces(f, V, lam * ((f * ct) @ self.v), self.A * mu + lam * lam * (f @ (self.v * self.v)), lam)
+        quad = self.A * mu + lam * lam * (f @ (self.v * self.v))
+        return Pieces(mu, f, V, lam * ((f * ct) @ self.v), quad, lam)
 
     def step(self, p: Pieces, alpha: Array, ct: Array) -> Array:
-        """D = f (alpha c~ - lam v), the move away from the Occam solution inside the row space, (points, k)."""
+        """The move d = f (alpha c~ - lam v) away from the Occam solution inside the row space, (points, k)."""
         return p.f * (alpha[:, None] * ct - p.lam[:, None] * self.v)
 
     def overshoot(self, d: Array) -> Array:
@@ -89,28 +110,64 @@ class Centre:
         return (d * d) @ self.spec.s2 - 2 * (d @ self.g0) - self.A
 
     def score(self, excess: Array) -> Array:
-        """Log of the used share of the noise budget: zero at the optimum, close to linear in log mu."""
-        return namespace(excess).log(namespace(excess).clip(1 + excess / self.budget, tiny(excess), None))
+        """The logarithm of the used share of the noise budget: zero at the optimum, close to linear in log mu."""
+        xp = namespace(excess)
+        return xp.log1p(xp.clip(excess / self.budget, machine_eps(excess) - 1, None))
 
-    def excess_on_grid(self, mus: Array, proj: Projection, c2: Array, alphas: list) -> list[Array]:
-        """`overshoot` for every (point, mu), one array (points, M) per rule in `alphas`.
+    def excess(self, p: Pieces, alpha: Array, ct: Array, c02: Array, room: float | None) -> Array:
+        """|Phi theta - y|^2 - eta^2 of the dual's primal point, (points,), to the relative accuracy a sign change needs.
+
+        With `room` given, alpha is optimal for the norm ball of that room, so that |theta|^2 - rho^2 = -mu times this
+        excess: beyond mu = rho^2 / budget the norm ball resolves the sign change long after the noise ball has not.
+        """
+        d = self.step(p, alpha, ct)
+        if room is None:
+            return self.overshoot(d)
+        squares, products = (d * d) @ self.weights, d @ self.rows
+        noise = squares[:, 0] - 2 * products[:, 0] - self.A
+        norm = squares[:, 1] + alpha * alpha * c02 + 2 * products[:, 1] - room
+        xp = namespace(d)
+        return xp.where(p.mu * self.budget > room + self.size2, -norm / (p.mu + tiny(d)), noise)
+
+    @cached_property
+    def weights(self) -> Array:
+        """Columns s^2 and 1 (k, 2): squared moves weigh with them in the noise ball and in the norm ball."""
+        return namespace(self.s).stack([self.spec.s2, self.s * 0 + 1], 1)
+
+    @cached_property
+    def rows(self) -> Array:
+        """Columns g0 and theta_oc (k, 2): the directions in which a move changes the two balls to first order."""
+        return namespace(self.s).stack([self.g0, self.theta], 1)
+
+    @cached_property
+    def size2(self) -> float:
+        """|theta_oc|^2 inside the row space."""
+        return float(self.theta @ self.theta)
+
+    def excess_on_grid(self, t: Array, proj: Projection, c2: Array, alphas: list, room: float | None) -> list[Array]:
+        """`excess` for every (point, node of t), one array (points, M) per rule in `alphas`.
 
         A rule maps (V, drift, quad) on the grid to alpha; three matrix products serve all of them.
         """
-        s2, ct = self.spec.s2, proj.ct
+        xp, s2, ct = namespace(t), self.spec.s2, proj.ct
+        mus, lam = self.locate(t)
         f = 1 / (1 + mus[:, None] * s2)
-        lam = self.lam(mus)
         fv = f * self.v
         V = c2 @ f.T + proj.c02[:, None] + tiny(ct)
         drift = lam * (ct @ fv.T)
         quad = self.A * mus + lam * lam * (fv @ self.v)
-        square = c2 @ (f * f * s2).T
-        linear = ct @ (2 * lam[:, None] * s2 * f * fv + 2 * self.g0 * f).T
-        const = lam * lam * ((fv * fv) @ s2) + 2 * lam * (fv @ self.g0) - self.A
+        # Each node uses the ball that resolves it: weights (s^2, g0, A) for the noise ball, (1, -theta, room) for the norm.
+        far = mus * self.budget > (float("inf") if room is None else room + self.size2)
+        weight, row = xp.where(far[:, None], s2 * 0 + 1, s2), xp.where(far[:, None], -self.theta, self.g0)
+        square = c2 @ (f * f * weight).T + far * proj.c02[:, None]
+        linear = ct @ (2 * f * (lam[:, None] * weight * fv + row)).T
+        const = lam * lam * (weight * fv * fv).sum(1) + 2 * lam * (row * fv).sum(1)
+        const = const - xp.where(far, lam * 0 + (room or 0.0), lam * 0 + self.A)
+        factor = xp.where(far, -1 / (mus + tiny(mus)), mus * 0 + 1)
         out = []
         for rule in alphas:
             alpha = rule(V, drift, quad)
-            out.append(alpha * (alpha * square - linear) + const)
+            out.append(factor * (alpha * (alpha * square - linear) + const))
         return out
 
     def interior(self, room: float) -> Array:
@@ -121,10 +178,13 @@ class Centre:
         xp, s2 = namespace(self.s), self.spec.s2
         if room == 0.0 or self.budget == 0.0 or len(s2) == 0:
             return self.theta * 0
-        start = self.occ.mu if self.occ.mu > 0 else 1e-6 / float(s2.max())
-        mus = like(start * (1 + np.logspace(-12, 15, 109)), s2)
-        mus = xp.concatenate([mus[:1] * 0, mus]) if self.occ.mu == 0 else mus
-        moves = -self.lam(mus)[:, None] * self.v / (1 + mus[:, None] * s2)
+        ahead = np.logspace(-12, 15, 109)  # mu = mu0 (1 + ahead), formed so that lam = -ahead is exact
+        if self.occ.mu > 0:
+            lam, mus = like(-ahead, s2), like(self.occ.mu * (1 + ahead), s2)
+        else:
+            mus = like(np.concatenate([[0.0], ahead / float(s2.max())]), s2)
+            lam = -mus
+        moves = -lam[:, None] * self.v / (1 + mus[:, None] * s2)
         norm_slack = 1 - ((moves * moves).sum(1) + 2 * (moves @ self.theta)) / room
         slack = xp.minimum(norm_slack, -self.overshoot(moves) / self.budget)
         return moves[int(slack.argmax())]

@@ -14,7 +14,7 @@ from orledger.recovery._array import Array, machine_eps, namespace, nonnegative,
 from orledger.recovery.centre import Centre
 from orledger.recovery.errors import EmptySetError
 from orledger.recovery.occam import HINT, Occam
-from orledger.recovery.roots import bracket, log_grid, solve
+from orledger.recovery.roots import bracket, solve
 
 if TYPE_CHECKING:
     from orledger.recovery.projection import Projection
@@ -98,10 +98,10 @@ def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[
         width = xp.sqrt(room * (c02 + visible * c2.sum(1)))
         mu = c02 * 0 + (centre.occ.mu if visible == 0.0 else 0.0)
         return [width, width, width, width, mu, mu]
-    grid = log_grid(spec.s2)
+    grid = centre.nodes((room**0.5) / (centre.occ.rho + tiny(ct)))
     signs = (1.0, -1.0)
     rules = [lambda V, _, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]
-    tables = centre.excess_on_grid(xp.exp(grid), proj, c2, rules)
+    tables = centre.excess_on_grid(grid, proj, c2, rules, room)
     sides = [
         _one_side(centre, inner, sign, room, ct, c2, c02, grid, table)
         for sign, table in zip(signs, tables, strict=True)
@@ -127,12 +127,13 @@ def _one_side(
 
     def used(t: Array, idx: Array) -> Array:
         c = ct[idx]
-        p = centre.pieces(xp.exp(t), c, c2[idx], c02[idx])
-        return centre.score(centre.overshoot(centre.step(p, sign * xp.sqrt((room + p.quad) / p.V), c)))
+        p = centre.pieces(t, c, c2[idx], c02[idx])
+        return centre.score(centre.excess(p, sign * xp.sqrt((room + p.quad) / p.V), c, c02[idx], room))
 
-    mu = xp.exp(solve(used, lo, hi, flo, fhi))
-    mu = xp.where(inside | (excess[:, 0] > 0), mu, mu * 0)
-    p = centre.pieces(mu, ct, c2, c02)
+    t = solve(used, lo, hi, flo, fhi)
+    t = xp.where(inside | (excess[:, 0] > 0), t, t * 0 - float("inf"))
+    p = centre.pieces(t, ct, c2, c02)
+    mu = p.mu
     alpha = sign * xp.sqrt((room + p.quad) / p.V)
     d = centre.step(p, alpha, ct)
     outer = xp.sqrt(p.V * (room + p.quad)) - sign * p.drift

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, like, namespace, tiny
+from orledger.recovery._array import Array, like, machine_eps, namespace, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,14 +14,24 @@ if TYPE_CHECKING:
 REACH = 1e18
 """The grid ends where mu s_max^2 = 1/REACH and mu s_min^2 = REACH: beyond, every moment equals its limit to rounding."""
 
+TAIL_STEP = 12.0
+"""Spacing of the tail nodes in log mu: about five decades, over which the functions solved for are straight lines."""
 
-def log_grid(s2: Array) -> Array:
-    """Log mu nodes (M,) that cover every scale of the spectrum: dense between its ends, sparse in the power-law tails."""
+
+def log_grid(s2: Array, mu0: float = 0.0) -> Array:
+    """Nodes log mu (M,) that cover every scale of the spectrum: dense between its ends, sparse in the power-law tails.
+
+    A multiplier mu0 in (0, inf) that the answer may lie close to is well inside the range, wherever it is.
+    """
     lo, hi = -float(np.log(float(s2.max()))), -float(np.log(float(s2.min())))
     pad, reach = float(np.log(1e3)), float(np.log(REACH))
     core = np.linspace(lo - pad, hi + pad, max(8, int(np.ceil((hi - lo + 2 * pad) / 1.6))))
-    tail = np.linspace(0, reach - pad, 4)[1:]
-    return like(np.concatenate([core[0] - tail[::-1], core, core[-1] + tail]), s2)
+    first, last = lo - reach, hi + reach
+    if 0 < mu0 < np.inf:
+        first, last = min(first, np.log(mu0) - reach), max(last, np.log(mu0) + reach)
+    below = np.linspace(first, core[0], int(np.ceil((core[0] - first) / TAIL_STEP)) + 1)[:-1]
+    above = np.linspace(core[-1], last, int(np.ceil((last - core[-1]) / TAIL_STEP)) + 1)[1:]
+    return like(np.concatenate([below, core, above]), s2)
 
 
 def bracket(grid: Array, F: Array) -> tuple[Array, Array, Array, Array, Array]:
@@ -43,17 +53,20 @@ def bracket(grid: Array, F: Array) -> tuple[Array, Array, Array, Array, Array]:
 def solve(
     F: Callable[[Array, Array], Array], lo: Array, hi: Array, flo: Array, fhi: Array, *, tol: float = 1e-13
 ) -> Array:
-    """Roots (points,) of F(t, index) inside brackets with flo > 0 > fhi, by Chandrupatla's method on all points at once.
+    """Roots (points,) of F(t, index) inside brackets with flo > 0 >= fhi, by Chandrupatla's method on all points at once.
 
-    F receives the points still open as an integer index, so converged points cost nothing. A root is accepted when |F|
-    or the bracket is below `tol`. Callers minimise a function that is stationary at the root, so the value they read
-    off is exact to about tol^2, and any value returned here is still a valid dual point.
+    F receives the points still open as an integer index, so converged points cost nothing. A root is accepted when |F| has
+    fallen to `tol` of its size at the bracket (or of 1, if that is smaller), or the bracket to the rounding of t. Callers
+    minimise a function that is stationary at the root, so the value they read off is exact to about tol^2, and any value
+    returned here is still a valid dual point.
     """
     xp = namespace(lo)
-    out = (lo + hi) / 2
-    idx = xp.nonzero(lo < hi)[0] if xp is np else xp.nonzero(lo < hi).reshape(-1)
+    tol = max(tol, 8 * machine_eps(lo))
+    out = xp.where(fhi == 0, hi, (lo + hi) / 2)
+    open_ = (lo < hi) & (fhi < 0)
+    idx = xp.nonzero(open_)[0] if xp is np else xp.nonzero(open_).reshape(-1)
     a, b, fa, fb = lo[idx], hi[idx], flo[idx], fhi[idx]
-    c, fc = b, fb
+    small = tol * xp.clip(xp.maximum(xp.abs(fa), xp.abs(fb)), None, 1.0)
     step = xp.clip(fa / (fa - fb), 0.05, 0.95)
     for _ in range(200):
         if len(idx) == 0:
@@ -64,22 +77,21 @@ def solve(
         c, fc = xp.where(same, a, b), xp.where(same, fa, fb)
         b, fb = xp.where(same, b, a), xp.where(same, fb, fa)
         a, fa = t, ft
-        best = xp.where(xp.abs(fa) < xp.abs(fb), a, b)
+        size_a, size_b = xp.abs(fa), xp.abs(fb)
+        best = xp.where(size_a < size_b, a, b)
         width = xp.abs(b - a)
-        done = (xp.minimum(xp.abs(fa), xp.abs(fb)) <= tol) | (width <= tol * (1 + xp.abs(best) * 1e-3))
+        floor = 8 * machine_eps(t) * xp.abs(best)
+        done = (xp.minimum(size_a, size_b) <= small) | (width <= floor)
         out[idx] = best
-        floor = tol / xp.where(width > 0, width, width + 1)
+        floor = xp.clip(floor / xp.where(width > 0, width, width + 1), None, 0.5)
         xi, phi = (a - b) / _nonzero(c - b), (fa - fb) / _nonzero(fc - fb)
         ab, ac, bc = _nonzero(fb - fa), _nonzero(fc - fa), _nonzero(fc - fb)
         inverse = -(fa / ab) * (fc / bc) + (c - a) / _nonzero(b - a) * (fa / ac) * (fb / bc)
-        use = (phi * phi < xi) & ((1 - phi) ** 2 < 1 - xi)
-        step = xp.where(use, inverse, (floor * 0 + 0.5))
-        floor = xp.clip(floor, None, 0.5)
-        step = xp.minimum(xp.maximum(step, floor), 1 - floor)
+        smooth = (phi * phi < xi) & ((1 - phi) ** 2 < 1 - xi)
+        step = xp.minimum(xp.maximum(xp.where(smooth, inverse, floor * 0 + 0.5), floor), 1 - floor)
         if bool(done.any()):
             go = ~done
-            idx, a, b, c, step = idx[go], a[go], b[go], c[go], step[go]
-            fa, fb, fc = fa[go], fb[go], fc[go]
+            idx, a, b, fa, fb, small, step = (v[go] for v in (idx, a, b, fa, fb, small, step))
     return out
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, tiny
 from orledger.recovery.centre import Centre
 from orledger.recovery.errors import InputError
-from orledger.recovery.roots import bracket, log_grid, solve
+from orledger.recovery.roots import bracket, solve
 
 if TYPE_CHECKING:
     from orledger.recovery.occam import Occam
@@ -39,19 +39,19 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
         extra = size * size / xp.where(room2 > 0, room2, room2 + 1)
         extra = xp.where(room2 > 0, extra, extra * 0 + float("inf"))
         return xp.sqrt(base + xp.where(trivial, size * 0, extra))
-    grid = log_grid(spec.s2)
+    grid = centre.nodes(near=1e-2)
     signed = type(proj)(spec, ct, c02, proj.shift)
-    (excess,) = centre.excess_on_grid(xp.exp(grid), signed, c2, [lambda V, drift, _: (size[:, None] + drift) / V])
+    (excess,) = centre.excess_on_grid(grid, signed, c2, [lambda V, drift, _: (size[:, None] + drift) / V], None)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
     def used(t: Array, idx: Array) -> Array:
         c = ct[idx]
-        p = centre.pieces(xp.exp(t), c, c2[idx], c02[idx])
-        return centre.score(centre.overshoot(centre.step(p, (size[idx] + p.drift) / p.V, c)))
+        p = centre.pieces(t, c, c2[idx], c02[idx])
+        return centre.score(centre.excess(p, (size[idx] + p.drift) / p.V, c, c02[idx], None))
 
-    mu = xp.exp(solve(used, lo, hi, flo, fhi))
-    mu = xp.where(inside | (excess[:, 0] > 0), mu, mu * 0)
-    p = centre.pieces(mu, ct, c2, c02)
+    t = solve(used, lo, hi, flo, fhi)
+    t = xp.where(inside | (excess[:, 0] > 0), t, t * 0 - float("inf"))
+    p = centre.pieces(t, ct, c2, c02)
     reach = xp.clip(size + p.drift, 0, None)
     extra = xp.clip(reach * reach / p.V - p.quad, 0, None)
     drift, width = centre.at_infinity(ct, c2)
