@@ -63,6 +63,7 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
     The first screen says what was run, what was registered and when, and what follows; every number opens to its query and rows.
     """
     from orledger.errors import UsageError
+    from orledger.expected import expected_cells
     from orledger.reports.pdf import write_pdf
     from orledger.reports.report import render_report
 
@@ -72,12 +73,13 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
             "--pdf needs pdflatex, and it is not installed", hint="install a TeX distribution, or leave --pdf out"
         )
     with reading(db) as results, _steps("report") as step:
-        text = render_report(results, db.name, title=title, step=step)
+        planned = expected_cells(results)
+        text = render_report(results, db.name, planned=planned, title=title, step=step)
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
         click.echo(f"{out}: {len(text.encode()) / 1e6:.1f} MB")
         if latex is not None and pdf is not False:
-            path = write_pdf(results, out.with_suffix(".pdf"), db.name, title=title, latex=latex)
+            path = write_pdf(results, out.with_suffix(".pdf"), db.name, planned=planned, title=title, latex=latex)
             click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 

@@ -14,7 +14,7 @@ from orledger.reports.figures import draw
 from orledger.reports.ledger import gather
 from orledger.reports.report import number
 from orledger.reports.style import save
-from orledger.reports.tables import build_all
+from orledger.reports.tables import build_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def write_pdf(
     db: Database, path: Path, database: str, *, latex: str, title: str = "Audit report", planned: Sequence[Planned] = ()
 ) -> Path:
     """The report of ``db`` as a PDF at ``path``, set by the program ``latex`` in a temporary folder."""
-    tables = build_all(db, planned)
+    tables = build_tables(db, planned)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         figures = []

@@ -22,7 +22,7 @@ from orledger.reports.figures import draw
 from orledger.reports.ledger import Ledger, Query, gather, trace
 from orledger.reports.render import table_html
 from orledger.reports.style import METADATA
-from orledger.reports.tables import build_all
+from orledger.reports.tables import build_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,7 +195,7 @@ def render_report(
     ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too.
     """
     ledger = gather(db)
-    tables = build_all(db, planned)
+    tables = build_tables(db, planned)
     for row in (*ledger.tests, *ledger.claims):
         row["query"] = trace(db, row["units_sql"])
     step("recheck of the paper")
