@@ -36,13 +36,13 @@ def friedman(values: ArrayLike, arms: Sequence[str] | None = None, *, level: flo
     names = list(arms) if arms is not None else [str(j) for j in range(k)]
     ranks = rankdata(x, axis=1)
     statistic = float(friedman_statistic(ranks.sum(axis=0), ranks))
-    p_chi2 = float(chi2.sf(statistic, k - 1))
+    p_chi2 = friedman_p(statistic, k)
     best = friedman_statistic(
         np.sort(ranks, axis=1).sum(axis=0), ranks
     )  # all blocks agree: the largest value attainable
     exact = _exact_null(ranks)
     if exact is None:
-        p, floor, method = p_chi2, float(chi2.sf(best, k - 1)), "chi-squared approximation, tie-corrected"
+        p, floor, method = p_chi2, friedman_p(float(best), k), "chi-squared approximation, tie-corrected"
     else:
         sums, prob = exact
         null = friedman_statistic(sums / 2, ranks)
@@ -75,6 +75,11 @@ def friedman(values: ArrayLike, arms: Sequence[str] | None = None, *, level: flo
         effect_name="Kendall's W",
         details=details,
     )
+
+
+def friedman_p(statistic: float, arms: int) -> float:
+    """The chi-squared approximation of the p of ``statistic`` with ``arms`` arms."""
+    return float(chi2.sf(statistic, arms - 1))
 
 
 def friedman_statistic(rank_sums: NDArray[np.float64], ranks: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,42 @@
+"""A tiny results database in memory, filled by hand, for tests of the audit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.resources import files
+
+import duckdb
+import pytest
+
+
+class HandDatabase:
+    """The migrations applied to an in-memory DuckDB, and cells added one by one."""
+
+    def __init__(self) -> None:
+        self.con = duckdb.connect()
+        folder = files("orledger.schema.migrations")
+        for name in sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql")):
+            self.con.execute(folder.joinpath(name).read_text(encoding="utf-8"))
+
+    def cell(self, keys, records=(), *, case="t", block="main", state="done", reason=None, refusals=()):
+        """Adds a cell; ``records`` are (arm, metric, value), or (arm, metric, value, label, idx)."""
+        spec = json.dumps([case, block, keys], sort_keys=True)
+        cell_id = hashlib.sha256(spec.encode()).hexdigest()[:24]
+        self.con.execute(
+            "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, reason, n_records, content_hash)"
+            " VALUES (?, ?, ?, ?, ?::JSON::MAP(VARCHAR, VARCHAR), ?, '1', ?, ?, ?, ?)",
+            [cell_id, case, block, spec, json.dumps({k: str(v) for k, v in keys.items()}), spec, state, reason, len(records),
+             hashlib.sha256(repr(records).encode()).hexdigest()],
+        )  # fmt: skip
+        for record in records:
+            arm, metric, value, label, idx = (*record, None, None)[:5]
+            self.con.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", [cell_id, arm, metric, label, idx, value])
+        for arm, why in refusals:
+            self.con.execute("INSERT INTO refusal VALUES (?, ?, ?, NULL)", [cell_id, arm, why])
+        return cell_id
+
+
+@pytest.fixture
+def db() -> HandDatabase:
+    return HandDatabase()
