@@ -31,7 +31,7 @@ class Column(RegressorMixin, BaseEstimator):
     def __init__(self, column: int = 0) -> None:
         self.column = column
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Column:
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Column:  # noqa: ARG002
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.error import URLError
 
 import numpy as np
@@ -14,6 +14,9 @@ from orledger.cli_datasets import datasets
 from orledger.errors import DataError
 from orledger.runners.case_b import data
 from orledger.runners.case_b.data import SOURCES, DatasetAbsentError, Table, load, locate, read_csv, subsample
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -91,12 +94,12 @@ def test_download_is_cached_as_text_and_checked(tmp_path: Path, monkeypatch: pyt
     fetched = Table(
         "yacht", g.standard_normal((5, 2)), g.standard_normal(5), ("a", "b"), "Residuary.resistance", "OpenML 42370"
     )
-    monkeypatch.setattr(data, "download", lambda source: fetched)
+    monkeypatch.setattr(data, "download", lambda _: fetched)
     assert load("yacht", None, str(tmp_path)).sha256 == fetched.sha256
     assert {p.name for p in tmp_path.iterdir()} == {"yacht.csv", "yacht.json"}
     assert locate("yacht", None, str(tmp_path)) == "cache"
     data._load.cache_clear()
-    monkeypatch.setattr(data, "download", lambda source: pytest.fail("the cache should have answered"))
+    monkeypatch.setattr(data, "download", lambda _: pytest.fail("the cache should have answered"))
     again = load("yacht", None, str(tmp_path), offline=True)
     assert (again.sha256, again.origin) == (fetched.sha256, "OpenML 42370")
     data._load.cache_clear()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.resources import files
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,16 +14,21 @@ import torch
 
 from orledger.errors import UsageError
 from orledger.runners.case_b import data
+from orledger.runners.case_b.arms import FitSide, or_head, record_head
 from orledger.runners.case_b.gap import evaluation_grid, make_task, regions
 from orledger.runners.case_b.head import build_head, calibrate, deliver, feature_scale
-from orledger.runners.case_b.nets import ROLES, train_nets, water_filling
+from orledger.runners.case_b.nets import ROLES, build_network, net_data, schedule_of, train_nets, water_filling
 from orledger.runners.case_b.plan import SETTINGS, plan
 from orledger.runners.case_b.problem import load_table, make_problem
 from orledger.runners.case_b.run import run
+from orledger.runners.case_b.training import train
 from orledger.runners.cells import Context, Job
 from orledger.runners.plan import load_preset
 from orledger.runners.records import CellResult
 from orledger.runners.settings import resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OFFLINE = Context(offline=True)
 SHORT = {"epochs": 6, "rf_trees": 5, "extra_arms": ["wcp", "cp_centre"]}
@@ -164,19 +169,6 @@ def test_noise_levels_share_split_and_test_targets(main_results: list[CellResult
     assert (half.y_train - zero.y_train).std() == pytest.approx(0.5, rel=0.1)
 
 
-def test_the_three_or_bands_differ_by_their_constants(main_results: list[CellResult]) -> None:
-    delivered = [r for r in main_results if not r.refusals]
-    assert delivered
-    for result in delivered:
-        s, v = scalars(result), series(result)
-        assert v["or1", "half"] - v["or1_nf", "half"] == pytest.approx(np.full(133, s["or1", "w_add", None]), abs=1e-9)
-        assert v["or1_nf", "half"] - v["or1_int", "half"] == pytest.approx(
-            np.full(133, s["or1", "w_obs", None]), abs=1e-9
-        )
-        assert np.array_equal(v["or1_int", "half"], v["or1", "w_int"])
-        assert (v["or1", "w_int"] <= v["or1", "e_star"] * (1 + 1e-9)).all()
-
-
 def test_conformal_arms_share_the_centre_and_the_counterfactual_repeats_them(main_results: list[CellResult]) -> None:
     for result in main_results:
         s, v = scalars(result), series(result)
@@ -288,14 +280,33 @@ def test_calibrated_band_covers_every_calibration_row(head_rows: tuple[np.ndarra
     assert found.worst_ratio <= 1 + 1e-9
 
 
+@pytest.mark.parametrize("method", ["grid", "exact"])
+def test_the_three_or_bands_differ_by_their_constants(head_rows: tuple[np.ndarray, np.ndarray], method: str) -> None:
+    """or1 = or1_nf + q and or1_nf = or1_int + 1.96 sigma at one centre, and recorded lengths follow the unit."""
+    phi, y = head_rows
+    blank = np.zeros(40)
+    side = FitSide(phi[:60], phi[60:80], phi[80:], blank, blank, blank, blank, sigma=0.4)
+    settings = {**resolve(SETTINGS, {}, "x"), "kappa_method": method}
+    head, delivered = or_head(side, y[:60], y[60:80], settings)
+    bands = delivered.bands
+    assert bands["or1_nf"].half - bands["or1_int"].half == pytest.approx(np.full(40, 1.96 * 0.4))
+    assert bands["or1"].half - bands["or1_nf"].half == pytest.approx(np.full(40, delivered.radii[method].q_add))
+    assert all(np.array_equal(band.center, bands["or1"].center) for band in bands.values())
+    one, three = CellResult(), CellResult()
+    record_head(one, side, head, delivered, cap=20.0)
+    record_head(three, side, head, delivered, cap=20.0, unit=3.0)
+    for name in ("eta", "margin", "rho_oc", "w_obs"):
+        assert scalars(three)["or1", name, None] == pytest.approx(3 * scalars(one)["or1", name, None])
+    assert series(three)["or1", "w_int"] == pytest.approx(3 * bands["or1_int"].half)
+    assert series(three)["or1", "ns"] == pytest.approx(series(one)["or1", "ns"])
+    assert (series(one)["or1", "w_int"] <= series(one)["or1", "e_star"] * (1 + 1e-9)).all()
+
+
 def test_water_filling_prior_spends_on_coarse_levels_and_keeps_the_budget() -> None:
     """Over informative columns sum a_j^2 tau_j^2 equals the squared radius, whatever the noise hint."""
     settings = {**resolve(SETTINGS, {}, "x"), **SHORT, "waterfill_floor": 0.0}
     table = load_table("diabetes", settings, OFFLINE)
     problems = [make_problem(table, "iid", 0, 0.25, settings)]
-    from orledger.runners.case_b.nets import build_network, net_data, schedule_of
-    from orledger.runners.case_b.training import train
-
     network, _ = build_network(10, settings)
     trained = train(network, [net_data(problems[0], "or2", settings)], schedule_of(settings), steps=20)
     weights = np.tile(2.0 ** np.array(network.activation.levels), 8)

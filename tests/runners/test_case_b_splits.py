@@ -109,7 +109,7 @@ def test_severity_by_hand() -> None:
     found = severities(train, train + np.array([3.0, 0.0]))
     assert found["centroid"] == pytest.approx(3.0, rel=1e-9)
     assert found["ratio"] > 2
-    doubled = severities(np.hstack([train, train[:, :1]]), np.hstack([train + [3.0, 0.0], train[:, :1] + 3.0]))
+    doubled = severities(np.hstack([train, train[:, :1]]), np.hstack([train, train[:, :1]]) + np.array([3.0, 0.0, 3.0]))
     assert doubled["centroid"] == pytest.approx(3.0, rel=1e-6)
     assert box_fraction(train, train) == 1.0
     assert box_fraction(np.zeros((2, 1)), np.array([[0.0], [1.0]])) == 0.5
