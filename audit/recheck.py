@@ -16,16 +16,18 @@ import polars as pl
 from orledger.audit import (  # noqa: F401  (importing these registers their rules)
     recheck_arithmetic,
     recheck_claims,
+    recheck_counts,
     recheck_protocol,
     recheck_pvalues,
     recheck_shares,
 )
-from orledger.audit.recheck_data import Check, Publication, Published, load_publication
+from orledger.audit.recheck_data import load_publication
 from orledger.audit.recheck_rules import Recomputed, candidates, operand_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from orledger.audit.recheck_model import Check, Publication, Published
     from orledger.audit.rounding import Interval
 
 MATCHES = "matches"
@@ -83,7 +85,7 @@ def _finding(name: str, check: Check, numbers: Mapping[str, Published]) -> Findi
     if fitting is not None and tried:
         verdict = CONVENTION
     shown = fitting or tried[0]
-    value = _nearest(shown.values, target.interval)
+    value = _nearest(shown.values, target)
     return Finding(
         id=name,
         place=target.place,
@@ -103,20 +105,17 @@ def _compare(candidate: Recomputed, printed: Interval | None) -> str:
         return {"always": MATCHES, "sometimes": WITHIN_ROUNDING, "never": INCONSISTENT}[candidate.truth]
     if printed is None or not any(value.meets(printed) for value in candidate.values):
         return INCONSISTENT
-    if len(candidate.values) > 1:
+    if candidate.listed or len(candidate.values) > 1:
         return ATTAINABLE
     return MATCHES if candidate.values[0].inside(printed) else WITHIN_ROUNDING
 
 
-def _nearest(values: tuple[Interval, ...], printed: Interval | None) -> Interval | None:
-    if not values or printed is None:
+def _nearest(values: tuple[Interval, ...], target: Published) -> Interval | None:
+    """The value that fits the printed number best: inside its rounding interval if any is, then closest to its digits."""
+    printed, middle = target.interval, target.value
+    if not values or printed is None or middle is None:
         return None
-
-    def distance(value: Interval) -> tuple[float, float]:
-        gap = max(value.low - printed.high, printed.low - value.high, 0.0)
-        return gap, abs(value.middle - printed.middle)
-
-    return min(values, key=distance)
+    return min(values, key=lambda value: (not value.meets(printed), abs(value.middle - middle)))
 
 
 def _text(candidate: Recomputed, value: Interval | None) -> str:
@@ -128,10 +127,13 @@ def _text(candidate: Recomputed, value: Interval | None) -> str:
 
 
 def _describe(candidate: Recomputed, target: Published) -> str:
-    value = _nearest(candidate.values, target.interval)
-    kind = "nearest " if len(candidate.values) > 1 else ""
+    value = _nearest(candidate.values, target)
+    count = len(candidate.values)
+    several = (
+        ", the nearest possible" if candidate.listed else f", the nearest of {count} possible" if count > 1 else ""
+    )
     detail = f" ({candidate.detail})" if candidate.detail else ""
-    return f"{candidate.convention}: {kind}{_text(candidate, value)}{detail}"
+    return f"{candidate.convention}: {_text(candidate, value)}{several}{detail}"
 
 
 def _why(fitting: Recomputed | None, tried: list[Recomputed], target: Published) -> str:

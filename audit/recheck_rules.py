@@ -11,12 +11,12 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import FunctionType, UnionType
 from typing import Any, Literal, NamedTuple, NewType
 
-from orledger.audit.recheck_data import Check, Published, malformed
+from orledger.audit.recheck_model import Check, Published, malformed
 from orledger.audit.rounding import Interval, exactly, fraction_of
 
 Truth = Literal["always", "sometimes", "never"]
@@ -34,14 +34,16 @@ class Count(NamedTuple):
 class Recomputed:
     """What one convention makes of the operands.
 
-    `values` is the set of values it allows: one interval for a computation, several for an enumeration. A claim has a
-    `truth` instead: whether it holds for all, some or none of the numbers that print as the operands do.
+    `values` is the set of values it allows: one interval for a computation, several for an enumeration; `listed` says
+    that `values` is only the part of an enumeration around the printed number. A claim has a `truth` instead: whether
+    it holds for all, some or none of the numbers that print as the operands do.
     """
 
     convention: str
     values: tuple[Interval, ...] = ()
     truth: Truth | None = None
     detail: str = ""
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def candidates(check: Check, numbers: Mapping[str, Published]) -> Iterable[Recom
         operands["target"] = target.interval
     for result in found.compute(**operands):
         name = ", ".join(part for part in (check.convention, result.convention) if part) or check.rule
-        yield Recomputed(name, result.values, result.truth, result.detail)
+        yield replace(result, convention=name)
     for other in check.alternatives:
         yield from candidates(other, numbers)
 

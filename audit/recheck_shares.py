@@ -14,8 +14,8 @@ def _candidates(convention: str, values: list[float], target: Interval) -> list[
     """The values themselves, then the values as they print when rounded to one digit more first."""
     slop = 0.05 * (target.high - target.low)  # half a unit of the digit after the last printed one
     return [
-        Recomputed(convention, tuple(exactly(x) for x in values)),
-        Recomputed(f"{convention}, rounded twice", tuple(Interval(x - slop, x + slop) for x in values)),
+        Recomputed(convention, tuple(exactly(x) for x in values), listed=True),
+        Recomputed(f"{convention}, rounded twice", tuple(Interval(x - slop, x + slop) for x in values), listed=True),
     ]
 
 
@@ -44,7 +44,7 @@ def common_denominator(of: list[Interval], largest_n: int, target: Interval) -> 
     ]
     values = tuple(exactly(s) for n in fitting for s in shares(n, target) if target.low <= s <= target.high)
     listed = ", ".join(map(str, fitting[:6])) + (", ..." if len(fitting) > 6 else "")
-    return [Recomputed(f"k/n with n in {{{listed}}}", values * 2 if len(values) == 1 else values)]
+    return [Recomputed(f"k/n with n in {{{listed}}}", values, listed=True)]
 
 
 @rule

@@ -19,7 +19,8 @@ from orledger.audit.recheck import (
     recheck_frame,
     summary,
 )
-from orledger.audit.recheck_data import Publication, load_publication
+from orledger.audit.recheck_data import load_publication
+from orledger.audit.recheck_model import Publication
 from orledger.audit.recheck_rules import RULES, operand_ids
 
 GOOD = {MATCHES, WITHIN_ROUNDING, ATTAINABLE}
