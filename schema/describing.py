@@ -66,3 +66,37 @@ def markdown(found: Sequence[Table]) -> str:
         lines += [f"| `{c.name}` | {c.type} | {(c.comment or '').replace('|', chr(92) + '|')} |" for c in table.columns]
         lines.append("")
     return "\n".join(lines)
+
+
+INTRODUCTION = """# The database
+
+One DuckDB file holds everything: what was planned, what was computed, what was registered and what the audit found. Numbers
+are rows of `record`, one number each; the views below are the wide tables a person would ask for. Values are finite
+always: what is absent has a row in `refusal`, a `reason` in `cell`, or is not there.
+
+`orledger sql "SELECT ..."` asks it, `orledger sql --tables` prints this page for your file, and `orledger.open("results.duckdb")`
+gives polars frames. Any DuckDB from 1.4 on opens the file, read-only please while a run has it.
+
+This page is written by `make docs` from the comments in `schema/migrations/` and `schema/views/`.
+
+"""
+
+
+def page() -> str:
+    """docs/database.md: the schema this package ships, in its own words."""
+    import duckdb
+
+    from orledger.schema.migrate import migrate
+
+    con = duckdb.connect()
+    try:
+        migrate(con)
+        return INTRODUCTION + markdown(tables(con))
+    finally:
+        con.close()
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(page())

@@ -142,7 +142,8 @@ def explain(path: Path, error: Exception) -> DatabaseError:
     text = str(error)
     if "Could not set lock" in text or "same database file with a different configuration" in text:
         return _locked(path, text)
-    if "not a valid DuckDB database" in text:
+    # A SQLite file makes DuckDB reach for an extension.
+    if "not a valid DuckDB database" in text or "Loading external extensions" in text:
         return DatabaseError(f"{path} is not a DuckDB database", hint="check the path; the file was not changed")
     if "does not exist" in text and "read-only mode" in text:
         return _missing(path)
@@ -163,6 +164,8 @@ def explain(path: Path, error: Exception) -> DatabaseError:
             f"{path} is damaged: {text.splitlines()[0]}",
             hint="restore it from a copy, a snapshot or an export; the file was not changed",
         )
+    if "Constraint Error" in text:
+        return DatabaseError(f"{path}: a row was refused, and its transaction undone: {text}")
     return DatabaseError(f"{path} cannot be used: {text}")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from orledger.runners import engines
 from orledger.runners.cells import Cell, Job
@@ -22,6 +23,7 @@ from orledger.runners.driver import RunFacts, Summary, run_plan
 from orledger.runners.progress import Lines, Silent
 from orledger.runners.records import CellResult
 from orledger.runners.seeds import generator
+from orledger.schema.reading import open_results
 
 FACTS = RunFacts(preset="toy", settings={"toy": {}}, versions={"orledger": "test"}, host={"cpu": "test"})
 
@@ -55,15 +57,65 @@ def compute(job: Job, crash: str | None = None, slow: float = 0.0) -> Iterator[t
         result.refuse("shy", "always declines", 0.5)
         result.fact("sha", values.tobytes().hex()[:16])
         result.datasets.append(
-            {"name": "toy", "origin": "drawn", "n_rows": 3, "n_features": 1, "target": "y", "distinct_targets": 3, "sha256": "0" * 64}
+            {
+                "name": "toy",
+                "origin": "drawn",
+                "n_rows": 3,
+                "n_features": 1,
+                "target": "y",
+                "distinct_targets": 3,
+                "sha256": "0" * 64,
+            }
         )
         yield cell, result
 
 
-def run_toy(path: Path, jobs: list[Job], engine: str = "serial", workers: int = 1, fn: object = compute, **options: object) -> Summary:
+def run_toy(
+    path: Path, jobs: list[Job], engine: str = "serial", workers: int = 1, fn: object = compute, **options: object
+) -> Summary:
     """The toy plan through the real driver and a real engine."""
     resources = engines.Resources(workers=workers)
     return run_plan(jobs, path, engines.engine(engine), fn, FACTS, resources=resources, **options)  # type: ignore[arg-type]
+
+
+def die(job: Job) -> Iterator[tuple[Cell, CellResult]]:
+    os._exit(3)
+    yield from ()
+
+
+class Unpicklable:
+    """Travels to the worker and fails to arrive."""
+
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return sys.exit, (5,)
+
+
+def unsendable(job: Job) -> Iterator[tuple[Cell, CellResult]]:
+    for cell, result in compute(job):
+        result.facts["f"] = lambda: None  # type: ignore[assignment]
+        yield cell, result
+
+
+def thread_facts(job: Job) -> Iterator[tuple[Cell, CellResult]]:
+    result = CellResult()
+    for name in engines.THREAD_VARIABLES:
+        result.fact(name, os.environ.get(name, "unset"))
+    yield job.cells[0], result
+
+
+def contents(path: Path) -> dict[str, pl.DataFrame]:
+    """Everything cells said, sorted; what may differ between two runs (times, run ids) is left out."""
+    with open_results(path) as results:
+        cells = results.sql(
+            "SELECT cell_id, name, state, reason, n_records, content_hash, backend FROM cell ORDER BY ALL"
+        )
+        tables = {t: results.sql(f"SELECT * FROM {t} ORDER BY ALL") for t in ("record", "refusal", "fact", "dataset")}
+    return {"cell": cells, **tables}
+
+
+def same(first: Path, second: Path) -> bool:
+    a, b = contents(first), contents(second)
+    return all(a[name].equals(b[name]) for name in a)
 
 
 if __name__ == "__main__":

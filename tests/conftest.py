@@ -1,0 +1,61 @@
+"""What all tests share: one numerical thread, the --slow option, and a header that says what is under test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+for _name in [n for n in os.environ if n.startswith("ORLEDGER_")]:
+    del os.environ[_name]
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The toy case is importable by name, here and in the workers that the tests spawn.
+sys.path[:0] = [str(ROOT / "tests" / "runners" / "toy")]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run the tests that take minutes")
+
+
+def pytest_report_header() -> str:
+    from orledger.runners.host import cpu_model, versions
+
+    found = versions()
+    names = ("orledger", "duckdb", "polars", "numpy", "scipy", "torch")
+    return ", ".join(f"{name} {found.get(name, 'absent')}" for name in names) + f"; {cpu_model()}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="takes minutes; run with --slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    """Where a test may put its results database; nothing is there yet."""
+    return tmp_path / "results.duckdb"
+
+
+@pytest.fixture(scope="session")
+def toy_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished toy run of 20 cells; not to be changed."""
+    from toy_case import run_toy, toy_plan
+
+    path = tmp_path_factory.mktemp("toy") / "results.duckdb"
+    run_toy(path, toy_plan(20))
+    return path

@@ -1,0 +1,96 @@
+"""Cells, records and seeds: names that never change, numbers that are always finite."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orledger.errors import UsageError
+from orledger.runners.cells import HASH_VERSION, Cell, Job, canonical
+from orledger.runners.records import CellResult, NonFiniteRecordError
+from orledger.runners.seeds import generator, seed_of, torch_generator
+
+CELL = Cell("b", "main", {"dataset": "diabetes", "seed": 0, "level": 0.25}, {"epochs": 100})
+
+
+def test_the_id_is_the_hash_of_the_canonical_spec_written_by_hand() -> None:
+    text = '{"block":"main","case":"b","hash_version":"1","keys":{"dataset":"diabetes","level":0.25,"seed":0},"settings":{"epochs":100}}'
+    assert HASH_VERSION == "1"
+    assert CELL.id == hashlib.sha256(text.encode()).hexdigest()[:24]
+    assert CELL.name == "b/main/diabetes/0/0.25"
+
+
+def test_the_id_ignores_the_order_of_keys_and_notices_every_value() -> None:
+    turned = Cell("b", "main", {"level": 0.25, "seed": 0, "dataset": "diabetes"}, {"epochs": 100})
+    assert turned.id == CELL.id
+    others = [
+        Cell("a", "main", CELL.keys, CELL.settings),
+        Cell("b", "gap", CELL.keys, CELL.settings),
+        Cell("b", "main", {**CELL.keys, "seed": 1}, CELL.settings),
+        Cell("b", "main", CELL.keys, {"epochs": 101}),
+        Cell("b", "main", CELL.keys, {"epochs": 100.0}),
+    ]
+    assert len({CELL.id, *(c.id for c in others)}) == 6
+
+
+def test_a_device_is_not_part_of_the_id() -> None:
+    assert Cell("b", "main", CELL.keys, CELL.settings, gpu=True).id == CELL.id
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), np.float64(1.0).reshape(1), {1, 2}])
+def test_specs_hold_plain_finite_data_only(value: object) -> None:
+    with pytest.raises(UsageError, match="cannot hold"):
+        canonical({"x": [value]})
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@given(json_values)
+def test_canonical_text_reads_back_as_the_same_value(value: object) -> None:
+    import json
+
+    assert json.loads(canonical(value)) == value
+
+
+def test_a_job_is_named_by_its_cells_in_order() -> None:
+    other = Cell("b", "main", {**CELL.keys, "seed": 1})
+    assert Job((CELL, other)).id != Job((other, CELL)).id
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), np.float32("nan")])
+def test_a_record_that_is_not_finite_never_leaves_the_runner(bad: float) -> None:
+    result = CellResult()
+    with pytest.raises(NonFiniteRecordError, match="rmse of arm standard"):
+        result.scalar("standard", "rmse", bad)
+    with pytest.raises(NonFiniteRecordError, match="at index 7"):
+        result.series("standard", "rmse", [1.0, bad], idx=[3, 7])
+    assert result.columns()["value"].size == 0
+
+
+def test_columns_hold_scalars_and_series_with_their_indices() -> None:
+    result = CellResult()
+    result.scalar("a", "m", 1.5, label="x", idx=2)
+    result.scalar("a", "n", 2.5)
+    result.series("b", "m", [3.5, 4.5], idx=[10, 20])
+    columns = result.columns()
+    assert columns["value"].tolist() == [1.5, 2.5, 3.5, 4.5]
+    assert columns["idx"].tolist() == [2, None, 10, 20]
+    assert columns["label"].tolist() == ["x", None, None, None]
+    assert columns["arm"].tolist() == ["a", "a", "b", "b"]
+
+
+def test_streams_are_named_by_what_they_are_for() -> None:
+    expected = int.from_bytes(hashlib.sha256(b'["split","diabetes",0]').digest()[:8], "big") >> 1
+    assert seed_of("split", "diabetes", 0) == expected
+    assert generator("split", 0).random() == generator("split", 0).random()
+    assert generator("split", 0).random() != generator("split", 1).random()
+    assert torch_generator("split", 0).initial_seed() == seed_of("split", 0)

@@ -1,0 +1,55 @@
+"""kill -9 at random moments: no committed cell is lost, none is torn, and the resumed database is the whole one."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import toy_case
+from toy_case import run_toy, same, toy_plan
+
+from orledger.schema.checking import check
+from orledger.schema.reading import open_results
+
+KILLS = 12
+CELLS = 60
+
+
+def test_killed_at_random_moments(db: Path, tmp_path: Path) -> None:
+    """Moments from before the file exists to the end of the run; both engines, with snapshots being published."""
+    chance = random.Random(20240614)
+    done_before = 0
+    for kill in range(KILLS):
+        engine = ["serial", "processes"][kill % 2]
+        command = [
+            sys.executable,
+            toy_case.__file__,
+            str(db),
+            "--cells",
+            str(CELLS),
+            "--slow",
+            "0.02",
+            "--engine",
+            engine,
+        ]
+        process = subprocess.Popen([*command, "--snapshot-every", "0.1"])
+        time.sleep(chance.uniform(0.1, 2.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if not db.exists():
+            continue
+        report = check(db)
+        assert report.findings == ()
+        with open_results(db) as results:
+            done = results.sql("SELECT count(*) AS n FROM cell WHERE state = 'done'")["n"][0]
+        assert done >= done_before
+        done_before = done
+    assert done_before > 0
+    assert run_toy(db, toy_plan(CELLS)).state == "finished"
+    run_toy(tmp_path / "whole.duckdb", toy_plan(CELLS))
+    assert same(db, tmp_path / "whole.duckdb")
+    assert {p.name for p in tmp_path.iterdir()} == {"results.duckdb", "whole.duckdb"}

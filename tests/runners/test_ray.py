@@ -1,0 +1,64 @@
+"""The Ray engine: the same records, a killed worker retried, and a GPU that is not there refused at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toy_case import compute, run_toy, same, toy_plan
+
+from orledger.errors import UsageError
+from orledger.runners.cells import Cell, Job
+from orledger.runners.engines import Resources, engine
+from orledger.schema.checking import check
+
+ray = pytest.importorskip("ray", reason="the ray extra is not installed")
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def session() -> Iterator[None]:
+    """One Ray for this module, started as the engine starts it; the toy case travels by value."""
+    import toy_case
+
+    from orledger.runners import engine_ray
+
+    ray.cloudpickle.register_pickle_by_value(toy_case)
+    with engine_ray._session(ray, Resources(workers=2)):
+        yield
+
+
+def test_ray_gives_the_records_of_serial(toy_db: Path, db: Path) -> None:
+    run_toy(db, toy_plan(20), "ray", 2)
+    assert same(db, toy_db)
+
+
+def test_a_worker_killed_in_a_cell_is_retried_and_the_cell_stored_once(toy_db: Path, db: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "crashed"
+    summary = run_toy(db, toy_plan(20), "ray", 2, fn=functools.partial(compute, crash=str(marker)))
+    assert marker.exists(), "no worker was killed, so the test shows nothing"
+    assert (summary.done, summary.failed) == (20, 0)
+    assert same(db, toy_db)
+    assert check(db).findings == ()
+
+
+def test_a_cell_that_kills_every_worker_fails_and_the_others_go_on(db: Path) -> None:
+    summary = run_toy(db, toy_plan(4, per_job=1, dies_at=2), "ray", 2)
+    assert (summary.done, summary.failed) == (3, 1)
+
+
+def test_gpu_jobs_are_refused_before_submission_where_there_is_no_gpu() -> None:
+    if ray.cluster_resources().get("GPU"):
+        pytest.skip("this machine has a GPU")
+    jobs = [Job((Cell("toy", "main", {"seed": 0}, {"size": 5}, gpu=True),))]
+    with pytest.raises(UsageError, match="wait for ever"):
+        list(engine("ray").run(jobs, compute, Resources(workers=1, device="cuda")))
+
+
+def test_an_address_where_nobody_answers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **_: (_ for _ in ()).throw(ConnectionError("nobody there")))
+    with pytest.raises(UsageError, match=r"127\.0\.0\.1:1"):
+        list(engine("ray").run(toy_plan(1), compute, Resources(address="127.0.0.1:1")))

@@ -1,0 +1,88 @@
+"""Export and import: the same database gives the same bytes, and a changed byte is found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from orledger.errors import DatabaseError, UsageError, VerificationError
+from orledger.schema import exchange
+from orledger.schema.checking import check
+from orledger.schema.reading import open_results
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+def test_a_round_trip_gives_equal_bytes_and_a_clean_database(toy_db: Path, tmp_path: Path) -> None:
+    exchange.export(toy_db, tmp_path / "first")
+    exchange.import_folder(tmp_path / "first", tmp_path / "copy.duckdb")
+    exchange.export(tmp_path / "copy.duckdb", tmp_path / "second")
+    assert files(tmp_path / "first") == files(tmp_path / "second")
+    assert check(tmp_path / "copy.duckdb").findings == ()
+    with open_results(toy_db) as old, open_results(tmp_path / "copy.duckdb") as new:
+        assert old.records().equals(new.records())
+
+
+def test_the_order_of_completion_does_not_reach_the_bytes(tmp_path: Path) -> None:
+    """Two databases filled in opposite orders export the same records."""
+    from toy_case import run_toy, toy_plan
+
+    jobs = toy_plan(6)
+    run_toy(tmp_path / "a.duckdb", jobs)
+    run_toy(tmp_path / "b.duckdb", jobs[::-1])
+    exchange.export(tmp_path / "a.duckdb", tmp_path / "a")
+    exchange.export(tmp_path / "b.duckdb", tmp_path / "b")
+    for table in ("record", "refusal", "fact", "dataset"):
+        assert (tmp_path / "a" / f"{table}.parquet").read_bytes() == (tmp_path / "b" / f"{table}.parquet").read_bytes()
+
+
+def test_a_changed_byte_stops_the_import(toy_db: Path, tmp_path: Path) -> None:
+    exchange.export(toy_db, tmp_path / "out")
+    target = tmp_path / "out" / "record.parquet"
+    raw = bytearray(target.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    target.write_bytes(raw)
+    with pytest.raises(VerificationError, match=r"record\.parquet has changed"):
+        exchange.import_folder(tmp_path / "out", tmp_path / "new.duckdb")
+    target.unlink()
+    with pytest.raises(VerificationError, match="missing"):
+        exchange.import_folder(tmp_path / "out", tmp_path / "new.duckdb")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("change", ["rows", "table", "schema_version", "format", "nonsense"])
+def test_a_manifest_that_does_not_agree_stops_the_import(toy_db: Path, tmp_path: Path, change: str) -> None:
+    manifest = exchange.export(toy_db, tmp_path / "out")
+    if change == "rows":
+        manifest["tables"]["record"]["rows"] += 1
+    elif change == "table":
+        shutil.copy(tmp_path / "out" / "fact.parquet", tmp_path / "out" / "evil.parquet")
+        manifest["tables"]["evil"] = manifest["tables"]["fact"]
+    elif change == "nonsense":
+        manifest["tables"] = 3
+    else:
+        manifest[change] = 999
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises((VerificationError, UsageError)):
+        exchange.import_folder(tmp_path / "out", tmp_path / "new.duckdb")
+    assert not (tmp_path / "new.duckdb").exists()
+
+
+def test_nothing_is_overwritten(toy_db: Path, tmp_path: Path) -> None:
+    exchange.export(toy_db, tmp_path / "out")
+    with pytest.raises(UsageError, match="not empty"):
+        exchange.export(toy_db, tmp_path / "out")
+    (tmp_path / "there.duckdb").write_bytes(b"mine")
+    with pytest.raises(DatabaseError, match="exists already"):
+        exchange.import_folder(tmp_path / "out", tmp_path / "there.duckdb")
+    assert (tmp_path / "there.duckdb").read_bytes() == b"mine"
+
+
+def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"manifest\.json"):
+        exchange.import_folder(tmp_path, tmp_path / "new.duckdb")

@@ -1,0 +1,185 @@
+"""The writer: one transaction per cell, replaced as a whole, finite always."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orledger.errors import DatabaseError
+from orledger.schema.checking import check
+from orledger.schema.hashing import content_hash
+from orledger.schema.reading import open_results
+from orledger.schema.writing import Outcome, PlannedCell, Writer
+
+
+def columns(values: list[float], label: str | None = None) -> dict[str, np.ndarray]:
+    n = len(values)
+    labels = np.empty(n, dtype=object)
+    labels[:] = label
+    return {
+        "arm": np.array(["standard"] * n, dtype=object),
+        "metric": np.array(["rmse"] * n, dtype=object),
+        "label": labels,
+        "idx": np.ma.array(np.arange(n, dtype=np.int32), mask=[k == 0 for k in range(n)]),
+        "value": np.array(values, dtype=np.float64),
+    }
+
+
+def planned(*names: str) -> list[PlannedCell]:
+    keys = {"seed": 3, "level": 0.25, "dataset": "diabetes", "deep": True}
+    return [PlannedCell(name, "toy", "main", f"toy/{name}", keys, "{}", "1", "job") for name in names]
+
+
+def test_planning_twice_keeps_what_is_there(db: Path) -> None:
+    with Writer(db) as writer:
+        assert writer.plan(planned("a", "b")) == 2
+        writer.store("a", Outcome("done", columns=columns([1.0])))
+        assert writer.plan(planned("a", "b", "c")) == 1
+        assert writer.states() == {"a": "done", "b": "planned", "c": "planned"}
+    with open_results(db) as results:
+        row = results.sql(
+            "SELECT keys['seed']::INTEGER AS s, keys['level'] AS l, keys['dataset'] AS d, keys['deep'] AS t FROM cell"
+        ).row(0)
+        assert row == (3, "0.25", "diabetes", "true")
+
+
+def test_values_come_back_bit_for_bit(db: Path) -> None:
+    values = [0.1, -0.0, 5e-324, 1.7976931348623157e308, np.nextafter(1.0, 2.0), -1 / 3]
+    with Writer(db) as writer:
+        writer.plan(planned("a"))
+        writer.store(
+            "a", Outcome("done", columns=columns(values, "m=1.05"), refusals=[("shy", "no", 0.1), ("mute", "no", None)])
+        )
+    with open_results(db) as results:
+        frame = results.records(metric="rmse").sort("idx", nulls_last=False)
+        assert frame["value"].to_numpy().tobytes() == np.array(values).tobytes()
+        assert frame["idx"].to_list() == [None, 1, 2, 3, 4, 5]
+        assert set(frame["label"]) == {"m=1.05"}
+        assert results.sql("SELECT arm, margin FROM refusal ORDER BY arm").rows() == [("mute", None), ("shy", 0.1)]
+
+
+def test_a_retried_cell_replaces_all_its_rows(db: Path) -> None:
+    dataset = {
+        "name": "d",
+        "origin": "o",
+        "n_rows": 1,
+        "n_features": 1,
+        "target": "y",
+        "distinct_targets": 1,
+        "sha256": "0",
+    }
+    with Writer(db) as writer:
+        writer.plan(planned("a", "b"))
+        for cell in ("a", "b"):
+            writer.store(
+                cell,
+                Outcome(
+                    "done",
+                    columns=columns([1, 2, 3]),
+                    refusals=[("x", "y", None)],
+                    facts={"k": "v"},
+                    datasets=[dataset],
+                ),
+            )
+        writer.store("a", Outcome("failed", error="Traceback"))
+        writer.store("a", Outcome("done", columns=columns([9.0])))
+    assert check(db).findings == ()
+    with open_results(db) as results:
+        counts = results.sql(
+            "SELECT c.cell_id, (SELECT count(*) FROM record r WHERE r.cell_id = c.cell_id) AS records,"
+            " (SELECT count(*) FROM refusal r WHERE r.cell_id = c.cell_id) AS refusals,"
+            " (SELECT count(*) FROM fact r WHERE r.cell_id = c.cell_id) AS facts,"
+            " (SELECT count(*) FROM dataset r WHERE r.cell_id = c.cell_id) AS datasets, c.error FROM cell c ORDER BY 1"
+        )
+        assert counts.rows() == [("a", 1, 0, 0, 0, None), ("b", 3, 1, 1, 1, None)]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_is_not_finite_rolls_the_cell_back(db: Path, bad: float) -> None:
+    with Writer(db) as writer:
+        writer.plan(planned("a"))
+        with pytest.raises(DatabaseError, match="a row was refused"):
+            writer.store("a", Outcome("done", columns=columns([1.0, bad]), facts={"k": "v"}))
+        assert writer.states() == {"a": "planned"}
+        writer.store("a", Outcome("done", columns=columns([1.0])))
+    assert check(db).findings == ()
+    with open_results(db) as results:
+        assert results.sql("SELECT count(*) AS n FROM fact")["n"][0] == 0
+
+
+def test_a_cell_that_was_not_planned_is_refused(db: Path) -> None:
+    with Writer(db) as writer, pytest.raises(DatabaseError, match="not planned"):
+        writer.store("ghost", Outcome("done", columns=columns([1.0])))
+
+
+def test_a_run_that_was_killed_is_marked_by_the_next(db: Path) -> None:
+    facts = {
+        "preset": "p",
+        "settings": {},
+        "versions": {},
+        "host": {},
+        "device": "cpu",
+        "engine": "serial",
+        "jobs": 1,
+        "threads": 1,
+    }
+    with Writer(db) as writer:
+        writer.begin_run("first", **facts)
+    with Writer(db) as writer:
+        writer.begin_run("second", **facts)
+        writer.end_run("second", "finished")
+    with open_results(db) as results:
+        assert results.sql("SELECT run_id, state FROM run ORDER BY 1").rows() == [
+            ("first", "interrupted"),
+            ("second", "finished"),
+        ]
+
+
+def test_the_content_hash_ignores_order_and_nothing_else() -> None:
+    base = columns([1.0, 2.0, 3.0, -0.0])
+    turned = {name: column[::-1] for name, column in base.items()}
+    first = content_hash("done", None, base, [("a", "r", None), ("b", "r", 1.0)], {"x": "1", "y": "2"})
+    assert first == content_hash("done", None, turned, [("b", "r", 1.0), ("a", "r", None)], {"y": "2", "x": "1"})
+    changed = {
+        "value": {**base, "value": np.array([1.0, 2.0, 3.0, 0.0])},
+        "arm": {**base, "arm": np.array(["standard"] * 3 + ["other"], dtype=object)},
+        "label": {**base, "label": np.array([None, None, None, "x"], dtype=object)},
+        "idx": {**base, "idx": np.ma.array([0, 1, 2, 3], mask=[False] * 4, dtype=np.int32)},
+    }
+    hashes = {
+        first,
+        *(
+            content_hash("done", None, c, [("a", "r", None), ("b", "r", 1.0)], {"x": "1", "y": "2"})
+            for c in changed.values()
+        ),
+    }
+    hashes.add(content_hash("refused", None, base, [("a", "r", None), ("b", "r", 1.0)], {"x": "1", "y": "2"}))
+    hashes.add(content_hash("done", None, base, [("a", "r", None)], {"x": "1", "y": "2"}))
+    hashes.add(content_hash("done", None, base, [("a", "r", None), ("b", "r", 1.0)], {"x": "1"}))
+    assert len(hashes) == 8
+
+
+@pytest.mark.parametrize(
+    ("statement", "rule"),
+    [
+        ("UPDATE record SET value = value + 1e-15 WHERE rowid = 17", "the content hash differs"),
+        ("DELETE FROM record WHERE rowid = 3", "the number of records differs"),
+        ("UPDATE fact SET value = 'x' WHERE rowid = 0", "the content hash differs"),
+        ("INSERT INTO record VALUES ('nobody', 'a', 'm', NULL, NULL, 1.0)", "rows without a cell"),
+        ("UPDATE cell SET content_hash = NULL WHERE rowid = 0", "a settled cell lacks its time, hash, reason or error"),
+        ("UPDATE cell SET run_id = 'ghost' WHERE rowid = 0", "a cell names a run that is not there"),
+        ("UPDATE migration SET sha256 = 'x' WHERE number = 1", "a migration was applied from another text"),
+        (
+            "INSERT INTO metric VALUES ('toy', 'main', 'standard', 'other', NULL, NULL, NULL, NULL, 'd')",
+            "a metric is not in the dictionary",
+        ),
+    ],
+)
+def test_check_finds_what_was_tampered_with(toy_db: Path, db: Path, statement: str, rule: str) -> None:
+    shutil.copy(toy_db, db)
+    with Writer(db) as writer:
+        writer.con.execute(statement)
+    assert rule in {finding.rule for finding in check(db).findings}
