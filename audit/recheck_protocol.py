@@ -106,7 +106,8 @@ def ratio_at_median_weight(
     chosen = float(np.median([x.middle for x in path]))
     at = {w.middle: floor for w, floor in zip(weights, floors, strict=True)}
     order = sorted(at, key=lambda w: (w != chosen, w))
-    return [Recomputed(f"floor at lambda_2 = {w:g}", (of / at[w],)) for w in order]
+    names = {w: f"floor at lambda_2 = {w:g}" + (", the median of the printed path" if w == chosen else "") for w in at}
+    return [Recomputed(names[w], (of / at[w],)) for w in order]
 
 
 @rule
