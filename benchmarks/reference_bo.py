@@ -47,14 +47,8 @@ def fitted_model(x: torch.Tensor, y: torch.Tensor, raw: torch.Tensor, spec: Loop
     return model.eval()
 
 
-def grid_radius(model: SingleTaskGP, x: torch.Tensor, y: torch.Tensor, rest: torch.Tensor) -> np.ndarray:
-    """The information radius (m,) at the candidates with eps the Occam radius, both on the grid of mu."""
-    with torch.no_grad():
-        gram = model.covar_module(x).to_dense().numpy()
-        cross = model.covar_module(x, rest).to_dense().numpy()
-        k0 = float(model.covar_module.outputscale)
-        eta = math.sqrt(float(model.likelihood.noise) * len(y))
-        data = (y - model.mean_module.constant).numpy()
+def grid_radius(gram: np.ndarray, cross: np.ndarray, k0: float, data: np.ndarray, eta: float) -> np.ndarray:
+    """The information radius (m,) of m candidates with eps the Occam radius, both on the grid of mu."""
     w, basis = np.linalg.eigh(gram)
     w = np.maximum(w, 1e-15)
     z, beta = basis.T @ data, basis.T @ cross
@@ -64,6 +58,16 @@ def grid_radius(model: SingleTaskGP, x: torch.Tensor, y: torch.Tensor, rest: tor
         variance = k0 - ((beta**2) / (w + 1 / mu)[:, None]).sum(0)
         best = np.minimum(best, np.maximum(variance, 0.0) * (occam + mu * eta**2))
     return np.sqrt(best)
+
+
+def model_radius(model: SingleTaskGP, x: torch.Tensor, y: torch.Tensor, rest: torch.Tensor) -> np.ndarray:
+    """The grid radius (m,) of the candidates ``rest`` under a fitted model of ``x`` and ``y``."""
+    gram = model.covar_module(x).to_dense().numpy()
+    cross = model.covar_module(x, rest).to_dense().numpy()
+    eta = math.sqrt(float(model.likelihood.noise) * len(y))
+    return grid_radius(
+        gram, cross, float(model.covar_module.outputscale), (y - model.mean_module.constant).numpy(), eta
+    )
 
 
 def plain_trajectory(problem: Problem, spec: LoopSpec, arm: str) -> list[int]:
@@ -87,6 +91,6 @@ def plain_trajectory(problem: Problem, spec: LoopSpec, arm: str) -> list[int]:
                 score = -UpperConfidenceBound(model, beta=beta, maximize=False)(rest.unsqueeze(1))
             else:
                 mean = model.posterior(rest.unsqueeze(1)).mean.flatten()
-                score = mean - int(arm[1:]) * torch.from_numpy(grid_radius(model, x, y, rest))
+                score = mean - int(arm[1:]) * torch.from_numpy(model_radius(model, x, y, rest))
         actions.append(int(torch.arange(len(keep))[keep][int(score.argmin())]))
     return actions
