@@ -37,8 +37,8 @@ def fit_side(net: Net, x_fit: np.ndarray, x_cal: np.ndarray, x_test: np.ndarray,
     """The fit-split net evaluated on all three sets of rows, with the frozen scale or each set's own."""
     center_cal, sd_cal = net.predict(x_cal, own_scale=own_scale)
     center_test, sd_test = net.predict(x_test, own_scale=own_scale)
-    phi = [net.features(x, own_scale=own_scale) for x in (x_fit, x_cal, x_test)]
-    return FitSide(*phi, center_cal, sd_cal, center_test, sd_test, net.sigma)
+    phi_fit, phi_cal, phi_test = (net.features(x, own_scale=own_scale) for x in (x_fit, x_cal, x_test))
+    return FitSide(phi_fit, phi_cal, phi_test, center_cal, sd_cal, center_test, sd_test, net.sigma)
 
 
 def conformal_arms(side: FitSide, y_fit: np.ndarray, y_cal: np.ndarray, level: float) -> dict[str, ConformalBand]:

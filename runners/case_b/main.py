@@ -91,8 +91,9 @@ def main_cell(problem: Problem, nets: Mapping[str, Fitted], settings: Mapping[st
     out.series("truth", "y", y)
     for role in ("dak", "dak_kl", "or2", "or2_oracle"):
         record_band(out, role, network_band(*nets[role].net.predict(problem.x_test), settings["z"]), y, alpha)
-        if nets[role].hint is not None:
-            out.scalar(role, "noise_hint", nets[role].hint)
+        hint = nets[role].hint
+        if hint is not None:
+            out.scalar(role, "noise_hint", hint)
     conformal = conformal_arms(side, problem.y_fit, problem.y_cal, level)
     for arm, found in conformal.items():
         record_band(out, arm, found.band, y, alpha)

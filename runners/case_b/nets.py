@@ -106,21 +106,28 @@ def train_nets(
     for members in by_rows.values():
         for start in range(0, len(members), size):
             chunk = members[start : start + size]
-            hints: dict[int, float] = {}
-
-            def revise(epoch: int, trained: Trained, prior: torch.Tensor, chunk=chunk, hints=hints) -> None:
-                if epoch != settings.get("hint_epoch"):
-                    return
-                sigma = trained.network.noise(trained.p)
-                for i, (c, role) in enumerate(chunk):
-                    if role in ("or2", "or2_oracle"):
-                        oracle = max(problems[c].injected, settings["oracle_floor"])
-                        hints[i] = float(sigma[i]) if role == "or2" else oracle
-                        variances = water_filling(trained, i, hints[i], settings)
-                        prior[i] = torch.as_tensor(variances, dtype=prior.dtype, device=prior.device)
-
             data = [net_data(problems[c], role, settings) for c, role in chunk]
-            trained = train(network, data, schedule_of(settings), dtype=dtype, device=device, revise=revise)
+            prior = _WaterFilled([(role, problems[c].injected) for c, role in chunk], settings)
+            trained = train(network, data, schedule_of(settings), dtype=dtype, device=device, revise=prior)
             for i, (c, role) in enumerate(chunk):
-                out[c][role] = Fitted(trained.one(i), hints.get(i))
+                out[c][role] = Fitted(trained.one(i), prior.hints.get(i))
     return out
+
+
+class _WaterFilled:
+    """Called after each epoch; after the hint epoch it sets the priors of the water-filling nets and keeps their hints."""
+
+    def __init__(self, members: Sequence[tuple[str, float]], settings: Mapping[str, Any]) -> None:
+        self.members, self.settings = members, settings
+        self.hints: dict[int, float] = {}
+
+    def __call__(self, epoch: int, trained: Trained, prior: torch.Tensor) -> None:
+        if epoch != self.settings.get("hint_epoch"):
+            return
+        sigma = trained.network.noise(trained.p)
+        for i, (role, injected) in enumerate(self.members):
+            if role in ("or2", "or2_oracle"):
+                own = role == "or2"
+                self.hints[i] = float(sigma[i]) if own else max(injected, self.settings["oracle_floor"])
+                variances = water_filling(trained, i, self.hints[i], self.settings)
+                prior[i] = torch.as_tensor(variances, dtype=prior.dtype, device=prior.device)

@@ -134,6 +134,11 @@ def plan(table: Mapping[str, Any], where: str) -> list[Job]:
         raise UsageError(
             f"{where}.settings.extra_arms: unknown arm {unknown_arms[0]!r}", hint=f"known: {', '.join(EXTRA_ARMS)}"
         )
+    if values["hint_epoch"] > values["epochs"]:
+        raise UsageError(
+            f"{where}.settings.hint_epoch is {values['hint_epoch']}, after the last of {values['epochs']} epochs",
+            hint="the water-filling prior would never be set; lower hint_epoch or train longer",
+        )
     for block in table:
         if block != "settings" and block not in BLOCK_AXES:
             raise UsageError(f"{where}.{block}: unknown block", hint=f"known blocks: {', '.join(BLOCK_AXES)}")

@@ -72,12 +72,12 @@ def _ranked(
         if regime == "wide":
             shuffled = g.permutation(n)
             scout, rest = np.split(shuffled, [int(scouts * n)])
-            direction = np.linalg.solve(Z[scout].T @ Z[scout] + np.eye(d), Z[scout].T @ (y[scout] - y[scout].mean()))
-            order = np.argsort(Z[rest] @ direction, kind="stable")
+            slope = np.linalg.solve(Z[scout].T @ Z[scout] + np.eye(d), Z[scout].T @ (y[scout] - y[scout].mean()))
+            order = np.argsort(Z[rest] @ slope, kind="stable")
             ranks = np.empty(rest.size)
             ranks[order] = np.arange(rest.size)
             return rest[np.argsort(np.abs(ranks - (rest.size - 1) / 2), kind="stable")]
-        direction = g.standard_normal(d)
+        direction = g.standard_normal((d,))
         score = Z @ (direction / np.linalg.norm(direction))
     order = np.argsort(score, kind="stable")
     return order if train_end == "low" else order[::-1]

@@ -84,6 +84,7 @@ def test_smoke_preset_needs_no_download_and_open_has_ten_seeds_and_a_widening_sh
         ({"main": {**MAIN, "single": [{"dataset": "diabetes"}]}}, r"x.main.single\[0\]: expected the keys"),
         ({"settings": {"extra_arms": ["magic"]}, "main": MAIN}, "unknown arm 'magic'"),
         ({"settings": {"epoch": 3}}, "x.settings: unknown setting 'epoch'"),
+        ({"settings": {"epochs": 3}}, "hint_epoch is 5, after the last of 3 epochs"),
     ],
 )
 def test_a_wrong_preset_is_named(table: dict, message: str) -> None:

@@ -19,6 +19,7 @@ title = "a short run"
 
 [b.settings]
 epochs = 3
+hint_epoch = 2
 rf_trees = 5
 extra_arms = ["wcp"]
 
