@@ -12,8 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ALPHA_LOW, ALPHA_HIGH = 0.01, 2.0
 SCALE_LOW, NOISE_LOW = 1e-6, 1e-4
@@ -94,8 +98,8 @@ def constrain(raw: torch.Tensor, layout: Layout) -> Parameters:
 def raw_alpha(alpha: float, cap: float) -> float:
     """The raw number for ``alpha``, moved to at most ``cap``.
 
-    alpha = 2 is the open end of the interval: its raw number is +inf, every gradient there is NaN, and optimisers stop at
-    the first step without saying so. Starting values therefore stay below 2.
+    alpha = 2 is the open end of the interval: its raw number is +inf, no step leads away from it, and every L-BFGS fit
+    that starts there fails. Starting values therefore stay below 2.
     """
     p = (min(alpha, cap) - ALPHA_LOW) / (ALPHA_HIGH - ALPHA_LOW)
     return math.log(p) - math.log1p(-p)
@@ -158,7 +162,7 @@ def gram(p: Parameters, pairs: Pairs) -> torch.Tensor:
     return fill(p.output, p.output * (p.weights @ (envelope * phase.cos_())), pairs)
 
 
-def cross(p: Parameters, difference: list[torch.Tensor], log: list[torch.Tensor]) -> torch.Tensor:
+def cross(p: Parameters, difference: Sequence[torch.Tensor], log: Sequence[torch.Tensor]) -> torch.Tensor:
     """The covariances (n, m) of n observations with m candidates, one observation at a time.
 
     ``difference[i]`` and ``log[i]`` are the (d, m) differences of observation i to the candidates and their log distances.

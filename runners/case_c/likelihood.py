@@ -48,8 +48,9 @@ class FitData:
         count, dim = turns.shape
         ones = [torch.ones(k, dtype=y.dtype, device=y.device) for k in (dim, count, count * dim)]
         tensors = (y, pairs.log, turns, turns.T.contiguous(), pairs.positions, pairs.entries, *ones)
-        arrays = [t.numpy() for t in tensors] if y.device.type == "cpu" else list(tensors)
-        return cls(pairs.n, *arrays[:6], (arrays[6], arrays[7], arrays[8]))
+        on_host = y.device.type == "cpu"
+        data, log, along, across, positions, entries, *sums = [t.numpy() if on_host else t for t in tensors]
+        return cls(pairs.n, data, log, along, across, positions, entries, (sums[0], sums[1], sums[2]))
 
 
 def negative_log_posterior(raw: Array, layout: Layout, data: FitData) -> tuple[Array, Array]:

@@ -2,11 +2,14 @@
 
 import dataclasses
 import math
+import warnings
 
 import gpytorch
 import numpy as np
 import pytest
 import torch
+from botorch.exceptions import ModelFittingError
+from botorch.fit import fit_gpytorch_mll
 
 from orledger.errors import UsageError
 from orledger.runners.case_c.alas import AlasKernel, alas_model, load_raw, ordered_parameters
@@ -174,18 +177,31 @@ def test_batches_and_tensors_give_the_same_as_one_array_at_a_time():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_alpha_two_has_an_infinite_raw_parameter_and_the_start_avoids_it(dtype):
-    """The trap: the nominal starting value 2 is the end of its interval, and a fit from there sees only NaN."""
-    constraint = AlasKernel(3, 2).raw_alpha_constraint
-    trapped = constraint.inverse_transform(torch.tensor(ALPHA_HIGH, dtype=dtype))
-    assert torch.isinf(trapped) or float(trapped) > 15
-    layout, x, y, raw = draw(0, 6, 2)
-    raw[0] = math.inf
-    _, gradient = negative_log_posterior(raw.numpy(), layout, FitData.of(Pairs.of(x), y))
-    assert not float(gradient[0])  # the parameter can never leave: its gradient is exactly zero
-    start = initial_raw(layout, torch.zeros(3, 2, dtype=torch.float64), 1.99)
+def test_the_nominal_starting_alpha_has_an_infinite_raw_parameter(dtype):
+    constraint = AlasKernel(3, 2).raw_alpha_constraint.to(dtype)
+    assert torch.isposinf(constraint.inverse_transform(torch.tensor(ALPHA_HIGH, dtype=dtype)))
+    start = initial_raw(Layout(3, 2), torch.zeros(3, 2, dtype=torch.float64), 1.99)
     assert torch.isfinite(start).all()
-    assert constrain(start, layout).alpha.tolist() == pytest.approx([1.0, 1.5, 1.99])
+    assert constrain(start, Layout(3, 2)).alpha.tolist() == pytest.approx([1.0, 1.5, 1.99])
+
+
+@pytest.mark.parametrize(("alpha", "fits"), [(2.0, False), (1.99, True)])
+def test_botorch_cannot_fit_from_the_infinite_parameter_and_can_from_below_it(alpha, fits):
+    """The trap: at alpha = 2 every attempt of botorch's L-BFGS fails, whatever the data."""
+    _, x, y, _ = draw(0, 8, 2)
+    model = alas_model(x, y.unsqueeze(-1), 3)
+    kernel = model.covar_module.base_kernel
+    values = torch.tensor([1.0, 1.5, alpha], dtype=torch.float64)
+    kernel.initialize(raw_alpha=kernel.raw_alpha_constraint.inverse_transform(values))
+    mll = gpytorch.mlls.ExactMarginalLogLikelihood(model.likelihood, model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if fits:
+            fit_gpytorch_mll(mll, max_attempts=1)
+            assert torch.isfinite(kernel.raw_alpha).all()
+        else:
+            with pytest.raises(ModelFittingError):
+                fit_gpytorch_mll(mll, max_attempts=1)
 
 
 def test_setting_alpha_to_the_end_of_its_interval_is_refused():
