@@ -91,7 +91,7 @@ def number(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e15 and math.isfinite(value) else f"{value:.6g}"
+        return str(int(value)) if math.isfinite(value) and value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
     return str(value)
 
 
