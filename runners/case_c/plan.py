@@ -19,7 +19,7 @@ SETTINGS = (
     Setting("initial", 5, True, "Points of the initial design"),
     Setting("initial_design", "sobol", False, "How they are drawn, per dimension and seed", ("sobol", "uniform")),
     Setting("candidates", 2500, True, "Size of the scrambled Sobol cloud that every acquisition chooses from"),
-    Setting("cloud", "one", False, "One cloud per dimension for all seeds, or one per dimension and seed", ("one", "per-seed")),
+    Setting("cloud", "per-seed", False, "A cloud per dimension and seed, so that seeds are independent, or one per dimension", ("per-seed", "one")),
     Setting("remove_evaluated", True, False, "Whether an evaluated candidate leaves the candidate set"),
     Setting("box_branin", [-3.0, 3.0], False, "Box of Branin in each coordinate; its regrets match the paper's, botorch's do not"),
     Setting("box_hartmann", [0.0, 1.0], False, "Box of Hartmann-6 in each coordinate"),

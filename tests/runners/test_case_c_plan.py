@@ -112,11 +112,11 @@ def test_embedded_objectives_ignore_the_added_coordinates():
 
 
 def test_cloud_and_design_depend_on_what_their_settings_say():
-    one = [make_problem("branin", 2, seed, DEFAULTS) for seed in (0, 1)]
+    per_seed = [make_problem("branin", 2, seed, DEFAULTS) for seed in (0, 1)]
+    assert not torch.equal(per_seed[0].candidates, per_seed[1].candidates)
+    one = [make_problem("branin", 2, seed, DEFAULTS | {"cloud": "one"}) for seed in (0, 1)]
     assert torch.equal(one[0].candidates, one[1].candidates)
     assert not torch.equal(one[0].initial, one[1].initial)
-    per_seed = [make_problem("branin", 2, seed, DEFAULTS | {"cloud": "per-seed"}) for seed in (0, 1)]
-    assert not torch.equal(per_seed[0].candidates, per_seed[1].candidates)
     uniform = make_problem("branin", 2, 0, DEFAULTS | {"initial_design": "uniform"})
     assert not torch.equal(uniform.initial, one[0].initial)
     assert one[0].candidates.shape == (2500, 2)
