@@ -1,7 +1,7 @@
 """The plan of Case A: its named settings, and the jobs of a preset's ``a`` table. Imports no torch.
 
-A cell holds the solves of one data set at every weight of the grid; they run as one batch, and the grid is among the cell's
-settings, so nothing outside the cell's id can change its rounding. A job is one cell, except in the floor block, where the
+A cell holds the solves of one data set at every weight of the grid, run as one batch; on a CPU a run's bits do not depend on
+the size of its batch, and the grid is among the cell's settings in any case. A job is one cell, except in the floor block, where the
 repetitions of one way of repeating share a job: "in the same process" then means what it says on every engine.
 """
 

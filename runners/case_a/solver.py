@@ -95,7 +95,7 @@ def solve(
     """The solves of one forcing at every weight in ``lam2``, run in lockstep.
 
     values: the noisy forcing (n, n), by default ``data.values``. A run that has met the stop criterion is frozen while the
-    others go on: the batch keeps its size, so that no run's rounding depends on when another stops.
+    others go on. No product mixes runs, so on a CPU a run gives the same bits alone and in any batch.
     """
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision!r}", hint=f"one of {', '.join(PRECISIONS)}")
