@@ -36,7 +36,9 @@ def columns(size: int, seed: int) -> dict[str, np.ndarray]:
 def with_orledger(folder: Path, cells: list[dict[str, np.ndarray]]) -> tuple[float, int]:
     path = folder / "bench.duckdb"
     with Writer(path) as writer:
-        writer.plan([PlannedCell(f"{k:024x}", "bench", "write", f"bench/{k}", {"k": k}, "{}", "1") for k in range(len(cells))])
+        writer.plan(
+            [PlannedCell(f"{k:024x}", "bench", "write", f"bench/{k}", {"k": k}, "{}", "1") for k in range(len(cells))]
+        )
         began = time.perf_counter()
         for k, cell in enumerate(cells):
             writer.store(f"{k:024x}", Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
@@ -52,7 +54,9 @@ def with_sqlite(folder: Path, cells: list[dict[str, np.ndarray]], wal: bool) -> 
     con = sqlite3.connect(path, isolation_level=None)
     if wal:
         con.execute("PRAGMA journal_mode = WAL")
-    con.execute("CREATE TABLE record (cell_id TEXT NOT NULL, arm TEXT NOT NULL, metric TEXT NOT NULL, label TEXT, idx INTEGER, value REAL NOT NULL)")
+    con.execute(
+        "CREATE TABLE record (cell_id TEXT NOT NULL, arm TEXT NOT NULL, metric TEXT NOT NULL, label TEXT, idx INTEGER, value REAL NOT NULL)"
+    )
     began = time.perf_counter()
     for k, cell in enumerate(cells):
         cell_id = f"{k:024x}"

@@ -67,12 +67,11 @@ def sql(
     text = _query_text(query, file)
     if style == "parquet" and output is None and on_terminal():
         raise UsageError("Parquet is not for a terminal", hint="-o rows.parquet")
-    from orledger.schema.sandbox import Limits, confine, run_query, sandbox_config
+    from orledger.schema.sandbox import Limits, confined, run_query, sandbox_config
 
     limits = Limits.from_environment().lowered(time_limit, max_rows)
-    with reading(db, **sandbox_config(limits)) as results:
-        # Room for the rows in DuckDB, on their way, and in the frame.
-        confine(3 * limits.memory_mb)
+    # Three times over: the rows in DuckDB, on their way, and in the frame.
+    with reading(db, **sandbox_config(limits)) as results, confined(3 * limits.memory_mb):
         found = run_query(results, text, limits=limits, on_stuck=lambda: _give_up(limits.seconds))
     _write(found, style, output)
 
@@ -86,7 +85,7 @@ def _query_text(query: str | None, file: Path | None) -> str:
         return query
     if query is None and sys.stdin.isatty():
         raise UsageError("no query", hint='orledger sql "SELECT ...", -f file.sql, or a query on standard input')
-    return click.get_text_stream("stdin").read()
+    return sys.stdin.read()
 
 
 def _give_up(seconds: float) -> None:

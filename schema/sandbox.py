@@ -126,12 +126,13 @@ def run_query(
     return found
 
 
-def confine(memory_mb: int) -> None:
-    """From now on this process cannot allocate more than ``memory_mb`` beyond what it has; there is no way back.
+@contextmanager
+def confined(memory_mb: int) -> Iterator[None]:
+    """While inside, this process cannot allocate more than ``memory_mb`` beyond what it has.
 
-    DuckDB's own limit covers its buffers and not the values of functions: ``repeat('x', 10000000000)`` takes all the
-    memory of the machine under any ``memory_limit``. With this one the allocation fails, and DuckDB says so. It needs
-    the process limits of Linux, and does nothing elsewhere.
+    DuckDB's own limit covers its buffers and not the values of functions: ``repeat('x', 4000000000)`` takes the memory
+    of the machine under any ``memory_limit``. With this one the allocation fails, and DuckDB says so. It needs the
+    process limits of Linux, and does nothing elsewhere.
     """
     try:
         import resource
@@ -139,11 +140,15 @@ def confine(memory_mb: int) -> None:
         fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
         used = int(fields["VmData"].split()[0]) * 1024
     except (ImportError, OSError, KeyError):
+        yield
         return
-    ceiling = used + memory_mb * 2**20
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if hard == resource.RLIM_INFINITY or ceiling < hard:
-        resource.setrlimit(resource.RLIMIT_DATA, (ceiling, hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    bounds = [used + memory_mb * 2**20, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 @contextmanager
