@@ -112,7 +112,7 @@ def against_conic(sample: int = 25) -> dict:
     spec = Spectral.from_features(Phi, y)
     eta = 1.1 * spec.best_misfit
     occ = occam(spec, eta)
-    rho = 1.5 * occ.rho
+    rho = 1.1 * occ.rho  # both balls bind at most points, the harder case
 
     def ours() -> object:
         s = Spectral.from_features(Phi, y)
@@ -122,7 +122,7 @@ def against_conic(sample: int = 25) -> dict:
     problem = cp.Problem(cp.Maximize(c @ x), [cp.norm(x) <= rho, cp.norm(Phi @ x - y) <= eta])
     c.value = C[0]
     problem.solve(solver=cp.CLARABEL)  # the canonicalisation is paid once, outside the timing
-    start, worst, band = time.perf_counter(), 0.0, ours()
+    worst, band = 0.0, ours()
     start = time.perf_counter()
     for i in range(sample):
         edges = []
@@ -132,8 +132,9 @@ def against_conic(sample: int = 25) -> dict:
             edges.append(sign * problem.value)
         worst = max(worst, abs(edges[0] - band.upper[i]) / band.half[i], abs(edges[1] - band.lower[i]) / band.half[i])
     peer = (time.perf_counter() - start) / sample
+    both = float(np.mean([(mu > 0) & (mu < np.inf) for mu in (band.mu_lower, band.mu_upper)]))
     return row("conditional interval, per point (n=230, d=56, 2,000 points)", timed(ours) / len(C), peer,
-               "cvxpy + Clarabel, parametrised", f"largest edge difference {worst:.1e} of the half-width")  # fmt: skip
+               "cvxpy + Clarabel, parametrised", f"both balls bind at {both:.0%} of the edges; largest edge difference {worst:.1e} of the half-width")  # fmt: skip
 
 
 def against_dual(sample: int = 6) -> dict:

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 class Pieces(NamedTuple):
-    """Per point: mu, damping f (points, k), variance V, drift m_oc - m, quad = A mu + lam^2 sum f v^2, and lam."""
+    """Per point: mu, damping f and f c~ (points, k), variance V, drift m_oc - m, quad = A mu + lam^2 sum f v^2, and lam."""
 
     mu: Array
     f: Array
+    fc: Array
     V: Array
     drift: Array
     quad: Array
@@ -93,17 +94,22 @@ class Centre:
                 t = np.unique(np.concatenate([t[np.abs(t) > steps[-1]], -steps, [0.0], steps]))
         return like(t, self.s)
 
-    def pieces(self, t: Array, ct: Array, c2: Array, c02: Array) -> Pieces:
-        """The moments at one coordinate per point: t (points,), ct and c2 = ct^2 (points, k), c02 (points,)."""
+    def pieces(self, t: Array, ct: Array, c02: Array) -> Pieces:
+        """The moments at one coordinate per point: t (points,), ct (points, k), c02 (points,)."""
         mu, lam = self.locate(t)
-        f = 1 / (1 + mu[:, None] * self.spec.s2)
-        V = c02 + (f * c2).sum(1) + tiny(ct)
-        quad = self.A * mu + lam * lam * (f @ (self.v * self.v))
-        return Pieces(mu, f, V, lam * ((f * ct) @ self.v), quad, lam)
+        x = mu[:, None] * self.spec.s2
+        x += 1
+        f = 1 / x
+        fc = f * ct
+        V = namespace(ct).einsum("pk,pk->p", fc, ct) + c02 + tiny(ct)
+        quad = self.A * mu + lam * lam * (f @ self.v2)
+        return Pieces(mu, f, fc, V, lam * (fc @ self.v), quad, lam)
 
-    def step(self, p: Pieces, alpha: Array, ct: Array) -> Array:
+    def step(self, p: Pieces, alpha: Array) -> Array:
         """The move d = f (alpha c~ - lam v) away from the Occam solution inside the row space, (points, k)."""
-        return p.f * (alpha[:, None] * ct - p.lam[:, None] * self.v)
+        d = p.fc * alpha[:, None]
+        d -= (p.f * self.v) * p.lam[:, None]
+        return d
 
     def overshoot(self, d: Array) -> Array:
         """|Phi theta - y|^2 - eta^2 after the move d, (points,)."""
@@ -114,13 +120,13 @@ class Centre:
         xp = namespace(excess)
         return xp.log1p(xp.clip(excess / self.budget, machine_eps(excess) - 1, None))
 
-    def excess(self, p: Pieces, alpha: Array, ct: Array, c02: Array, room: float | None) -> Array:
+    def excess(self, p: Pieces, alpha: Array, c02: Array, room: float | None) -> Array:
         """|Phi theta - y|^2 - eta^2 of the dual's primal point, (points,), to the relative accuracy a sign change needs.
 
         With `room` given, alpha is optimal for the norm ball of that room, so that |theta|^2 - rho^2 = -mu times this
         excess: beyond mu = rho^2 / budget the norm ball resolves the sign change long after the noise ball has not.
         """
-        d = self.step(p, alpha, ct)
+        d = self.step(p, alpha)
         if room is None:
             return self.overshoot(d)
         squares, products = (d * d) @ self.weights, d @ self.rows
@@ -128,6 +134,11 @@ class Centre:
         norm = squares[:, 1] + alpha * alpha * c02 + 2 * products[:, 1] - room
         xp = namespace(d)
         return xp.where(p.mu * self.budget > room + self.size2, -norm / (p.mu + tiny(d)), noise)
+
+    @cached_property
+    def v2(self) -> Array:
+        """v^2, (k,)."""
+        return self.v * self.v
 
     @cached_property
     def weights(self) -> Array:

@@ -90,7 +90,8 @@ class CertifiedRegressor(RegressorMixin, BaseEstimator):
             self.eta_ = float(self.noise_std) * float(np.sqrt(n))
         self.occam_ = occam(self.spectral_, self.eta_)
         self.refused_, self.margin_, self.rho_oc_ = self.occam_.refused, self.occam_.margin, self.occam_.rho
-        self.kappa_, self.q_add_, self.level_ = float(self.kappa), 0.0, None
+        self.kappa_, self.q_add_ = float(self.kappa), 0.0
+        self.level_: float | None = None
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -67,9 +67,6 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     xp, base = namespace(proj.ct), centre.value(proj)
     inner = centre.interior(room)
     parts = [_edges(centre, inner, proj[rows], room) for rows in _blocks(len(proj), len(spec.s2))]
-    if not parts:
-        empty = base
-        return Interval(*([empty] * 10), rho, rho_oc)
     up, down, pup, pdown, mu_up, mu_down = (xp.concatenate([p[i] for p in parts]) for i in range(6))
     mid, half = base + (up - down) / 2, (up + down) / 2
     # A difference below the rounding of the edge itself is no gap: the edge cannot be written down more finely.
@@ -84,7 +81,7 @@ FAR = 1e9
 
 def _blocks(points: int, k: int) -> list[slice]:
     size = max(16, BLOCK // max(k, 1))
-    return [slice(i, min(i + size, points)) for i in range(0, points, size)]
+    return [slice(i, min(i + size, points)) for i in range(0, max(points, 1), size)]
 
 
 def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[Array]:
@@ -126,16 +123,16 @@ def _one_side(
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
     def used(t: Array, idx: Array) -> Array:
-        c = ct[idx]
-        p = centre.pieces(t, c, c2[idx], c02[idx])
-        return centre.score(centre.excess(p, sign * xp.sqrt((room + p.quad) / p.V), c, c02[idx], room))
+        c, c0 = (ct, c02) if len(idx) == len(ct) else (ct[idx], c02[idx])
+        p = centre.pieces(t, c, c0)
+        return centre.score(centre.excess(p, sign * xp.sqrt((room + p.quad) / p.V), c0, room))
 
     t = solve(used, lo, hi, flo, fhi)
     t = xp.where(inside | (excess[:, 0] > 0), t, t * 0 - float("inf"))
-    p = centre.pieces(t, ct, c2, c02)
+    p = centre.pieces(t, ct, c02)
     mu = p.mu
     alpha = sign * xp.sqrt((room + p.quad) / p.V)
-    d = centre.step(p, alpha, ct)
+    d = centre.step(p, alpha)
     outer = xp.sqrt(p.V * (room + p.quad)) - sign * p.drift
     # Without a null-space part the noise ball alone also bounds the functional: the limit mu = inf. Near it the finite
     # mu agrees with the limit to rounding while its own primal point has lost its digits, so the limit is preferred.

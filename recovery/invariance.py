@@ -32,12 +32,12 @@ class Invariance:
     @property
     def fires_any(self) -> np.ndarray:
         """The proposition's criterion at either anchor."""
-        return self.fires.any(-1)
+        return np.any(self.fires, axis=-1)
 
     @property
     def sharp_any(self) -> np.ndarray:
         """The sharper criterion at either anchor."""
-        return self.sharp.any(-1)
+        return np.any(self.sharp, axis=-1)
 
 
 def kappa_invariance(m: np.ndarray, c: np.ndarray, kappa: float, kappa_prime: float) -> Invariance:

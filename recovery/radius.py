@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.recovery._array import Array, like, machine_eps, namespace, nonnegative
+from orledger.recovery.elimination import gram_cut
 from orledger.recovery.errors import InputError
 from orledger.recovery.roots import bracket, log_grid, solve
 
@@ -80,7 +81,7 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
     The short way for acquisition functions: no data, no certificate parts; the same numbers as `global_radius`.
     """
     xp = namespace(w)
-    keep = w > machine_eps(w) / 16 * float(w.max())
+    keep = w > gram_cut(w, machine_eps(w) * float(w.max()), None)
     if not bool(keep.all()):
         w, beta2 = w[keep], beta2[:, keep]
     c2 = beta2 / w

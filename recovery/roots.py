@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 REACH = 1e18
 """The grid ends where mu s_max^2 = 1/REACH and mu s_min^2 = REACH: beyond, every moment equals its limit to rounding."""
 
+CORE_STEP = 0.8
+"""Spacing of the nodes in log mu between the ends of the spectrum: nodes are cheap (matrix products), root steps are not."""
+
 TAIL_STEP = 12.0
 """Spacing of the tail nodes in log mu: about five decades, over which the functions solved for are straight lines."""
 
@@ -25,7 +28,7 @@ def log_grid(s2: Array, mu0: float = 0.0) -> Array:
     """
     lo, hi = -float(np.log(float(s2.max()))), -float(np.log(float(s2.min())))
     pad, reach = float(np.log(1e3)), float(np.log(REACH))
-    core = np.linspace(lo - pad, hi + pad, max(8, int(np.ceil((hi - lo + 2 * pad) / 1.6))))
+    core = np.linspace(lo - pad, hi + pad, max(8, int(np.ceil((hi - lo + 2 * pad) / CORE_STEP))))
     first, last = lo - reach, hi + reach
     if 0 < mu0 < np.inf:
         first, last = min(first, np.log(mu0) - reach), max(last, np.log(mu0) + reach)

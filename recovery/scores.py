@@ -45,13 +45,13 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
     def used(t: Array, idx: Array) -> Array:
-        c = ct[idx]
-        p = centre.pieces(t, c, c2[idx], c02[idx])
-        return centre.score(centre.excess(p, (size[idx] + p.drift) / p.V, c, c02[idx], None))
+        c0 = c02[idx]
+        p = centre.pieces(t, ct[idx], c0)
+        return centre.score(centre.excess(p, (size[idx] + p.drift) / p.V, c0, None))
 
     t = solve(used, lo, hi, flo, fhi)
     t = xp.where(inside | (excess[:, 0] > 0), t, t * 0 - float("inf"))
-    p = centre.pieces(t, ct, c2, c02)
+    p = centre.pieces(t, ct, c02)
     reach = xp.clip(size + p.drift, 0, None)
     extra = xp.clip(reach * reach / p.V - p.quad, 0, None)
     drift, width = centre.at_infinity(ct, c2)

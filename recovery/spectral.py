@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, gain, like, machine_eps, namespace, to_numpy
+from orledger.recovery._array import Array, as_float, gain, like, machine_eps, namespace, tiny, to_numpy
 from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram, gram_cut
 from orledger.recovery.errors import GramError, InputError, SingularGramError
 from orledger.recovery.projection import Projection
@@ -134,11 +134,20 @@ class Spectral:
         rows = self.n + (self.exact.count if self.exact else 0)
         if B.shape[0] != rows or B.shape[1] != len(k):
             raise InputError(f"b has shape {tuple(B.shape)} and kxx {tuple(k.shape)}; b must be ({rows}, len(kxx))")
-        shift = k * 0
+        shift, whole = k * 0, xp.clip(k, tiny(k), None)
         if self.exact:
             shift, B, k = self.exact.reduce_gram(B, k)
         ct = (B.T @ self.basis) / xp.sqrt(self.s2)
-        return Projection(self, ct, xp.clip(k - (ct * ct).sum(1), 0, None), shift)
+        left = k - (ct * ct).sum(1)
+        # Rounding makes this slightly negative for functionals the rows determine; more than that is a wrong b or kxx.
+        if bool((left < -1e-3 * whole).any()):
+            worst = int((left / whole).argmin())
+            raise InputError(
+                f"point {worst}: b explains {float(1 - left[worst] / whole[worst]):.3g} times kxx = {float(whole[worst]):.3g}, "
+                "so these are not inner products with the rows of this Gram matrix",
+                hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
+            )
+        return Projection(self, ct, xp.clip(left, 0, None), shift)
 
     @property
     def ynorm(self) -> float:

@@ -68,6 +68,16 @@ def feasible(inst, rho):
     return problem.value <= inst.eta
 
 
+def least_norm(inst):
+    """min |theta| over the data-consistent tube with the exact rows met."""
+    x = cp.Variable(inst.Phi.shape[1])
+    noisy = np.ones(len(inst.y), bool) if inst.exact is None else ~inst.exact
+    rules = [cp.norm(inst.Phi[noisy] @ x - inst.y[noisy]) <= inst.eta]
+    if inst.exact is not None:
+        rules.append(inst.Phi[inst.exact] @ x == inst.y[inst.exact])
+    return float(cp.Problem(cp.Minimize(cp.norm(x)), rules).solve(solver=cp.CLARABEL, **TIGHT))
+
+
 def _best_misfit(Phi, y):
     return float(np.linalg.norm(y - Phi @ np.linalg.lstsq(Phi, y, rcond=None)[0]))
 

@@ -1,6 +1,7 @@
 """Conditional intervals against cvxpy with Clarabel: 264 random and degenerate instances fast, more in the slow suite."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,7 @@ from orledger.recovery import EmptySetError, Spectral, global_radius, local_inte
 
 _spec = importlib.util.spec_from_file_location("recovery_conic", Path(__file__).with_name("conic.py"))
 conic = importlib.util.module_from_spec(_spec)
-import sys  # noqa: E402
-
-sys.modules["recovery_conic"] = conic
+sys.modules["recovery_conic"] = conic  # dataclasses look their module up by name
 _spec.loader.exec_module(conic)
 
 RELATIVE = 1e-7
@@ -73,6 +72,18 @@ def test_kernel_form_agrees_with_the_conic_solver(kind):
             out = np.array([low - band.lower[0], band.upper[0] - high]) / (high - low)
             assert out.min() >= -1e-7, (kind, seed, out)
             assert out.max() <= 2e-6, (kind, seed, out)
+
+
+@pytest.mark.parametrize("kind", ["wide", "tall", "rank deficient", "exact rows"])
+def test_occam_radius_is_the_conic_minimum_norm(kind):
+    """min |theta| within eta of the data, exact rows met (the bordered radius), in both forms."""
+    for seed in range(6):
+        inst = conic.make(kind, seed)
+        want = conic.least_norm(inst)
+        features = Spectral.from_features(inst.Phi, inst.y, exact=inst.exact)
+        kernel = Spectral.from_gram(inst.Phi @ inst.Phi.T, inst.y, exact=inst.exact)
+        assert occam(features, inst.eta).rho == pytest.approx(want, rel=1e-6)
+        assert occam(kernel, inst.eta).rho == pytest.approx(want, rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["tall", "one column", "rank deficient"])

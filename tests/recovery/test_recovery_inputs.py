@@ -1,5 +1,7 @@
 """Bad input gets a named error that says what and where; singular problems are handled on purpose."""
 
+import doctest
+import importlib
 import subprocess
 import sys
 
@@ -42,6 +44,7 @@ EYE = np.eye(3)
         (lambda: Spectral.from_gram(EYE, np.ones(3), exact=np.ones(2, bool)), InputError, "mask has shape"),
         (lambda: Spectral.from_gram(EYE, np.ones(3)).project(EYE), InputError, "needs project"),
         (lambda: Spectral.from_gram(EYE, np.ones(3)).project(EYE, np.ones(2)), InputError, "b has shape"),
+        (lambda: Spectral.from_gram(EYE, np.ones(3)).project(2 * EYE, np.ones(3)), InputError, "not inner products"),
         (lambda: Spectral.from_features(EYE, np.ones(3)).project(np.ones((2, 4))), InputError, "3 columns"),
         (lambda: Spectral.from_features(EYE, np.ones(3)).project(EYE, np.ones(3)), InputError, "without kxx"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), -1.0), InputError, "eta = -1"),
@@ -127,3 +130,10 @@ def test_torch_is_not_imported_by_the_package():
     code = "import sys, orledger.recovery; print('torch' in sys.modules, 'sklearn' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("module", ["orledger.recovery", "orledger.recovery.estimator"])
+def test_documented_examples_run(module):
+    found = doctest.testmod(importlib.import_module(module))
+    assert found.attempted >= 4
+    assert found.failed == 0
