@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from orledger.cli_options import db_option, echo_json, json_option, reading
 from orledger.errors import UsageError, VerificationError
+
+if TYPE_CHECKING:
+    from orledger.reports.table import Table
 
 FORMATS = ("tex", "csv", "md", "html")
 
@@ -83,7 +87,7 @@ def tables(
         click.echo(str(path))
 
 
-def _check(paper: Path, built: list, database: str, as_json: bool) -> None:
+def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> None:
     """Prints what the check of ``paper`` found, and fails when something it prints is not the database's."""
     from dataclasses import asdict
 
@@ -96,8 +100,12 @@ def _check(paper: Path, built: list, database: str, as_json: bool) -> None:
         echo_json({**asdict(found), "clean": found.clean})
     else:
         click.echo(f"{paper}: {len(found.used)} macros used, {len(found.unused)} defined and not used")
-        for item in found.stale:
+        printed = set(found.used)
+        shown = [item for item in found.stale if item.name in printed or item.name.startswith("table ")]
+        for item in shown:
             click.echo(f"stale      {item.name}: {item.file} has {item.written}, the database gives {item.current}")
+        if len(found.stale) > len(shown):
+            click.echo(f"stale      {len(found.stale) - len(shown)} further definitions that the paper does not print")
         for kind, names in (
             ("undefined", found.undefined),
             ("not input", found.unwritten),

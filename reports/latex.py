@@ -137,15 +137,17 @@ def environment() -> Environment:
     return made
 
 
+def fill(template: str, **values: Any) -> str:
+    """The template with its values; the line that describes the template leaves no blank line behind."""
+    return environment().get_template(template).render(**values).lstrip("\n")
+
+
 def table(t: Table) -> str:
     """The table as a LaTeX float, with its query and the hash of its database as comments."""
-    return (
-        environment()
-        .get_template("table.tex.j2")
-        .render(t=t, marks=t.absences(), wrapped=any(not isinstance(c.align, str) for c in t.columns))
-    )
+    wrapped = any(not isinstance(c.align, str) for c in t.columns)
+    return fill("table.tex.j2", t=t, marks=t.absences(), wrapped=wrapped)
 
 
 def document(tables: Iterable[Table], database: str) -> str:
     """One document that inputs every table from the folder it stands in."""
-    return environment().get_template("tables.tex.j2").render(tables=tuple(tables), database=database)
+    return fill("tables.tex.j2", tables=tuple(tables), database=database)

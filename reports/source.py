@@ -68,6 +68,22 @@ def _same(text: str | None, value: str | float) -> bool:
 
 
 @dataclass
+class Remembering:
+    """A database that answers a repeated query from memory; frames are immutable, and a report reads one state of the file."""
+
+    results: Database
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    def sql(self, query: str, params: Any = None) -> pl.DataFrame:
+        """The rows of ``query``."""
+        if params is not None:
+            return self.results.sql(query, params)
+        if query not in self.frames:
+            self.frames[query] = self.results.sql(query)
+        return self.frames[query]
+
+
+@dataclass
 class Source:
     """Runs the queries of one table and remembers them; ``planned`` lists what a plan expects, where the caller knows it."""
 
@@ -209,9 +225,7 @@ def holes(cells: list[dict[str, str]]) -> list[str]:
     found: list[str] = []
     for fixed, rows in groups.items():
         axes = [a for a in AXES if a in rows[0]]
-        values = [
-            sorted(seeds) if a == "seed" and rows in many else sorted({r[a] for r in rows if a in r}) for a in axes
-        ]
+        values = [_expected(a, rows, seeds if rows in many else set()) for a in axes]
         present = {tuple(r.get(a) for a in axes) for r in rows}
         found += [
             "/".join([*(v for _, v in fixed), *(f"{a}={v}" for a, v in zip(axes, combination, strict=True))])
@@ -219,6 +233,14 @@ def holes(cells: list[dict[str, str]]) -> list[str]:
             if combination not in present
         ]
     return sorted(found)
+
+
+def _expected(axis: str, rows: list[dict[str, str]], seeds: set[str]) -> list[str]:
+    """The values of an axis that a group should have, from those it has (repetitions are numbered from 0 without gaps)."""
+    found = {r[axis] for r in rows if axis in r}
+    if axis == "repeat" and all(v.isdigit() for v in found):
+        return [str(i) for i in range(max(map(int, found)) + 1)]
+    return sorted(found | (seeds if axis == "seed" else set()))
 
 
 def content_hash(results: Database) -> str:

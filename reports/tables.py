@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError
-from orledger.reports.source import NothingToShowError, Planned, Source, content_hash
+from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, content_hash
 from orledger.reports.table import empty
 
 if TYPE_CHECKING:
@@ -76,5 +76,5 @@ def build_tables(results: Database, planned: Sequence[Planned] = (), names: Iter
     unknown = [n for n in chosen if n not in TABLES]
     if unknown:
         raise UsageError(f"unknown table {unknown[0]!r}", hint=f"one of {', '.join(TABLES)}")
-    database = content_hash(results)
-    return [build(name, results, planned, database=database) for name in TABLES if name in chosen]
+    database, once = content_hash(results), Remembering(results)  # tables of one block ask the same questions
+    return [build(name, once, planned, database=database) for name in TABLES if name in chosen]

@@ -104,7 +104,8 @@ def table_acert(source: Source) -> Table:
         the others. Points of one cell are not independent: coverage bounds are descriptive.""",
         points=points,
     )  # fmt: skip
-    return Table("Acert", "Case A: certificates", caption, columns, groups, layout=Layout("footnotesize", 6.0))
+    layout = Layout("footnotesize", 6.0) if len(block.levels) < 3 else Layout("scriptsize", 3.0)
+    return Table("Acert", "Case A: certificates", caption, columns, groups, layout=layout)
 
 
 def level_header(level: float) -> Value:

@@ -1,0 +1,168 @@
+"""All tables in one LaTeX document, the macros, the check of a paper and the command."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parent))
+import synthetic_db
+
+from orledger.cli import main
+from orledger.reports import format as rules
+from orledger.reports.numbers import macro_name, macros, numbers_tex
+from orledger.reports.stale import check, definitions
+from orledger.reports.table import Column, Group, Row, Table, TableError
+from orledger.reports.tables import build_tables
+from orledger.reports.values import Count, MedianIQR, Number, Text
+from orledger.reports.writing import write_tables
+from orledger.schema.opening import connect
+
+PDFLATEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory):
+    path = tmp_path_factory.mktemp("db") / "results.duckdb"
+    con = connect(path, "write")
+    synthetic_db.build(con, a_seeds=3, b_seeds=2, c_seeds=3, gap_seeds=3, points=16, cert_levels=(0.0, 1e-3, 1e-2))
+    con.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def built(db):
+    con = connect(db, "read")
+    tables = build_tables(synthetic_db.Adapter(con))
+    con.close()
+    return tables
+
+
+def compile_tex(folder, name):
+    return subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", name], cwd=folder, capture_output=True, text=True
+    )
+
+
+@pytest.mark.latex
+@PDFLATEX
+def test_all_tables_compile_with_booktabs_only_and_fit_the_page(built, tmp_path):
+    write_tables(built, tmp_path, ["tex"], built[0].database)
+    packages = re.findall(r"\\usepackage(?:\[.*?\])?\{(.*?)\}", (tmp_path / "tables.tex").read_text())
+    assert packages == ["booktabs"]
+    done = compile_tex(tmp_path, "tables.tex")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+    assert "Float too large" not in done.stdout
+
+
+@pytest.mark.latex
+@PDFLATEX
+def test_macros_work_in_text_and_in_formulas(built, tmp_path):
+    (tmp_path / "numbers.tex").write_text(numbers_tex(macros(built), "a" * 64))
+    uses = "".join(f"\\{m.name}{{}} $\\{m.name}$\n\n" for m in macros(built) if "Full" not in m.name)
+    (tmp_path / "p.tex").write_text(
+        "\\documentclass{article}\\input{numbers}\\begin{document}" + uses + "\\end{document}"
+    )
+    done = compile_tex(tmp_path, "p.tex")
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_two_builds_are_byte_identical(db, tmp_path):
+    files = []
+    for folder in ("one", "two"):
+        result = CliRunner().invoke(
+            main, ["tables", "--db", str(db), "--out", str(tmp_path / folder), "--format", "tex,csv,md,html"]
+        )
+        assert result.exit_code == 0, result.output
+        files.append({p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()})
+    assert files[0] == files[1]
+    assert len(files[0]) == 26 * 4 + 2
+
+
+def test_macro_names_have_letters_only_and_spell_digits():
+    assert macro_name("A16", "rel 0.001", "M/o") == "orlAOneSixRelZeroPointZeroZeroOneMO"
+    assert macro_name("A", "rel 1e-05", "n") == "orlARelOneEMinusZeroFiveN"
+    assert macro_name("Barms", "iid or1_nf", "coverage") == "orlBarmsIidOrOneNfCoverage"
+
+
+def test_every_macro_is_unique_and_made_of_letters(built):
+    names = [m.name for m in macros(built)]
+    assert len(names) == len(set(names)) > 1000
+    assert all(re.fullmatch("orl[A-Z][A-Za-z]*", n) for n in names)
+
+
+def table_of(value, key="row"):
+    return Table("T", "t", Text("c"), (Column("x", Text("x")),), (Group((Row(key, (value,)),)),))
+
+
+def test_composite_cells_give_their_parts():
+    found = {m.name: m.body for m in macros([table_of(MedianIQR(1.5, 1.0, 2.0, rules.fixed(1)))])}
+    assert found == {
+        "orlTRowX": r"\ensuremath{1.5}", "orlTRowXLow": r"\ensuremath{1.0}", "orlTRowXHigh": r"\ensuremath{2.0}",
+        "orlTRowXFull": r"\ensuremath{1.5} [\ensuremath{1.0}, \ensuremath{2.0}]",
+    }  # fmt: skip
+    assert {m.name for m in macros([table_of(Count(3, 7))])} == {"orlTRowX", "orlTRowXHits", "orlTRowXTotal"}
+
+
+def test_two_numbers_under_one_name_are_an_error():
+    rows = (Row("a b", (Number(1, rules.INTEGER),)), Row("a-b", (Number(2, rules.INTEGER),)))
+    with pytest.raises(TableError, match="orlTABX"):
+        macros([Table("T", "t", Text("c"), (Column("x", Text("x")),), (Group(rows),))])
+
+
+def test_definitions_are_read_with_nested_braces():
+    text = r"\newcommand{\orlA}{\ensuremath{9{,}018}} \providecommand\orlB{x\}y} \def\orlC{z}"
+    assert definitions(text) == {"orlA": r"\ensuremath{9{,}018}", "orlB": r"x\}y", "orlC": "z"}
+
+
+def test_the_check_tells_stale_undefined_unused_and_unwritten_apart(tmp_path):
+    current = macros([table_of(Count(3, 7))])
+    (tmp_path / "numbers.tex").write_text(r"\newcommand{\orlTRowX}{\ensuremath{2/7}}" + "\n")
+    paper = tmp_path / "paper.tex"
+    paper.write_text(
+        "\\input{numbers}\\input{gone}\n% \\orlComment\n\\orlTRowX{} \\orlNoSuch{} \\orlTRowXHits{} 100\\% \\orlTRowX\n"
+    )
+    found = check(paper, current, {}, "f" * 64)
+    assert found.used == ("orlTRowX", "orlNoSuch", "orlTRowXHits")
+    assert [(s.name, s.written, s.current) for s in found.stale] == [
+        ("orlTRowX", r"\ensuremath{2/7}", r"\ensuremath{3/7}")
+    ]
+    assert found.undefined == ("orlNoSuch",)
+    assert found.unwritten == ("orlTRowXHits",)
+    assert found.unused == ("orlTRowXTotal", "orlDatabase")
+    assert found.missing_files == ("gone",)
+    assert not found.clean
+
+
+def test_the_command_checks_a_paper_and_exits_with_6_when_the_database_moved(db, tmp_path):
+    run = CliRunner()
+    assert run.invoke(main, ["tables", "--db", str(db), "--out", str(tmp_path)]).exit_code == 0
+    paper = tmp_path / "paper.tex"
+    paper.write_text(
+        "\\documentclass{article}\\input{numbers}\\begin{document}\\orlBarmsIidCpCoverage{}\\input{Barms.tex}\\end{document}"
+    )
+    clean = run.invoke(main, ["tables", "--db", str(db), "--check", str(paper)])
+    assert clean.exit_code == 0, clean.output
+    moved = tmp_path / "moved.duckdb"
+    shutil.copy(db, moved)
+    con = connect(moved, "write")
+    con.execute("UPDATE record SET value = value / 2 WHERE arm = 'cp' AND metric = 'coverage'")
+    con.close()
+    stale = run.invoke(main, ["tables", "--db", str(moved), "--check", str(paper)])
+    assert stale.exit_code == 6
+    assert "orlBarmsIidCpCoverage" in stale.output
+    assert "table Barms" in stale.output
+
+
+def test_named_tables_and_bad_names(db, tmp_path):
+    run = CliRunner()
+    result = run.invoke(main, ["tables", "C", "Cinv", "--db", str(db), "--out", str(tmp_path), "--format", "csv"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["C.csv", "Cinv.csv"], result.output
+    assert run.invoke(main, ["tables", "D", "--db", str(db)]).exit_code == 2
+    assert run.invoke(main, ["tables", "--format", "docx", "--db", str(db)]).exit_code == 2
+    assert "Ckappa" in run.invoke(main, ["tables", "--list"]).output

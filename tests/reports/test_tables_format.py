@@ -1,0 +1,182 @@
+"""Number rules, typed cells and writers: expectations written by hand."""
+
+import csv
+import io
+
+import pytest
+
+from orledger.reports import format as rules
+from orledger.reports import latex, render
+from orledger.reports.prose import prose
+from orledger.reports.summaries import power_of_ten
+from orledger.reports.table import Column, Group, Row, Span, Table, TableError, empty
+from orledger.reports.values import (
+    Absent,
+    Blank,
+    Count,
+    Interval,
+    Mark,
+    Math,
+    MedianIQR,
+    Number,
+    PValue,
+    Text,
+    best,
+    join,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "style", "expected"),
+    [
+        (0.8612, rules.fixed(3), "0.861"),
+        (-0.0004, rules.fixed(2), "−4.0·10⁻⁴"),  # not zero, so it must not print as zero
+        (0.0, rules.fixed(3), "0.000"),
+        (-0.0, rules.fixed(3), "0.000"),
+        (61896.2, rules.fixed(0), "61896"),
+        (1.234e7, rules.fixed(2), "1.23·10⁷"),
+        (0.99996, rules.significant(3), "1.00"),
+        (9996.0, rules.significant(3), "9996"),  # digits before the point are never rounded away
+        (123456.0, rules.significant(3), "1.23·10⁵"),
+        (0.00123, rules.significant(2), "0.0012"),
+        (0.000123, rules.significant(2), "1.2·10⁻⁴"),
+        (0.0, rules.significant(3), "0"),
+        (4.04e-4, rules.scientific(2), "4.0·10⁻⁴"),
+        (1.0, rules.scientific(2), "1.0"),
+        (9.96, rules.scientific(2), "1.0·10¹"),
+        (9018, rules.INTEGER, "9,018"),
+        (0.658, rules.percent(1), "65.8%"),
+        (1.357, rules.significant(3).times(), "1.36×"),
+        (0.075, rules.fixed(3).signed(), "+0.075"),
+        (0.0, rules.fixed(3).signed(), "0"),  # an exact tie
+        (-2.5, rules.fixed(1).signed(), "−2.5"),
+        (14900.0, rules.SHORT, "1.49·10⁴"),
+        (0.05, rules.SHORT, "0.05"),
+    ],
+)
+def test_numbers_follow_the_rules(value, style, expected):
+    assert render.plain(Number(value, style)) == expected
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"), [(1.0, "1.00"), (0.125, "0.12"), (0.0998, "0.10"), (0.0312, "0.031"), (0.001953125, "0.0020"), (0.00042, "4.2·10⁻⁴")]
+)  # fmt: skip
+def test_p_values_are_never_printed_as_zero(p, expected):
+    assert render.plain(PValue(p, 1e-9)) == expected
+
+
+def test_a_p_value_at_its_floor_is_marked():
+    assert render.plain(PValue(2**-9, 2**-9)) == "0.0020†"
+    assert not PValue(0.01, 2**-9).at_floor
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_not_finite_cannot_be_printed(bad):
+    with pytest.raises(rules.FormatError, match="absent"):
+        render.plain(Number(bad, rules.fixed(2)))
+
+
+def test_latex_of_numbers_is_math_with_a_power_of_ten():
+    assert latex.render(Number(-1.234e-7, rules.scientific(3))) == r"$-1.23\!\cdot\!10^{-7}$"
+    assert latex.render(Number(9018, rules.INTEGER)) == r"$9{,}018$"
+    assert latex.render(Number(0.5, rules.percent(0), bold=True)) == r"$\mathbf{50\%}$"
+    assert latex.render(MedianIQR(0.91, 0.61, 1.71, rules.fixed(2))) == "$0.91$ [$0.61$, $1.71$]"
+    assert latex.render(PValue(0.001953125, 0.001953125)) == r"$0.0020$$^{\dagger}$"
+
+
+def test_levels_are_powers_of_ten():
+    plain = [render.plain(power_of_ten(v)) for v in (0.0, 1e-4, 3e-4, 1e-2, 0.25, 1.0, 500.0, 1.49e4)]
+    assert plain == ["0", "10⁻⁴", "3·10⁻⁴", "10⁻²", "0.25", "1", "500", "1.49·10⁴"]
+
+
+def test_best_marks_every_equal_winner_and_never_an_absent_cell():
+    cells = best(
+        [Number(1, rules.INTEGER), Number(1, rules.INTEGER), Number(2, rules.INTEGER), Absent("refused")],
+        [1.0, 1.0, 2.0, None],
+    )
+    assert [c.bold for c in cells] == [True, True, False, False]
+
+
+def test_prose_keeps_values_typed_and_words_escaped():
+    sentence = prose(
+        "{{ k }} of {{ n }} at {{ sym.lambda2 }} & 100%{% if more %}, {{ more }}{% endif %}.",
+        k=Count(3, 7),
+        n=1200,
+        more=Text("a_b"),
+    )
+    assert latex.render(sentence) == r"$3/7$ of 1,200 at $\lambda_2$ \& 100\%, a\_b."
+    assert render.inline_html(sentence) == "3/7 of 1,200 at <i>λ₂</i> &amp; 100%, a_b."
+
+
+def sample() -> Table:
+    columns = (Column("arm", Text("arm"), "l"), Column("score", Text("score"), "r"), Column("p", Math("p", "p"), "r"))
+    rows = (
+        Row("one", (Text("one"), MedianIQR(2.5, 1.0, 3.0, rules.fixed(2)), PValue(0.25, 0.25))),
+        Row("two", (Text("two"), Absent("the arm refused"), Blank())),
+        Row(
+            "three",
+            (
+                Text("three"),
+                join(Interval(1.0, 2.0, rules.fixed(1)), Mark("‡"), names=("", "")),
+                Absent("too few seeds"),
+            ),
+        ),
+    )
+    return Table(
+        "T",
+        "A table",
+        Text("Caption."),
+        columns,
+        (Group(rows, Text("all")),),
+        (Span(1, 2, Text("span")),),
+        database="abc",
+        queries=("SELECT 1",),
+    )
+
+
+def test_absent_cells_are_dashes_with_their_reasons_below():
+    text = latex.table(sample())
+    assert "two & --$^{a}$ &  " in text
+    assert "Not shown: \\emph{a} the arm refused; \\emph{b} too few seeds." in text
+    assert r"\cmidrule(lr){2-3}" in text
+    assert "smallest p" in text
+    assert "too few units" in text
+
+
+def test_csv_has_full_precision_components_and_empty_absences():
+    lines = [line for line in render.table_csv(sample()).splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    assert rows[0] == {
+        "group": "all", "arm": "one", "score": "2.5", "score q1": "1.0", "score q3": "3.0", "score low": "", "score high": "", "p": "0.25", "p floor": "0.25",
+    }  # fmt: skip
+    assert rows[1]["score"] == ""
+    assert (rows[2]["score low"], rows[2]["score high"]) == ("1.0", "2.0")
+
+
+def test_every_format_carries_query_and_hash():
+    for text in (
+        latex.table(sample()),
+        render.table_csv(sample()),
+        render.table_markdown(sample()),
+        render.page(sample()),
+    ):
+        assert "SELECT 1" in text
+        assert "abc" in text
+
+
+def test_html_names_the_reason_and_scopes_its_headers():
+    text = render.table_html(sample())
+    assert '<span class="absent" title="the arm refused">–</span><sup>a</sup>' in text
+    assert text.count('scope="col"') == 3
+    assert 'scope="colgroup" colspan="2"' in text
+
+
+def test_tables_that_are_put_together_wrongly_are_refused():
+    with pytest.raises(TableError, match="2 cells for 1 columns"):
+        Table("T", "t", Text(""), (Column("a", Text("a")),), (Group((Row("r", (Text("x"), Text("y"))),)),))
+    with pytest.raises(TableError, match="twice"):
+        Table("T", "t", Text(""), (Column("a", Text("a")),), (Group((Row("r", (Text("x"),)), Row("r", (Text("y"),)))),))
+
+
+def test_an_empty_table_says_why():
+    assert "Nothing to show: no cells" in render.plain(empty("T", "Title", "no cells").caption)

@@ -1,0 +1,186 @@
+"""Text from the database is data: nothing in it reaches LaTeX, HTML, Markdown or a spreadsheet with a meaning of its own."""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+import synthetic_db
+
+from orledger.reports import latex, render
+from orledger.reports.tables import build_tables
+from orledger.reports.values import Text
+from orledger.reports.writing import write_tables
+
+HOSTILE = "\\input{/etc/passwd} 100% a_b & c <script>alert('x')</script> \"q\" $x^2$ #1 ~ `z` | [l](u) {y}\nnext\x00 =1+1 λ 中"
+FORMULA = '=HYPERLINK("http://example.org")'
+
+
+@pytest.fixture(scope="module")
+def built():
+    """Tables of a database in which every text a user or a file could supply is hostile."""
+    con = synthetic_db.connect()
+    synthetic_db.build(con, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9)
+    text = HOSTILE.replace("\x00", "")
+    for old, new in (("diabetes", text), ("energy", FORMULA), ("branin", text)):
+        for column in ("dataset", "benchmark"):
+            con.execute(
+                "UPDATE cell SET keys = map_from_entries(list_transform(map_entries(keys), "
+                "lambda e: {'key': e.key, 'value': CASE WHEN e.key = $c AND e.value = $o THEN $n ELSE e.value END}))",
+                {"c": column, "o": old, "n": new},
+            )
+        con.execute("UPDATE cell SET name = replace(name, $o, $n)", {"o": old, "n": new})
+    con.execute("UPDATE refusal SET reason = $n", {"n": text})
+    con.execute("UPDATE dataset SET target = $n, origin = $n", {"n": text})
+    con.execute(
+        "UPDATE cell SET keys = map_from_entries(list_transform(map_entries(keys), lambda e: {'key': e.key, 'value': replace(e.value, 'ulp', $n)}))",
+        {"n": text},
+    )
+    con.execute("UPDATE cell SET state = 'failed', error = $n WHERE name LIKE '%/iid/0/0.25'", {"n": text})
+    return build_tables(synthetic_db.Adapter(con))
+
+
+def test_the_hostile_text_is_really_there(built):
+    assert any("passwd" in token.text for t in built for v in t.values() for token in v.tokens())
+
+
+def test_latex_has_no_command_that_came_from_data(built):
+    for t in built:
+        text = latex.table(t)
+        body = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+        assert "\\input" not in body
+        assert "\\textbackslash{}input" in body or "passwd" not in body
+        assert not re.search(r"(?<!\\)%", body)
+        assert all(ord(c) < 256 for c in body)
+
+
+def test_comments_in_latex_cannot_be_left(built):
+    for t in built:
+        head = latex.table(t).split("\\begin{table}")[0]
+        assert all(line.startswith("%") for line in head.splitlines() if line)
+
+
+class Tags(HTMLParser):
+    """Collects the tags and attributes of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {k for k, _ in attrs}
+
+
+def test_html_has_only_our_own_tags(built):
+    parser = Tags()
+    for t in built:
+        parser.feed(render.page(t))
+    assert "script" not in parser.tags
+    assert parser.tags <= {
+            "html",
+            "meta",
+            "title",
+            "style",
+            "figure",
+            "table",
+            "caption",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "sup",
+            "i",
+            "strong",
+            "em",
+            "code",
+            "span",
+            "figcaption",
+            "p",
+            "details",
+            "summary",
+            "pre",
+        }
+    assert parser.attributes <= {
+        "lang",
+        "charset",
+        "name",
+        "content",
+        "class",
+        "id",
+        "scope",
+        "colspan",
+        "data-sort",
+        "title",
+    }
+
+
+def test_markdown_keeps_its_columns_and_no_raw_html(built):
+    for t in built:
+        text = render.table_markdown(t).split("\nDatabase `")[0]
+        assert "<script" not in text
+        rows = [line for line in text.splitlines() if line.startswith("| ")]
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {len(t.columns) + 1}
+        assert not re.search(r"(?<!\\)\[l\]", text)
+
+
+def test_csv_cells_are_never_formulas(built):
+    seen = 0
+    for t in built:
+        lines = render.table_csv(t).split("\n")
+        data = "\n".join(lines[next(i for i, line in enumerate(lines) if not line.startswith("#")) :])
+        for row in csv.reader(io.StringIO(data)):
+            for value in row:
+                seen += value.startswith("'=")
+                if value[:1] in "=+@" and value:
+                    pytest.fail(f"{t.name}: {value!r}")
+                if value.startswith("-"):
+                    float(value)
+    assert seen
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_escaped_to_balanced_harmless_latex(text):
+    out = latex.escape(text)
+    assert "\n" not in out
+    stripped = re.sub(r"\\[{}$&%#_]", "", out)
+    for command in re.findall(r"\\([A-Za-z]+)", stripped):
+        assert command in {"textbackslash", "textasciitilde", "textasciicircum", "textasciigrave", "ensuremath", "dagger", "ddagger", "times", "cdot", "le", "ge", "pm", "to",
+                           "kappa", "lambda", "sigma", "rho", "eta", "mu", "alpha", "varepsilon", "Delta"}  # fmt: skip
+    depth = 0
+    for c in stripped:
+        depth += {"{": 1, "}": -1}.get(c, 0)
+        assert depth >= 0
+    assert depth == 0
+
+
+@given(st.text(max_size=40))
+def test_any_text_survives_html_without_markup(text):
+    parser = Tags()
+    parser.feed(render.inline_html(Text(text)))
+    assert not parser.tags
+
+
+@pytest.mark.latex
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_hostile_tables_compile(built, tmp_path):
+    write_tables(built, tmp_path, ["tex"], built[0].database)
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "/etc/passwd)" not in done.stdout  # pdflatex names every file it opens
+    assert "(/etc" not in done.stdout

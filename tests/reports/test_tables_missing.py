@@ -1,0 +1,132 @@
+"""What a table says when cells are removed, refused, failed or were never there."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import synthetic_db
+
+from orledger.reports import render
+from orledger.reports.source import Planned, holes
+from orledger.reports.tables import build, build_tables
+from orledger.reports.values import Absent, Number
+
+USES = {
+    ("a", "rules", "24/0.001/3"): {"A", "Astab", "Afloor", "regime"},
+    ("a", "floor", "24/0.0/ulp/1"): {"Afloor", "regime"},
+    ("a", "portability", "24/0.01/2/float32"): {"Aport"},
+    ("a", "certificates", "24/0.001/2"): {"Acert", "Aladder"},
+    ("b", "main", "energy/shift/1/0.25"): {"Blevels", "Bshift", "Barms", "Bfloor", "Btail", "regime"},
+    ("b", "ablation", "yacht/0/0.25"): {"Babl", "Battr"},
+    ("b", "gap", "4/frozen"): {"Bgap", "Bgapsurv"},
+    ("c", "main", "ackley/5/3/near-initial/23/3"): {"C", "CpairEI", "CpairOR", "CaucEI", "Ckappa", "Cinv", "regime"},
+}
+
+
+def notes(t):
+    return " ".join(render.plain(line) for line in t.footnotes())
+
+
+def planned_of(con):
+    rows = con.execute("SELECT cell_id, case_name, block, name, map_keys(keys), map_values(keys) FROM cell").fetchall()
+    return [Planned(i, c, b, n, dict(zip(k, v, strict=True))) for i, c, b, n, k, v in rows]
+
+
+def remove(con, name):
+    (cell_id,) = con.execute("SELECT cell_id FROM cell WHERE name = ?", [name]).fetchall()[0]
+    for table in ("record", "refusal", "fact", "dataset", "cell"):
+        con.execute(f"DELETE FROM {table} WHERE cell_id = ?", [cell_id])
+
+
+@pytest.fixture(scope="module")
+def cut():
+    """A database without one cell of every block, the tables before and after, and what was removed."""
+    con = synthetic_db.connect()
+    synthetic_db.build(con)
+    planned = planned_of(con)
+    before = {t.name: t for t in build_tables(synthetic_db.Adapter(con), planned)}
+    for case, block, rest in USES:
+        remove(con, f"{case}/{block}/{rest}")
+    db = synthetic_db.Adapter(con)
+    after = {t.name: t for t in build_tables(db, planned)}
+    blind = {t.name: t for t in build_tables(db)}
+    return before, after, blind
+
+
+@pytest.mark.parametrize(("case", "block", "rest"), USES)
+def test_removing_a_cell_is_said_by_every_table_that_used_it(cut, case, block, rest):
+    before, after, blind = cut
+    name = f"{case}/{block}/{rest}"
+    for table in USES[(case, block, rest)]:
+        assert "missing" not in notes(before[table])
+        assert f"missing: {name}" in notes(after[table])
+        # without the plan, the hole in the design still shows
+        assert f"planned cells of {case}/{block} delivered; missing: " in notes(blind[table])
+
+
+def test_tables_that_did_not_use_a_cell_do_not_complain(cut):
+    _, after, _ = cut
+    for table in ("A16", "Baudit", "dictionary", "provenance"):
+        assert "missing" not in notes(after[table])
+
+
+def test_the_hash_of_the_database_changes_with_its_content(cut):
+    before, after, _ = cut
+    assert before["A"].database != after["A"].database
+    assert len({t.database for t in after.values()}) == 1
+
+
+def test_holes_are_found_within_groups_and_single_anchors_are_left_alone():
+    cells = [
+        {"dataset": d, "seed": s, "rel": r}
+        for d, s, r in (("x", "0", "0.0"), ("x", "0", "0.5"), ("x", "1", "0.0"), ("y", "0", "0.0"))
+    ]
+    assert holes(cells) == ["x/seed=1/rel=0.5"]
+    assert holes([]) == []
+
+
+def test_an_empty_database_gives_tables_that_say_so():
+    con = synthetic_db.connect()
+    for t in build_tables(synthetic_db.Adapter(con)):
+        if t.name in ("dictionary", "provenance"):
+            continue
+        absent = [c for row in t.rows() for c in row.cells if isinstance(c, Absent)]
+        assert absent, t.name
+        assert not any(isinstance(c, Number) for row in t.rows() for c in row.cells), t.name
+        assert "the database has no" in notes(t), t.name
+
+
+def test_refused_and_failed_cells_are_named_with_their_reasons():
+    con = synthetic_db.connect()
+    synthetic_db.build(con, cases="b", datasets=("diabetes",), gap_seeds=2)
+    name = "b/main/diabetes/iid/0/0.25"
+    con.execute("UPDATE cell SET state = 'failed', error = 'Traceback\nValueError: no luck' WHERE name = ?", [name])
+    con.execute(
+        "UPDATE cell SET state = 'refused', reason = 'no file: put diabetes.csv there' WHERE name = 'b/main/diabetes/iid/1/0.25'"
+    )
+    text = notes(build("Barms", synthetic_db.Adapter(con)))
+    assert f"failed: {name} (ValueError: no luck)" in text
+    assert "refused: b/main/diabetes/iid/1/0.25 (no file: put diabetes.csv there)" in text
+    assert "Arms that refused, in 1 cell: b/main/diabetes/shift/0/0.5: or1, or1_int, or1_nf" in text
+    assert "margin -0.487" in text
+
+
+def test_an_arm_that_always_refuses_is_absent_and_never_zero():
+    con = synthetic_db.connect()
+    synthetic_db.build(con, cases="b", datasets=("yacht",), gap_seeds=2)
+    con.execute("DELETE FROM record WHERE arm = 'or1'")
+    t = build("Barms", synthetic_db.Adapter(con))
+    row = next(r for r in t.rows() if r.key == "iid or1")
+    assert row.cells[1].value == 0  # the count of cells, which is a number
+    assert all(isinstance(c, Absent) for c in row.cells[2:])
+
+
+@pytest.mark.parametrize("cases", ["a", "b", "c"])
+def test_one_case_alone_builds_every_table(cases):
+    con = synthetic_db.connect()
+    synthetic_db.build(con, cases=cases, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, published=False)
+    built = build_tables(synthetic_db.Adapter(con))
+    shown = [t.name for t in built if not any(isinstance(r.cells[0], Absent) for r in t.rows())]
+    assert all(name in shown for name in {"a": ["A", "Acert"], "b": ["Barms", "Bgapsurv"], "c": ["C", "Cinv"]}[cases])
