@@ -81,6 +81,8 @@ def plan(table: Mapping[str, Any], where: str) -> list[Job]:
         if block not in table:
             continue
         axes = _axes(block, table[block], f"{where}.{block}")
+        for benchmark in axes["benchmarks"] if block == "dimension" else ():
+            check_dimension(benchmark, max(axes["dims"]), f"{where}.{block}")
         cells = list(_cells(block, axes, values))
         if block == "determinism":
             # One fresh process serves a whole benchmark; the reference trajectories are computed once for all variants.
@@ -144,7 +146,6 @@ def _check_settings(values: Mapping[str, Any], where: str) -> None:
         box = values[f"box_{name}"]
         if len(box) != 2 or not all(isinstance(v, (int, float)) for v in box) or not box[0] < box[1]:
             raise UsageError(f"{where}.box_{name}: expected [low, high] with low < high, found {box!r}")
-        check_dimension(name, BENCHMARKS[name], where)
     if values["evaluations"] <= values["initial"] or values["initial"] < 2:
         raise UsageError(
             f"{where}: evaluations = {values['evaluations']} and initial = {values['initial']}",

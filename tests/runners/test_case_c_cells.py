@@ -2,6 +2,7 @@
 
 import dataclasses
 import tomllib
+from functools import partial
 from importlib.resources import files
 
 import numpy as np
@@ -68,12 +69,17 @@ def test_the_same_spec_gives_the_same_records(branin):
 
 def test_worker_processes_give_the_records_of_this_process(branin):
     cell, first = branin
-    (outcome,) = engine("processes").run([Job((cell,))], _compute, Resources(workers=1))
+    (outcome,) = engine("processes").run([Job((cell,))], partial(compute_job, context=Context()), Resources(workers=1))
     assert by_name(outcome.result) == by_name(first)
 
 
-def _compute(job):
-    return compute_job(job, Context())
+@pytest.mark.ray
+@pytest.mark.slow
+def test_ray_gives_the_records_of_this_process(branin):
+    pytest.importorskip("ray")
+    cell, first = branin
+    (outcome,) = engine("ray").run([Job((cell,))], partial(compute_job, context=Context()), Resources(workers=1))
+    assert by_name(outcome.result) == by_name(first)
 
 
 def test_records_carry_only_the_names_of_the_catalogue():

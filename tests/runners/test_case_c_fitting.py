@@ -1,5 +1,6 @@
 """Fit budgets, posterior moments and acquisition values against torch.optim and botorch."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -60,6 +61,24 @@ def test_converged_budget_reaches_a_stationary_point_below_the_others(data):
     again = fit(raw, layout, pairs, y, make_budget("converged", settings))
     assert torch.equal(again.raw, converged.raw)
     assert again.steps == converged.steps
+
+
+@pytest.mark.parametrize("budget", [Budget("a", "adam", 12, rate=0.05), Budget("b", "lbfgs", 8, tolerance=1e-6)])
+def test_fits_on_tensors_agree_with_fits_on_arrays(data, budget, monkeypatch):
+    """The lines another device runs, here on the CPU. Few iterations: L-BFGS amplifies rounding, and the posterior has
+    several maxima, so that long runs of two libraries may end in different ones.
+    """
+    layout, x, y, raw = data
+    pairs = Pairs.of(x)
+    arrays = fit(raw, layout, pairs, y, budget)
+    made = FitData.of(pairs, y)
+    fields = {f.name: getattr(made, f.name) for f in dataclasses.fields(made)}
+    ones = tuple(torch.from_numpy(v) for v in fields.pop("ones"))
+    moved = FitData(**{k: v if k == "n" else torch.from_numpy(v) for k, v in fields.items()}, ones=ones)
+    monkeypatch.setattr(FitData, "of", lambda *_: moved)
+    tensors = fit(raw, layout, pairs, y, budget)
+    assert tensors.loss == pytest.approx(arrays.loss, rel=1e-9)
+    assert torch.allclose(tensors.raw, arrays.raw, atol=1e-7)
 
 
 def test_unknown_budget_is_an_error_that_lists_the_known_ones():

@@ -72,6 +72,10 @@ def test_a_cell_carries_the_settings_it_depends_on_and_no_others():
         ({"main": {"seeds": [-1]}}, r"out of range"),
         ({"main": {"benchmarks": ["rosenbrock"]}}, r"'rosenbrock' is unknown"),
         ({"main": 3}, r"expected a table"),
+        (
+            {"dimension": {"benchmarks": ["hartmann"], "dims": [2, 5]}},
+            r"c.dimension: hartmann has no form with 5 inputs",
+        ),
         ({"settings": {"candidate": 3}, "main": {}}, r"unknown setting 'candidate'"),
         ({"settings": {"box_levy": [5.0, -5.0]}, "main": {}}, r"box_levy: expected \[low, high\]"),
         ({"settings": {"alpha_cap": 2.0}, "main": {}}, r"alpha_cap: 2.0"),
