@@ -100,7 +100,7 @@ def data_state(con: Any) -> tuple[str, int, int]:
     text, done, records = con.execute(
         "SELECT coalesce(string_agg(cell_id || ':' || state || ':' || coalesce(content_hash, n_records::VARCHAR, ''), ',' ORDER BY cell_id), ''),"
         " count(*) FILTER (state = 'done'), (SELECT count(*) FROM record) FROM cell"
-    ).fetchone()
+    ).fetchall()[0]
     return sha256(text.encode()).hexdigest(), int(done), int(records)
 
 
@@ -120,8 +120,8 @@ def _copy_scalars(con: Any, hypotheses: Iterable[Hypothesis]) -> str:
 
 def store(con: Any, found: Audit, now: datetime) -> None:
     """Writes the rows of ``found`` in one transaction, in place of an earlier audit of the same inputs."""
-    known = con.execute("SELECT created FROM audit WHERE audit_id = ?", [found.audit_id]).fetchone()
-    created = known[0] if known else now.replace(tzinfo=None)
+    known = con.execute("SELECT created FROM audit WHERE audit_id = ?", [found.audit_id]).fetchall()
+    created = known[0][0] if known else now.replace(tzinfo=None)
     hashes = [f.registration.hash for f in found.findings]
     rows = [row for f in found.findings for row in _rows(found.audit_id, f)]
     con.execute("BEGIN")

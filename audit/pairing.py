@@ -79,14 +79,17 @@ def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Unit
         )
     if "points" not in rows.columns:
         rows = rows.with_columns(pl.lit(1).alias("points"))
-    rows = rows.select(
-        *(pl.col(k).cast(pl.String) for k in wanted), pl.col("value").cast(pl.Float64), pl.col("points").cast(pl.Int64)
+    columns = (
+        *(pl.col(k).cast(pl.String) for k in wanted),
+        pl.col("value").cast(pl.Float64),
+        pl.col("points").cast(pl.Int64),
     )
-    rows = rows.drop_nulls("value").sort(wanted)
-    absent = _absent(ledger, quantity, wanted, rows)
-    if rows.height != rows.select(wanted).n_unique():
+    rows = rows.lazy().select(columns).drop_nulls("value").sort(wanted).collect()
+    unique = rows.height == rows.select(wanted).n_unique()
+    absent = _absent(ledger, quantity, wanted, rows, unique)
+    if not unique:
         twice = rows.group_by(wanted, maintain_order=True).agg(pl.len().alias("n")).filter(pl.col("n") > 1)
-        rows = rows.join(twice, on=wanted, how="anti")
+        rows = rows.join(twice, on=wanted, how="anti", nulls_equal=True)
         reason = pl.format("{} values for one unit; narrow the comparison with where", pl.col("n")).alias("reason")
         absent = pl.concat([absent, twice.with_columns(reason).select(*wanted, "reason")])
     if quantity.aggregate is not None:
@@ -94,14 +97,19 @@ def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Unit
     return Units(tuple(keys), rows, absent)
 
 
-def _absent(ledger: Ledger, quantity: Quantity, wanted: Sequence[str], rows: pl.DataFrame) -> pl.DataFrame:
+def _absent(
+    ledger: Ledger, quantity: Quantity, wanted: Sequence[str], rows: pl.DataFrame, unique: bool
+) -> pl.DataFrame:
     """Units that were planned and have no value, each with the reason the database gives."""
+    nothing = pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), "reason": pl.String})
     if quantity.sql is not None:
-        return pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), "reason": pl.String})
-    arm = quantity.refused or (quantity.source.arm if quantity.source else None)
-    refusals = ledger.recall("refusals", lambda: _refusals(ledger)).filter(pl.col("arm") == (arm or ""))
+        return nothing
     identity = ("cells", quantity.case, quantity.block, quantity.where, tuple(wanted))
     planned = ledger.recall(identity, lambda: _planned(ledger, quantity, wanted))
+    if unique and planned.height == rows.height:  # as many values as cells: nobody is missing
+        return nothing
+    arm = quantity.refused or (quantity.source.arm if quantity.source else None)
+    refusals = ledger.recall("refusals", lambda: _refusals(ledger)).filter(pl.col("arm") == (arm or ""))
     missing = planned.join(rows.select(wanted), on=list(wanted), how="anti", nulls_equal=True)
     missing = missing.join(refusals.select("cell_id", "refusal"), on="cell_id", how="left")
     reason = (
@@ -169,6 +177,10 @@ def match(units: Sequence[Units], names: Sequence[str], *, incomplete: bool = Fa
     With ``incomplete`` a unit stays when at least two sides have it, and the gaps are NaN.
     """
     keys = list(units[0].keys)
+    first = units[0].values.select(keys)
+    if all(u.absent.is_empty() and u.values.select(keys).equals(first) for u in units):  # every unit has all partners
+        matrix = np.column_stack([u.values["value"].to_numpy() for u in units])
+        return Matched(tuple(keys), first, matrix, np.column_stack([u.values["points"].to_numpy() for u in units]), ())
     table = units[0].values.rename({"value": "v0", "points": "n0"})
     for j, u in enumerate(units[1:], 1):
         table = table.join(

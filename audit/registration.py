@@ -52,8 +52,8 @@ def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: date
     current = {r.hypothesis: r for r in current_registrations(con)}.get(hypothesis.id)
     if current is not None and current.hash == hypothesis.hash:
         return current
-    known = con.execute("SELECT hypothesis FROM registration WHERE hash = ?", [hypothesis.hash]).fetchone()
-    if known is not None:
+    known = con.execute("SELECT hypothesis FROM registration WHERE hash = ?", [hypothesis.hash]).fetchall()
+    if known:
         raise AmendmentError(
             f"{hypothesis.file}: this text was registered before and has been replaced since",
             hint="registrations are never reordered; change the text to say what is meant now",
@@ -105,4 +105,4 @@ def combined_hash(registrations: Sequence[Registration]) -> str:
 def cells_done(con: Any, studies: Sequence[str]) -> int:
     """How many cells of ``studies`` have results."""
     query = "SELECT count(*) FROM cell WHERE state IN ('done', 'refused') AND list_contains(?, case_name)"
-    return int(con.execute(query, [list(studies)]).fetchone()[0])
+    return int(con.execute(query, [list(studies)]).fetchall()[0][0])

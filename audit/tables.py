@@ -48,7 +48,7 @@ class Table:
     def text(self, key: str, default: Any = _REQUIRED) -> Any:
         """A non-empty text."""
         value = self.take(key, str, "a text", default)
-        if value == "":
+        if key in self.data and value == "":
             raise self.fail(key, "a text that is not empty")
         return value
 

@@ -1,0 +1,188 @@
+"""The audit of a whole database: rows, repeatability, and the way back from a verdict to its records."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reports"))
+import synthetic_db
+
+from orledger.audit.auditing import audit
+from orledger.audit.power import power
+from orledger.audit.reading import shipped_hypotheses
+from orledger.audit.summary import audit_data, audit_lines
+
+TABLES = ("audit", "test_result", "claim", "disposition")
+
+
+@pytest.fixture(scope="module")
+def audited():
+    """The made-up database of the report tests, audited once against the hypotheses that ship."""
+    con = synthetic_db.connect()
+    synthetic_db.build(con)
+    con.execute(
+        "DELETE FROM audit; DELETE FROM test_result; DELETE FROM claim; DELETE FROM disposition; DELETE FROM registration"
+    )
+    return con, audit(con)
+
+
+def rows(con):
+    return {t: con.execute(f"SELECT * FROM {t} ORDER BY ALL").fetchall() for t in TABLES}
+
+
+def test_every_hypothesis_has_a_disposition_with_a_reason(audited):
+    con, found = audited
+    stored = con.execute("SELECT hypothesis, verdict, reason FROM disposition ORDER BY 1").fetchall()
+    assert [r[0] for r in stored] == ["H1", "H2", "H3", "H4", "H5"]
+    assert all(r[2] for r in stored)
+    assert [f.decision.verdict for f in found.findings] == [r[1] for r in stored]
+
+
+def test_every_comparison_and_claim_has_a_row(audited):
+    con, _ = audited
+    for h in shipped_hypotheses():
+        names = {
+            r[0] for r in con.execute("SELECT comparison FROM test_result WHERE hypothesis = ?", [h.id]).fetchall()
+        }
+        assert names == {c.id for c in h.comparisons}
+        names = {r[0] for r in con.execute("SELECT name FROM claim WHERE hypothesis = ?", [h.id]).fetchall()}
+        assert names == {c.id for c in h.claims}
+
+
+def test_a_p_never_stands_alone(audited):
+    con, _ = audited
+    bad = con.execute(
+        "SELECT count(*) FROM test_result WHERE p IS NOT NULL AND (floor IS NULL OR method = '' OR side = '' OR versions = '{}'"
+        " OR statistic_name = '' OR p < floor * (1 - 1e-9))"
+    ).fetchall()[0][0]
+    assert bad == 0
+
+
+def test_naive_rows_are_marked_and_have_a_blocked_twin(audited):
+    con, _ = audited
+    naive = con.execute("SELECT count(*) FROM test_result WHERE variant = 'naive' AND independent").fetchall()[0][0]
+    assert naive == 0
+    lonely = con.execute(
+        "SELECT count(*) FROM test_result t WHERE variant = 'naive' AND test <> 'proportion' AND NOT EXISTS"
+        " (SELECT 1 FROM test_result b WHERE b.variant = 'blocked' AND b.hypothesis = t.hypothesis AND b.comparison = t.comparison)"
+    ).fetchall()[0][0]
+    assert lonely == 0
+
+
+def test_from_a_verdict_to_the_records(audited):
+    """Disposition to tests and claims by id, and each test to its values and cells by the query it stores."""
+    con, _ = audited
+    for ids, table, key in (("test_ids", "test_result", "test_id"), ("claim_ids", "claim", "claim_id")):
+        linked = con.execute(f"SELECT unnest({ids}) AS id FROM disposition").fetchall()
+        known = {r[0] for r in con.execute(f"SELECT {key} FROM {table}").fetchall()}
+        assert {r[0] for r in linked} <= known
+    stored = con.execute("SELECT comparison, n, test, variant, units_sql FROM test_result WHERE n > 0").fetchall()
+    for name, n, test, variant, sql in stored:
+        relation = con.sql(sql)
+        assert {"side", "value"} <= set(relation.columns), name
+        values = relation.fetchall()
+        assert len(values) >= (1 if test == "proportion" else n if variant != "blocked" else 1), name
+        if "cell_id" in relation.columns:
+            ids = {v[relation.columns.index("cell_id")] for v in values}
+            marks = ", ".join("?" * len(ids))
+            assert con.execute(f"SELECT count(*) FROM cell WHERE cell_id IN ({marks})", list(ids)).fetchall()[0][
+                0
+            ] == len(ids)
+
+
+def test_recomputing_a_stored_test_from_its_own_query(audited):
+    """The p of a test row follows from the rows of its query."""
+    from orledger.audit.signedrank import signed_rank
+
+    con, _ = audited
+    p, sql = con.execute(
+        "SELECT p, units_sql FROM test_result WHERE hypothesis = 'H1' AND comparison = 'rmse/released'"
+    ).fetchall()[0]
+    d = con.execute(
+        f"SELECT log10(a.value) - log10(b.value) FROM ({sql}) a JOIN ({sql}) b USING (grid, level, seed)"
+        " WHERE a.side = 'morozov' AND b.side = 'released'"
+    ).fetchall()
+    assert signed_rank([r[0] for r in d]).p == p
+
+
+def test_auditing_twice_gives_identical_rows(audited):
+    con, first = audited
+    before = rows(con)
+    again = audit(con)
+    assert again.audit_id == first.audit_id
+    assert rows(con) == before
+
+
+def test_other_data_make_another_audit(db):
+    from orledger.audit.reading import parse_hypothesis
+    from orledger.audit.registration import register
+
+    small = """
+    [hypothesis]
+    id = "X"
+    title = "t"
+    mode = "registered"
+    statement = "s"
+    [[comparison]]
+    id = "c"
+    title = "t"
+    test = "sign"
+    case = "t"
+    block = "main"
+    metric = "m"
+    pair = ["k"]
+    arms = ["a", "b"]
+    [disposition]
+    otherwise = "refuted"
+    otherwise_reason = "r"
+    [[disposition.rule]]
+    verdict = "supported"
+    reason = "r"
+    all = ["c is less"]
+    """
+    register(db.con, parse_hypothesis(small, "x.toml"))
+    db.cell({"k": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
+    first = audit(db.con)
+    db.cell({"k": 2}, [("a", "m", 1.0), ("b", "m", 2.0)])
+    second = audit(db.con)
+    assert first.audit_id != second.audit_id
+    assert db.con.execute("SELECT audit_id, n FROM test_result ORDER BY n").fetchall() == [
+        (first.audit_id, 1),
+        (second.audit_id, 2),
+    ]
+
+
+def test_summary_for_people_and_for_programs(audited):
+    _, found = audited
+    text = "\n".join(audit_lines(found))
+    assert all(h in text for h in ("H1", "H2", "H3", "H4", "H5"))
+    assert "floor" in text
+    data = json.loads(json.dumps(audit_data(found)))
+    assert data["hypotheses"][4]["mode"] == "exploratory"
+    assert len("\n".join(audit_lines(found, every_test=True))) > len(text)
+
+
+def test_power_looks_at_the_plan_only(audited):
+    con, _ = audited
+    table = {(p.hypothesis, p.comparison): p for p in power(con, shipped_hypotheses())}
+    stability = table["H1", "cv24/released"]
+    assert (stability.planned, stability.floor, stability.needed, stability.decidable) == (5, 0.0625, 6, False)
+    pooled = table["H1", "cv/released"]
+    assert (pooled.planned, pooled.floor, pooled.decidable) == (10, 2.0**-9, True)
+    con.execute("BEGIN; DELETE FROM record")
+    assert {(p.hypothesis, p.comparison): p for p in power(con, shipped_hypotheses())} == table
+    con.execute("ROLLBACK")
+
+
+def test_every_table_and_column_is_described(audited):
+    con, _ = audited
+    for table in (*TABLES, "registration"):
+        missing = con.execute(
+            "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND comment IS NULL", [table]
+        ).fetchall()
+        assert missing == []
+        assert con.execute("SELECT comment FROM duckdb_tables() WHERE table_name = ?", [table]).fetchall()[0][0]

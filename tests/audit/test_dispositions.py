@@ -1,0 +1,137 @@
+"""From outcomes to verdicts, and registrations that cannot be rewritten."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from orledger.audit.auditing import audit
+from orledger.audit.reading import parse_hypothesis, shipped_hypotheses
+from orledger.audit.registration import (
+    AmendmentError,
+    combined_hash,
+    current_registrations,
+    register,
+    register_shipped,
+)
+
+TEXT = """
+[hypothesis]
+id = "X"
+title = "a below b"
+mode = "registered"
+statement = "a is less than b."
+[defaults]
+case = "t"
+block = "main"
+metric = "m"
+pair = ["k"]
+[[comparison]]
+id = "c"
+title = "a against b"
+test = "signed_rank"
+arms = ["a", "b"]
+[[claim]]
+id = "w"
+statement = "a is never worse than b"
+kind = "never_worse"
+arms = ["a", "b"]
+[disposition]
+needs = ["c"]
+otherwise = "refuted"
+otherwise_reason = "no difference is visible"
+[[disposition.rule]]
+verdict = "supported"
+reason = "less everywhere"
+all = ["c is less", "w holds"]
+[[disposition.rule]]
+verdict = "partially refuted"
+reason = "less, but not everywhere"
+all = ["c is less"]
+none = ["w holds"]
+"""
+THEN = datetime(2026, 1, 2, 3, 4, 5)
+
+
+def hypothesis(text=TEXT):
+    return parse_hypothesis(text, "x.toml")
+
+
+@pytest.mark.parametrize(
+    ("differences", "verdict", "word"),
+    [
+        ([], "not enough data", "no data for c"),
+        ([-1, -2, -3], "not testable at this n", "floor 0.25, alpha 0.05"),
+        ([-1, -2, -3, -4, -5, -6], "supported", "less everywhere"),
+        ([-2, -3, -4, -5, -6, -7, -8, 1], "partially refuted", "less, but not everywhere"),
+        ([-1, 2, -3, 4, -5, 6], "refuted", "no difference is visible"),
+        ([0, 0, 0, 0, 0, -1], "not testable at this n", "floor 1"),
+    ],
+)
+def test_verdicts(db, differences, verdict, word):
+    register(db.con, hypothesis())
+    for k, d in enumerate(differences):
+        db.cell({"k": k}, [("a", "m", 10.0 + d), ("b", "m", 10.0)])
+    (finding,) = audit(db.con).findings
+    assert finding.decision.verdict == verdict
+    assert word in finding.decision.reason
+
+
+def test_registering_twice_changes_nothing(db):
+    first = register(db.con, hypothesis(), now=THEN)
+    again = register(db.con, hypothesis())
+    assert first.new
+    assert not again.new
+    assert (again.hash, again.registered) == (first.hash, THEN)
+    assert db.con.execute("SELECT count(*) FROM registration").fetchone() == (1,)
+
+
+def test_a_changed_text_before_data_is_a_new_version(db):
+    first = register(db.con, hypothesis())
+    second = register(db.con, hypothesis(TEXT.replace("a below b", "a under b")))
+    assert second.parent == first.hash
+    assert not second.amendment
+    assert [r.hash for r in current_registrations(db.con)] == [second.hash]
+
+
+def test_a_changed_text_after_data_is_an_amendment(db):
+    register(db.con, hypothesis())
+    db.cell({"k": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
+    changed = hypothesis(TEXT.replace("a below b", "a under b"))
+    with pytest.raises(AmendmentError, match="1 cells of t are done"):
+        register(db.con, changed)
+    row = register(db.con, changed, amend=True)
+    assert row.amendment
+    assert row.cells_done == 1
+    assert db.con.execute("SELECT count(*) FROM registration").fetchone() == (2,)
+    audit(db.con)
+    assert db.con.execute("SELECT amendment, after_data FROM disposition").fetchone() == (True, False)
+
+
+def test_a_first_registration_after_data_is_marked(db):
+    db.cell({"k": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
+    register(db.con, hypothesis())
+    audit(db.con)
+    assert db.con.execute("SELECT amendment, after_data FROM disposition").fetchone() == (False, True)
+
+
+def test_cells_of_other_studies_do_not_make_an_amendment(db):
+    register(db.con, hypothesis())
+    db.cell({"k": 1}, case="other")
+    assert not register(db.con, hypothesis(TEXT.replace("a below b", "a under b"))).amendment
+
+
+def test_an_old_text_cannot_return(db):
+    register(db.con, hypothesis())
+    register(db.con, hypothesis(TEXT.replace("a below b", "a under b")))
+    with pytest.raises(AmendmentError, match="registered before"):
+        register(db.con, hypothesis())
+
+
+def test_shipped_hypotheses_register_in_one_call(db):
+    rows = register_shipped(db.con)
+    assert [r.hypothesis for r in rows] == [h.id for h in shipped_hypotheses()]
+    assert all(r.new for r in rows)
+    assert not any(r.new for r in register_shipped(db.con))
+    assert combined_hash(rows) == combined_hash(rows[::-1])

@@ -1,0 +1,199 @@
+"""Hypothesis files: what they may say, what is refused and how, and that the shipped ones ask for what is recorded."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from orledger.audit.quantities import Source, units_sql
+from orledger.audit.reading import parse_hypothesis, shipped_hypotheses
+from orledger.audit.tables import TableError
+
+GOOD = """
+[hypothesis]
+id = "X"
+title = "A title"
+mode = "registered"
+statement = "A statement."
+
+[defaults]
+case = "t"
+block = "main"
+metric = "m"
+pair = ["k"]
+
+[[comparison]]
+id = "c"
+title = "a against b"
+test = "signed_rank"
+arms = ["a", "b"]
+
+[[claim]]
+id = "w"
+statement = "a is never worse"
+kind = "never_worse"
+arms = ["a", "b"]
+
+[disposition]
+needs = ["c"]
+otherwise = "refuted"
+otherwise_reason = "nothing else"
+
+[[disposition.rule]]
+verdict = "supported"
+reason = "it is less"
+all = ["c is less", "w holds"]
+"""
+
+
+def changed(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new, 1)
+
+
+def test_a_good_file():
+    h = parse_hypothesis(GOOD, "x.toml")
+    assert h.id == "X"
+    assert h.studies == ("t",)
+    assert [n for n, _ in h.comparisons[0].sides] == ["a", "b"]
+    assert h.comparisons[0].unit == ("k",)
+    assert not h.comparisons[0].nested
+    assert h.rules[0].all[1].value == "holds"
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "key", "expected"),
+    [
+        (changed('mode = "registered"', 'mode = "maybe"'), "hypothesis", "mode", "registered, exploratory"),
+        (changed('mode = "registered"\n', ""), "hypothesis", "mode", "it is missing"),
+        (changed('test = "signed_rank"', 'test = "t-test"'), "comparison 1", "test", "signed_rank"),
+        (changed('test = "signed_rank"', 'test = "signed_rank"\ntset = 1'), "comparison 1", "tset", "known keys"),
+        (changed('metric = "m"', "metric = 3"), "comparison 1", "metric", "a text"),
+        (changed('pair = ["k"]', "pair = []"), "comparison 1", "pair", "not empty"),
+        (changed('arms = ["a", "b"]\n\n[[claim]]', 'arms = ["a", "b"]\nunit = ["seed"]\n\n[[claim]]'), "comparison 1", "unit", "keys among those of pair"),
+        (changed('arms = ["a", "b"]\n\n[[claim]]', 'arms = ["a", "b"]\nwhere = { level = { above = 0 } }\n\n[[claim]]'), "comparison 1", "where", "one of eq, ne"),
+        (changed('arms = ["a", "b"]\n\n[[claim]]', 'arms = ["a", "b"]\nalpha = 2\n\n[[claim]]'), "comparison 1", "alpha", "between 0 and 1"),
+        (changed('arms = ["a", "b"]\n\n[[claim]]', 'arms = ["a", "b"]\naggregate = { over = "seed", stat = "variance" }\n\n[[claim]]'), "comparison 1.aggregate", "stat", "cv"),
+        (changed('kind = "never_worse"', 'kind = "always_better"'), "claim 1", "kind", "never_worse"),
+        (changed('kind = "never_worse"', 'kind = "at_most"'), "claim 1", "limit", "needs it"),
+        (changed('all = ["c is less", "w holds"]', 'all = ["d is less"]'), "disposition.rule 1", "all", "names nothing"),
+        (changed('all = ["c is less", "w holds"]', 'all = ["c is smaller"]'), "disposition.rule 1", "all", "less, greater"),
+        (changed('verdict = "supported"', 'verdict = "proved"'), "disposition.rule 1", "verdict", "supported, refuted"),
+        (changed('needs = ["c"]', 'needs = ["z"]'), "disposition", "needs", "'z' is none"),
+        (changed('otherwise = "refuted"\n', ""), "disposition", "otherwise", "it is missing"),
+        (changed('case = "t"', 'case = "t"\nkolor = "red"'), "defaults", "kolor", "known keys"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(text, table, key, expected):
+    """Every message names the file, the table, the key, and what was expected."""
+    with pytest.raises(TableError) as error:
+        parse_hypothesis(text, "mine.toml")
+    message = str(error.value)
+    assert "mine.toml" in message
+    assert f"[{table}]" in message
+    assert repr(key) in message
+    assert expected in message
+
+
+def test_broken_toml_names_the_line():
+    with pytest.raises(TableError, match=r"mine\.toml: not valid TOML.*line 3"):
+        parse_hypothesis('[hypothesis]\nid = "X"\ntitle = \n', "mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('arms = ["a", "b"]\n\n[[claim]]', 'arms = ["a"]\n\n[[claim]]', "compares two sides"),
+        ('test = "signed_rank"', 'test = "friedman"', "at least 3 arms"),
+        ('test = "signed_rank"', 'test = "spearman"', "needs the tables x and y"),
+        ('id = "w"', 'id = "c"', "used once"),
+    ],
+)
+def test_shapes_that_cannot_be(old, new, expected):
+    with pytest.raises(TableError, match=expected):
+        parse_hypothesis(changed(old, new), "mine.toml")
+
+
+def test_one_table_can_stand_for_many_comparisons():
+    text = changed(
+        'arms = ["a", "b"]\n\n[[claim]]', 'arm = "a"\nagainst = ["b", "c"]\nfor_each = { level = [1, 2] }\n\n[[claim]]'
+    )
+    h = parse_hypothesis(
+        text.replace("c is less", "c/1/b is less").replace('needs = ["c"]', 'needs = ["c/2/c"]'), "x.toml"
+    )
+    assert [c.id for c in h.comparisons] == ["c/1/b", "c/1/c", "c/2/b", "c/2/c"]
+    assert dict(h.comparisons[3].sides[1][1].where)["level"].values == (2,)
+
+
+def test_pairwise_makes_every_pair():
+    text = changed(
+        'test = "signed_rank"\narms = ["a", "b"]',
+        'test = "fisher"\narm = "a"\nevent = { gt = 0 }\npairwise = { b = ["u", "v", "w"] }',
+    )
+    h = parse_hypothesis(
+        text.replace("c is less", "c/u-v is less").replace('needs = ["c"]', "needs = []").replace("needs = []\n", ""),
+        "x.toml",
+    )
+    assert [c.id for c in h.comparisons] == ["c/u-v", "c/u-w", "c/v-w"]
+
+
+def test_values_are_quoted():
+    text = changed('metric = "m"', 'metric = "m\'; DROP TABLE record; --"')
+    q = parse_hypothesis(text, "x.toml").comparisons[0].sides[0][1]
+    assert "'m''; DROP TABLE record; --'" in units_sql(q, ("k",))
+
+
+def test_only_queries_are_accepted_as_sql():
+    with pytest.raises(TableError, match="begins with SELECT"):
+        parse_hypothesis(
+            changed('arms = ["a", "b"]\n\n[disp', 'a = { sql = "DELETE FROM record" }\nb = { arm = "b" }\n\n[disp'),
+            "x.toml",
+        )
+
+
+# ---- the hypotheses that ship ---------------------------------------------------------------------------------------------
+
+
+def catalogue(case: str) -> set[tuple[str, str, str, bool, bool]]:
+    """(block, arm, metric, labelled, indexed) of everything a case records."""
+    data = tomllib.loads(files(f"orledger.runners.case_{case}").joinpath("catalog.toml").read_text(encoding="utf-8"))
+    found = set()
+    for entry in data["metric"]:
+        for block in entry["blocks"]:
+            for arm in entry["arms"]:
+                for metric in entry["metrics"]:
+                    found.add((block, arm, metric, "label" in entry, "idx" in entry))
+    return found
+
+
+def test_shipped_hypotheses_are_the_papers():
+    shipped = shipped_hypotheses()
+    assert [h.id for h in shipped] == ["H1", "H2", "H3", "H4", "H5"]
+    assert [h.mode for h in shipped] == ["registered"] * 4 + ["exploratory"]
+
+
+@pytest.mark.parametrize("h", shipped_hypotheses(), ids=lambda h: h.id)
+def test_shipped_hypotheses_ask_for_what_is_recorded(h):
+    """Every arm, metric, label and index a shipped file asks for stands in the catalogue of its case."""
+    known = {case: catalogue(case) for case in "abc"}
+    for item in (*h.comparisons, *h.claims):
+        for _, q in item.sides:
+            if q.source is None:
+                continue
+            sources = [Source(a, q.source.metric, q.source.label) for a in q.identical] or [q.source]
+            for s in (*sources, *([q.divide_by] if q.divide_by else [])):
+                match = [e for e in known[q.case] if e[0] == q.block and e[2] == s.metric and s.arm in (e[1], None)]
+                assert match, f"{h.id} {item.id}: {q.block}/{s.arm}/{s.metric} is not recorded"
+                assert any((s.label is None or e[3]) and (not q.is_series or e[4]) for e in match), f"{h.id} {item.id}"
+
+
+@pytest.mark.parametrize("h", shipped_hypotheses(), ids=lambda h: h.id)
+def test_every_rule_can_be_reached_by_some_outcome(h):
+    """No shipped rule asks for two outcomes of one comparison at once."""
+    for rule in h.rules:
+        wanted = {}
+        for term in rule.all:
+            assert wanted.setdefault(term.id, term.value) == term.value
+        assert not {(t.id, t.value) for t in rule.all} & {(t.id, t.value) for t in rule.none}
