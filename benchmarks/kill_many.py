@@ -54,11 +54,15 @@ def main() -> None:
                 "--engine",
                 engine,
             ]
-            process = subprocess.Popen([*command, "--workers", "2", "--slow", "0.01", "--snapshot-every", "0.05"])
-            time.sleep(chance.uniform(0.05, 2.5))
+            command += ["--workers", "2", "--slow", "0.01", "--snapshot-every", "0.05", "--lines"]
+            process = subprocess.Popen(command, stderr=subprocess.PIPE)
+            assert process.stderr is not None
+            if kill % 5:
+                process.stderr.readline()  # the run has begun; one in five may die while it still starts
+            time.sleep(chance.uniform(0.0, 1.5))
             ended = process.poll() is not None
             process.send_signal(signal.SIGKILL)
-            process.wait()
+            process.communicate()
             if not db.exists():
                 landed["before the file"] += 1
                 continue
