@@ -33,6 +33,7 @@ from orledger.recovery.interval import Interval, local_interval
 from orledger.recovery.invariance import Invariance, flatness_bound, kappa_invariance
 from orledger.recovery.lcurve import CORNERS, lcurve_corner
 from orledger.recovery.occam import Occam, occam
+from orledger.recovery.primal import primal_elements
 from orledger.recovery.projection import Moments, Projection
 from orledger.recovery.radius import GRID97, GlobalCertificate, global_radius, radius_values
 from orledger.recovery.rules import (
@@ -59,7 +60,7 @@ __all__ = [
     "RecoveryError", "RuleChoice", "SingularGramError", "Spectral", "Substitution", "TruthCoverage", "WaterFill",
     "conformal_radius", "covering_radius", "discrepancy", "flatness_bound", "gaussian_truth_coverage", "gcv",
     "global_radius", "guarded_delivery", "kappa_invariance", "lcurve_corner", "local_interval", "log_marginal",
-    "matched_mu", "minimise", "occam", "pinsker_variances", "profiled_scale", "radius_values", "truth_coverage",
+    "matched_mu", "minimise", "occam", "pinsker_variances", "primal_elements", "profiled_scale", "radius_values", "truth_coverage",
 ]  # fmt: skip
 
 

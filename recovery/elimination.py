@@ -50,11 +50,12 @@ class ExactRows:
     coupling: Array
     data: Array
 
-    def reduce_gram(self, B: Array, kxx: Array) -> tuple[Array, Array, Array]:
-        """(u_E at the points, b reduced (n_noisy, points), k(x, x) reduced) for inner products B with all rows."""
+    def reduce_gram(self, B: Array, kxx: Array) -> tuple[Array, Array, Array, Array]:
+        """(u_E at the points, b reduced (n_noisy, points), k(x, x) reduced, whitened exact part (points, rank))."""
         whitened = self.factor.T @ B[self.mask]
         left = kxx - (whitened * whitened).sum(0)
-        return self.data @ whitened, B[~self.mask] - self.coupling @ whitened, namespace(kxx).clip(left, 0, None)
+        rest = B[~self.mask] - self.coupling @ whitened
+        return self.data @ whitened, rest, namespace(kxx).clip(left, 0, None), whitened.T
 
     def reduce_features(self, C: Array) -> tuple[Array, Array]:
         """(C theta_p, C N) for representers C (points, d)."""

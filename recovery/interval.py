@@ -31,7 +31,8 @@ class Interval:
     lower and upper are dual (outer) edges, primal_lower and primal_upper are attained by feasible elements, gap_rel is
     the larger of the two differences relative to the half-width (floored at the rounding of the edge itself).
     mu_lower, mu_upper: the optimal multiplier ratios, 0 (only the norm ball binds) to inf (only the noise ball binds).
-    centre is the Occam solution's value; mid - centre keeps its relative accuracy in `half`-sized units.
+    coords_* (points, k) and null_* (points,) are the feasible elements themselves, in the singular basis plus a multiple of
+    the functional's null-space part; `primal_elements` writes them out. centre is the Occam solution's value; mid - centre keeps its relative accuracy in `half`-sized units.
     """
 
     mid: Array
@@ -46,6 +47,10 @@ class Interval:
     centre: Array
     rho: float
     rho_oc: float
+    coords_lower: Array
+    coords_upper: Array
+    null_lower: Array
+    null_upper: Array
 
 
 def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, occ: Occam | None = None) -> Interval:
@@ -67,12 +72,17 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     xp, base = namespace(proj.ct), centre.value(proj)
     inner = centre.interior(room)
     parts = [_edges(centre, inner, proj[rows], room) for rows in _blocks(len(proj), len(spec.s2))]
-    up, down, pup, pdown, mu_up, mu_down = (xp.concatenate([p[i] for p in parts]) for i in range(6))
+    (up, pup, mu_up, at_up, null_up), (down, pdown, mu_down, at_down, null_down) = (
+        [xp.concatenate([part[side][i] for part in parts]) for i in range(5)] for side in (0, 1)
+    )
     mid, half = base + (up - down) / 2, (up + down) / 2
     # A difference below the rounding of the edge itself is no gap: the edge cannot be written down more finely.
     rounding = 64 * machine_eps(base) * (xp.abs(base) + half)
     gap = xp.clip(xp.maximum(up - pup, down - pdown) - rounding, 0, None) / (half + tiny(half))
-    return Interval(mid, half, base - down, base + up, mu_down, mu_up, gap, base - pdown, base + pup, base, rho, rho_oc)
+    return Interval(
+        mid, half, base - down, base + up, mu_down, mu_up, gap, base - pdown, base + pup, base, rho, rho_oc,
+        at_down, at_up, null_down, null_up,
+    )  # fmt: skip
 
 
 FAR = 1e9
@@ -84,8 +94,12 @@ def _blocks(points: int, k: int) -> list[slice]:
     return [slice(i, min(i + size, points)) for i in range(0, max(points, 1), size)]
 
 
-def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[Array]:
-    """Outer and attained deviations above and below the centre, and both multipliers, for one block of points."""
+Side = tuple[Array, Array, Array, Array, Array]
+"""One edge of a block of points: outer deviation, attained deviation, mu, coordinates and null-space multiple of the element."""
+
+
+def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[Side]:
+    """The edges above and below the centre, for one block of points."""
     xp, spec = namespace(proj.ct), centre.spec
     ct, c02 = proj.ct, proj.c02
     c2 = ct * ct
@@ -94,17 +108,17 @@ def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[
         visible = 0.0 if centre.budget == 0.0 or room == 0.0 else 1.0
         width = xp.sqrt(room * (c02 + visible * c2.sum(1)))
         mu = c02 * 0 + (centre.occ.mu if visible == 0.0 else 0.0)
-        return [width, width, width, width, mu, mu]
+        reach = xp.where(c02 > 0, xp.sqrt(room / xp.where(c02 > 0, c02, c02 + 1)), c02 * 0)
+        at = ct * 0 + centre.theta
+        return [(width, width, mu, at, reach), (width, width, mu, at, -reach)]
     grid = centre.nodes((room**0.5) / (centre.occ.rho + tiny(ct)))
     signs = (1.0, -1.0)
     rules = [lambda V, _, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]
     tables = centre.excess_on_grid(grid, proj, c2, rules, room)
-    sides = [
+    return [
         _one_side(centre, inner, sign, room, ct, c2, c02, grid, table)
         for sign, table in zip(signs, tables, strict=True)
     ]
-    (up, pup, mu_up), (down, pdown, mu_down) = sides
-    return [up, down, pup, pdown, mu_up, mu_down]
 
 
 def _one_side(
@@ -117,8 +131,8 @@ def _one_side(
     c02: Array,
     grid: Array,
     excess: Array,
-) -> tuple[Array, Array, Array]:
-    """(outer deviation, attained deviation, mu) in the direction `sign`, for one block of points."""
+) -> Side:
+    """The edge in the direction `sign`, for one block of points."""
     xp, guard = namespace(ct), tiny(ct)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
@@ -144,15 +158,16 @@ def _one_side(
         far = (centre.spec.yt / centre.s - centre.theta) + sign * stretch[:, None] * ct / centre.spec.s2
         d, alpha = xp.where(beyond[:, None], far, d), xp.where(beyond, alpha * 0, alpha)
         outer, mu = xp.where(beyond, width + sign * drift, outer), xp.where(beyond, mu * 0 + float("inf"), mu)
-    return outer, _attained(centre, inner, d, alpha, room, sign, ct, c02), mu
+    share = _feasible_share(centre, inner, d, alpha, room, c02)
+    move = inner + share[:, None] * (d - inner)
+    reached = sign * (move * ct).sum(1) + share * xp.abs(alpha) * c02
+    return outer, reached, mu, centre.theta + move, share * alpha
 
 
-def _attained(
-    centre: Centre, inner: Array, d: Array, alpha: Array, room: float, sign: float, ct: Array, c02: Array
-) -> Array:
-    """The deviation reached by a feasible element: the dual's own primal point, pulled towards the strictly feasible `inner`.
+def _feasible_share(centre: Centre, inner: Array, d: Array, alpha: Array, room: float, c02: Array) -> Array:
+    """How far (points,) from the strictly feasible `inner` towards the dual's own primal point both balls allow, at most 1.
 
-    The dual point meets both balls up to the tolerance of its root; the pull is as small as that error.
+    The dual point meets both balls up to the tolerance of its root; the pull back is as small as that error.
     """
     xp, s2, guard = namespace(d), centre.spec.s2, tiny(d)
     move = d - inner
@@ -167,5 +182,4 @@ def _attained(
     left = -float(centre.overshoot(inner[None, :])[0])
     root = xp.sqrt(tilt * tilt + quad * left)
     noise_share = xp.where(tilt < 0, left / (root - tilt + guard), (root + tilt) / (quad + guard))
-    share = xp.clip(xp.minimum(norm_share, xp.where(quad > 0, noise_share, noise_share * 0 + 1)), 0, 1)
-    return sign * (ct @ inner) + share * (sign * (move * ct).sum(1) + xp.abs(alpha) * c02)
+    return xp.clip(xp.minimum(norm_share, xp.where(quad > 0, noise_share, noise_share * 0 + 1)), 0, 1)

@@ -22,19 +22,25 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Projection:
-    """Functionals c: coefficients ct (points, k), squared null-space part c02 (points,), value of u_E shift (points,)."""
+    """Functionals c: coefficients ct (points, k), squared null-space part c02 (points,), value of u_E shift (points,).
+
+    source: what is needed to write an element down again: the reduced representers (points, d) in feature form, the
+    whitened inner products with the exact rows (points, rank) in kernel form with exact rows, else None.
+    """
 
     spec: Spectral
     ct: Array
     c02: Array
     shift: Array
+    source: Array | None = None
 
     def __len__(self) -> int:
         return int(self.ct.shape[0])
 
     def __getitem__(self, index: Array) -> Projection:
         """The functionals at `index` (slice, mask or integer array)."""
-        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index])
+        source = None if self.source is None else self.source[index]
+        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index], source)
 
     @property
     def norm2(self) -> Array:

@@ -126,7 +126,7 @@ class Spectral:
             # What is left of a functional inside the row space is the rounding of its own projection: no null-space part.
             unseen = c02 > (16 * machine_eps(C)) ** 2 * (C * C).sum(1)
             full = self.basis.shape[0] == self.basis.shape[1]
-            return Projection(self, ct, c02 * 0 if full else namespace(C).where(unseen, c02, c02 * 0), shift)
+            return Projection(self, ct, c02 * 0 if full else namespace(C).where(unseen, c02, c02 * 0), shift, C)
         if kxx is None:
             raise InputError("a spectral object built from a Gram matrix needs project(b, kxx)")
         xp = namespace(self.s2)
@@ -134,9 +134,9 @@ class Spectral:
         rows = self.n + (self.exact.count if self.exact else 0)
         if B.shape[0] != rows or B.shape[1] != len(k):
             raise InputError(f"b has shape {tuple(B.shape)} and kxx {tuple(k.shape)}; b must be ({rows}, len(kxx))")
-        shift, whole = k * 0, xp.clip(k, tiny(k), None)
+        shift, whole, source = k * 0, xp.clip(k, tiny(k), None), None
         if self.exact:
-            shift, B, k = self.exact.reduce_gram(B, k)
+            shift, B, k, source = self.exact.reduce_gram(B, k)
         ct = (B.T @ self.basis) / xp.sqrt(self.s2)
         left = k - (ct * ct).sum(1)
         # Rounding makes this slightly negative for functionals the rows determine; more than that is a wrong b or kxx.
@@ -147,7 +147,7 @@ class Spectral:
                 "so these are not inner products with the rows of this Gram matrix",
                 hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
             )
-        return Projection(self, ct, xp.clip(left, 0, None), shift)
+        return Projection(self, ct, xp.clip(left, 0, None), shift, source)
 
     @property
     def ynorm(self) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orledger.recovery import EmptySetError, Spectral, global_radius, local_interval, occam
+from orledger.recovery import EmptySetError, Spectral, global_radius, local_interval, occam, primal_elements
 
 _spec = importlib.util.spec_from_file_location("recovery_conic", Path(__file__).with_name("conic.py"))
 conic = importlib.util.module_from_spec(_spec)
@@ -72,6 +72,34 @@ def test_kernel_form_agrees_with_the_conic_solver(kind):
             out = np.array([low - band.lower[0], band.upper[0] - high]) / (high - low)
             assert out.min() >= -1e-7, (kind, seed, out)
             assert out.max() <= 2e-6, (kind, seed, out)
+
+
+@pytest.mark.parametrize("kind", conic.KINDS)
+def test_primal_elements_are_feasible_and_attain_the_edges(kind):
+    """Checked on the raw rows: in both balls, on the exact rows, at the attained value, in feature and in kernel form."""
+    for seed in range(6):
+        inst = conic.make(kind, seed)
+        Phi, y, c = inst.Phi, inst.y, inst.c
+        noisy = np.ones(len(y), bool) if inst.exact is None else ~inst.exact
+        features = Spectral.from_features(Phi, y, exact=inst.exact)
+        rho = inst.inflation * (occam(features, inst.eta).rho or 1.0)
+        forms = [(features, features.project(c[None, :]), 1e-8)]
+        if kind not in ("scaled columns", "eta at the best misfit"):  # where a Gram matrix has too few digits to check
+            kernel = Spectral.from_gram(Phi @ Phi.T, y, exact=inst.exact)
+            forms.append((kernel, kernel.project((Phi @ c)[:, None], np.array([c @ c])), 1e-6))
+        for spec, proj, tol in forms:
+            band = local_interval(spec, proj, rho, inst.eta)
+            lower, upper = primal_elements(proj, band)
+            for element, null, value in (
+                (lower[0], band.null_lower[0], band.primal_lower[0]),
+                (upper[0], band.null_upper[0], band.primal_upper[0]),
+            ):
+                theta = element if spec.form == "features" else Phi.T @ element + null * c
+                scale = np.linalg.norm(y) + rho * np.linalg.norm(Phi, 2)
+                assert np.linalg.norm(theta) <= rho * (1 + tol)
+                assert np.linalg.norm((Phi @ theta - y)[noisy]) <= inst.eta + tol * scale
+                assert np.abs((Phi @ theta - y)[~noisy]).max(initial=0) <= tol * scale
+                assert c @ theta == pytest.approx(value, abs=tol * rho * np.linalg.norm(c))
 
 
 @pytest.mark.parametrize("kind", ["wide", "tall", "rank deficient", "exact rows"])
