@@ -120,19 +120,22 @@ def solve(
     converged, failed = torch.zeros_like(active), torch.zeros(batch, dtype=torch.int64, device=device)
     epochs, best = torch.zeros_like(failed), torch.full((batch,), torch.inf, dtype=kinds.state, device=device)
     rmse = best.clone()
+    at_inducing = [each(f, chol_t) for f in factors]
     for epoch in range(1, model.epochs + 1):
         change = torch.zeros(batch, dtype=kinds.state, device=device)
         for j in (0, 1):
-            old = factors[j]
-            new = eqs.update(j, old, factors[1 - j], weights, sides[j])
-            bad = active & ((eqs.info > 0) | ~new.isfinite().all(-1).all(-1))
-            failed, active = torch.where(bad, epoch, failed), active & ~bad
-            new = torch.where(active[:, None, None], new, old)
-            before = each(old, chol_t)
-            change += (each(new, chol_t) - before).flatten(1).norm(dim=1) / before.flatten(1).norm(dim=1)
-            factors[j] = new
+            new = eqs.update(j, factors[j], factors[1 - j], weights, sides[j])
+            values_new = each(new, chol_t)
+            step = (values_new - at_inducing[j]).flatten(1).norm(dim=1)
+            sound = (eqs.info == 0) & step.isfinite()
+            if not bool((sound & active).all()):
+                failed, active = torch.where(active & ~sound, epoch, failed), active & sound
+                keep = active[:, None, None]
+                new, values_new = torch.where(keep, new, factors[j]), torch.where(keep, values_new, at_inducing[j])
+            change += step / at_inducing[j].flatten(1).norm(dim=1)
+            factors[j], at_inducing[j] = new, values_new
         epochs = torch.where(active, epoch, epochs)
-        error = each(factors[0], test_t).mT @ each(factors[1], test_t) - truth
+        error = torch.bmm(each(factors[0], test_t).mT, each(factors[1], test_t)) - truth
         rmse = torch.where(active, error.square().mean((1, 2)).sqrt(), rmse)
         best = torch.minimum(best, rmse)
         stopped = active & (change < model.tol)
