@@ -23,9 +23,10 @@ def page() -> str:
     """The help of every command, one section each."""
     root = click.Context(main, info_name="orledger", terminal_width=110, max_content_width=110, **main.context_settings)
     sections = [_section(root, main)]
-    for name in main.list_commands(root):  # type: ignore[attr-defined]
-        command = main.get_command(root, name)  # type: ignore[attr-defined]
-        sections += [_section(context, inner) for context, inner in _below(root, name, command)]
+    for name in main.list_commands(root):
+        command = main.get_command(root, name)
+        if command is not None:
+            sections += [_section(context, inner) for context, inner in _below(root, name, command)]
     return INTRODUCTION + "\n".join(sections)
 
 

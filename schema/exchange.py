@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from orledger.errors import UsageError, VerificationError
+from orledger.errors import DatabaseError, UsageError, VerificationError
 from orledger.schema import migrate, opening
 from orledger.schema.describing import Table, tables
 
@@ -69,7 +69,7 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
             f"{folder} has schema version {manifest['schema_version']}; this orledger knows versions up to {ours}"
         )
     if path.exists():
-        raise opening.DatabaseError(f"{path} exists already", hint="import into a new file")
+        raise DatabaseError(f"{path} exists already", hint="import into a new file")
     temporary = opening.temporary_beside(path)
     temporary.unlink(missing_ok=True)
     try:

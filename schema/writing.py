@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
+from orledger.errors import DatabaseError
 from orledger.schema import opening
 from orledger.schema.hashing import content_hash
 
@@ -147,7 +148,7 @@ class Writer:
         """One cell's outcome in one transaction, in place of whatever the cell held before."""
         previous = self._known().get(cell_id)
         if previous is None:
-            raise opening.DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
+            raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
         records = outcome.columns if outcome.columns is not None else _no_records()
         row = {
             "state": outcome.state,
