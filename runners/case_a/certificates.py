@@ -75,7 +75,7 @@ def _global(
         _write_global(result, None, refined)
         _write_global(result, "grid97", global_radius(spec, proj, occ.rho, eta, "grid97"))
     if printed is not None:
-        _write_global(result, "paper", global_radius(spec, proj, *printed))
+        _write_global(result, "paper", global_radius(spec, proj, printed[0], printed[1]))
 
 
 def _write_global(result: CellResult, label: str | None, cert: GlobalCertificate) -> None:

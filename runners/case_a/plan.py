@@ -188,7 +188,7 @@ def _axis(axes: Mapping[str, Any], name: str, where: str) -> list[Any]:
     kind, found = KINDS[name], axes.get(name)
     if not isinstance(found, list) or not found:
         raise UsageError(f"{where}.{name}: expected a non-empty list, found {found!r}")
-    values = [float(v) if kind is float and type(v) is int else v for v in found]
+    values: list[Any] = [float(v) if kind is float and type(v) is int else v for v in found]
     allowed: Iterable[Any] | None = {"backends": BACKENDS, "forcings": FORCING_NAMES}.get(name)
     for v in values:
         if type(v) is not kind or (allowed is not None and v not in allowed):

@@ -39,8 +39,8 @@ class Criteria:
 
 def criteria(solves: Solves, data: Data, rows: Rows) -> Criteria:
     """The spectral criteria of every usable solve, each on its own final linearisation."""
-    size = len(solves.lam2)
-    found = Criteria(*(np.full(size, np.nan) for _ in range(2)), {s: np.full(size, np.nan) for s in ML2_SCALES}, {})
+    absent = np.full(len(solves.lam2), np.nan)
+    found = Criteria(absent.copy(), absent.copy(), {scale: absent.copy() for scale in ML2_SCALES}, {})
     for i in solves.ok:
         spec = rows.at(solves.u[i], data.values).spectral()
         mu, reason = matched(spec, solves.misfit[i])

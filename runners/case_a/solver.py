@@ -148,15 +148,20 @@ def solve(
     residual = u**3 - g2.mT @ h - g.mT @ h2 - tensor(target)
     # The product space: <g_r h_r, g_s h_s> = (eta_r . eta_s)(theta_r . theta_s), summed over r and s.
     gram = (factors[0] @ factors[0].mT) * (factors[1] @ factors[1].mT)
-    results = [rmse, best, residual.flatten(1).norm(dim=1), gram.sum((1, 2)).clamp(min=0).sqrt()]
-    numbers = [x.double().cpu().numpy() for x in results]
-    usable = np.isfinite(np.stack(numbers)).all(0) & u.isfinite().all(-1).all(-1).cpu().numpy()
-    broken = np.where(usable, failed.cpu().numpy(), np.maximum(failed.cpu().numpy(), 1))
+    results = {
+        "rmse": rmse,
+        "rmse_best": best,
+        "misfit": residual.flatten(1).norm(dim=1),
+        "norm": gram.sum((1, 2)).clamp(min=0).sqrt(),
+        "u": u,
+    }
+    numbers = {name: x.double().cpu().numpy() for name, x in results.items()}
+    usable = np.logical_and.reduce([np.isfinite(x).reshape(batch, -1).all(1) for x in numbers.values()])
+    broken = failed.cpu().numpy()
     return Solves(
-        np.asarray(lam2, dtype=float),
-        *numbers,
-        epochs.cpu().numpy(),
-        converged.cpu().numpy(),
-        broken,
-        u.double().cpu().numpy(),
+        lam2=np.asarray(lam2, dtype=float),
+        epochs=epochs.cpu().numpy(),
+        converged=converged.cpu().numpy(),
+        failed=np.where(usable, broken, np.maximum(broken, 1)),
+        **numbers,
     )
