@@ -195,8 +195,9 @@ def _axis(axes: Mapping[str, Any], name: str, where: str) -> list[Any]:
             raise UsageError(
                 f"{where}.{name}: expected {'one of ' + ', '.join(allowed) if allowed else kind.__name__}, found {v!r}"
             )
-        if kind in (int, float) and (v < 0 or (v < 1 and name in ("grids", "ranks"))):
-            raise UsageError(f"{where}.{name}: {v!r} is out of range")
+    lowest = 1 if name in ("grids", "ranks") else 0
+    if kind is not str and min(values) < lowest:
+        raise UsageError(f"{where}.{name}: {min(values)!r} is out of range: at least {lowest}")
     if len(set(values)) != len(values):
         raise UsageError(f"{where}.{name}: a value occurs twice in {values!r}")
     return values
