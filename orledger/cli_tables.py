@@ -65,7 +65,8 @@ def tables(
     With --check the exit code is 6 when the paper prints a number that is not the database's.
     """
     from orledger.expected import expected_cells
-    from orledger.reports.tables import TABLES, build_tables, content_hash
+    from orledger.reports.source import content_hash
+    from orledger.reports.tables import TABLES, build_tables
 
     if listing:
         for name, (_, _, title) in TABLES.items():

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from orledger.reports import format as rules
+from orledger.reports.table import TableError
 from orledger.reports.values import Absent, Count, Interval, Mark, Math, MedianIQR, Number, PValue, Value, join
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ def count(flags: ArrayLike) -> Count:
     """How many of the flags are set."""
     x = np.asarray(flags)
     return Count(int(np.sum(x != 0)), int(x.size))
+
+
+def known(value: float | None) -> float:
+    """``value``, which the caller has made sure is there; a defect when it is not."""
+    if value is None:
+        raise TableError("a value that was counted on is absent")
+    return value
 
 
 def p_cell(result: TestResult) -> Value:

@@ -101,7 +101,7 @@ def rule_quotes(noisy: pl.DataFrame) -> dict[str, Value]:
         if pair.is_empty():
             continue
         result = signed_rank((pair["first"] - pair["second"]).to_numpy(), better="lower")
-        quotes[f"Morozov minus {rule} dex"] = Number(result.effect, rules.fixed(3).signed())
+        quotes[f"Morozov minus {rule} dex"] = Number(s.known(result.effect), rules.fixed(3).signed())
         quotes[f"Morozov minus {rule} p"] = s.p_cell(result)
         quotes[f"Morozov wins over {rule}"] = Count(result.wins or 0, result.n)
     matrix = noisy.pivot("arm", index=["grid", "level", "seed"], values="rmse")
@@ -109,7 +109,7 @@ def rule_quotes(noisy: pl.DataFrame) -> dict[str, Value]:
         blocks = matrix.select(DEPLOYABLE).drop_nulls().to_numpy()
         if len(blocks) >= 2:
             result = friedman(blocks, DEPLOYABLE)
-            quotes["Friedman statistic"] = Number(result.statistic, rules.fixed(2))
+            quotes["Friedman statistic"] = Number(s.known(result.statistic), rules.fixed(2))
             quotes["Friedman p"] = s.p_cell(result)
             quotes["Morozov mean rank"] = Number(result.details["mean_ranks"]["morozov"], rules.fixed(2))
     return quotes
@@ -216,11 +216,9 @@ def summary_rows(table: pl.DataFrame, scope: str, quotes: dict[str, Value]) -> l
     base = med.get("morozov")
     ratios: list[Value] = [
         s.number(
-            None if not base or med[r] is None else med[r] / base,
-            rules.significant(3),
-            "Morozov's own dispersion is zero or missing",
+            None if not base or value is None else value / base, rules.significant(3), "Morozov's is zero or missing"
         )
-        for r in RULES
+        for value in (med[rule] for rule in RULES)
     ]
     return [
         cv_row(f"{scope} median", Text("median"), med, rules.fixed(3)),

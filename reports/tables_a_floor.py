@@ -116,7 +116,7 @@ def own_floor_rows(
             floor = floors[grid].get(weight)
             at = weights.index(weight)
             if floor:
-                cells[at] = Number(med[rule] / floor, rules.significant(3))
+                cells[at] = Number(s.known(med[rule]) / floor, rules.significant(3))
                 quotes[f"{rule} over own floor"] = cells[at]
             else:
                 cells[at] = Absent("the floor at this weight is zero or unknown: nothing to divide by")
@@ -191,7 +191,7 @@ def portability_rows(ratios: dict[str, np.ndarray], scope: str) -> tuple[Row, ..
         strong = rule in DEPLOYABLE and worst[rule] == least
         cells = (
             label, Number(x.size, rules.INTEGER), Number(float(np.median(x)), rules.fixed(3)), s.spread(x, rules.significant(4)),
-            Number(worst[rule], rules.significant(3).times()),
+            Number(s.known(worst[rule]), rules.significant(3).times()),
         )  # fmt: skip
         rows.append(Row(f"{scope} {rule}", (cells[0].strong(strong), cells[1], *(c.strong(strong) for c in cells[2:]))))
     return tuple(rows)

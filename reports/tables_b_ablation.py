@@ -142,7 +142,7 @@ def table_battr(source: Source) -> Table:
             x = [complete[arm].to_numpy() for arm in terms]
             # pairs first: two equal ratios then differ by exactly zero, and count as a tie
             result = signed_rank(x[0] - x[1] if len(x) == 2 else (x[0] - x[1]) - (x[2] - x[3]))
-            ratio = Number(10**result.effect, rules.significant(3))
+            ratio = Number(10 ** s.known(result.effect), rules.significant(3))
             interval = s.interval_cell(result, rules.significant(3), lambda dex: 10**dex)
             quotes |= {f"{key} ratio": ratio, f"{key} p": s.p_cell(result)}
             rows.append(

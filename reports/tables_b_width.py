@@ -101,7 +101,10 @@ def change(pair: pl.DataFrame) -> Value:
     if pair.is_empty():
         return Absent("no cell in which both variants delivered")
     result = signed_rank((pair["first"] - pair["second"]).to_numpy())
-    effect, interval = Number(result.effect, rules.fixed(3).signed()), s.interval_cell(result, rules.fixed(2).signed())
+    effect, interval = (
+        Number(s.known(result.effect), rules.fixed(3).signed()),
+        s.interval_cell(result, rules.fixed(2).signed()),
+    )
     return join(effect, " ", interval, ", ", sym.P, " = ", s.p_cell(result), names=("", "", "", "p"))
 
 

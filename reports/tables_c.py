@@ -128,7 +128,7 @@ def rank_quotes(frame: pl.DataFrame) -> dict[str, Value]:
             continue
         result = friedman(blocks, arms)
         quotes[f"{word} blocks"] = Number(len(blocks), rules.INTEGER)
-        quotes[f"{word} Friedman statistic"] = Number(result.statistic, rules.fixed(2))
+        quotes[f"{word} Friedman statistic"] = Number(s.known(result.statistic), rules.fixed(2))
         quotes[f"{word} Friedman p"] = s.p_cell(result)
         for arm, rank in result.details["mean_ranks"].items():
             quotes[f"{word} mean rank {arm}"] = Number(rank, rules.fixed(2))
@@ -190,11 +190,20 @@ def pair_row(key: str, label: Value, arm: str, differences: np.ndarray, quotes: 
         names=("better", "worse", "tied"),
     )
     p = s.p_cell(result).strong(result.p is not None and result.p < ALPHA)
-    quotes |= {f"{key} difference": Number(result.effect, style), f"{key} p": p.strong(False)}
+    quotes |= {f"{key} difference": Number(s.known(result.effect), style), f"{key} p": p.strong(False)}
     floor = s.number(result.floor, rules.P_VALUE)
     return Row(
         key,
-        (label, ARMS[arm], Number(result.n, rules.INTEGER), Number(result.effect, style), interval, counts, p, floor),
+        (
+            label,
+            ARMS[arm],
+            Number(result.n, rules.INTEGER),
+            Number(s.known(result.effect), style),
+            interval,
+            counts,
+            p,
+            floor,
+        ),
     )
 
 

@@ -33,7 +33,7 @@ def paths(source: Source) -> dict[tuple[str, float, float], dict[str, tuple[floa
     source.need(frame, "action paths in c/main")
     found: dict[tuple[str, float, float], dict[str, tuple[float, ...]]] = {}
     for (*key, arm), part in frame.sort("idx").group_by([*KEYS, "arm"], maintain_order=True):
-        found.setdefault(tuple(key), {})[arm] = tuple(part["action"].to_list())  # type: ignore[arg-type]
+        found.setdefault(tuple(key), {})[arm] = tuple(part["action"].to_list())
     return found
 
 
@@ -199,7 +199,7 @@ def trajectories(
     for pair, (low, high) in PAIRS.items():
         mine = joined.filter((pl.col("pair") == pair) & (pl.col("arm") == low))
         for key, part in mine.group_by(KEYS, maintain_order=True):
-            arms = found.get(key, {})  # type: ignore[call-overload]
+            arms = found.get(key, {})
             if low in arms and high in arms:
                 always = bool((part["fires"] > 0).all())
                 counts[2 * (not always) + (arms[low] != arms[high])] += 1

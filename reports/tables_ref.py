@@ -38,8 +38,8 @@ def no_calibration(source: Source) -> Evidence:
         """Morozov beats the released weight in {{ wins }} noisy cells (p {{ p }}), median gain {{ low }} to {{ high }} by level
         {%- if a and b %}; its median dispersion over seeds is {{ a }} against {{ b }}{% endif %} (Tables A, Astab).""",
         wins=wins, p=quotes["Morozov minus released p"], low=quotes["gain smallest median"], high=quotes["gain largest median"],
-        a=None if med.get("morozov") is None else Number(med["morozov"], rules.fixed(3)),
-        b=None if med.get("released") is None else Number(med["released"], rules.fixed(3)),
+        a=med.get("morozov") and Number(s.known(med["morozov"]), rules.fixed(3)),
+        b=med.get("released") and Number(s.known(med["released"]), rules.fixed(3)),
     )  # fmt: skip
     return text, wins.k / wins.n
 
