@@ -31,7 +31,7 @@ GROUP BY ALL ORDER BY regime, dataset, seed, rel, r.arm
 
 BUDGET = """
 SELECT c.keys['regime'] AS regime, c.keys['dataset'] AS dataset, c.keys['seed']::INTEGER AS seed, c.keys['rel']::DOUBLE AS rel,
-       avg(r.value) FILTER (r.metric = 'w_int') AS w_int, max(r.value) FILTER (r.metric = 'w_add') AS w_add,
+       avg(r.value ORDER BY r.idx) FILTER (r.metric = 'w_int') AS w_int, max(r.value) FILTER (r.metric = 'w_add') AS w_add,
        max(r.value) FILTER (r.metric = 'w_obs') AS w_obs
 FROM record r JOIN cell c USING (cell_id)
 WHERE c.case_name = 'b' AND c.block = 'main' AND c.state = 'done' AND r.arm = 'or1' AND r.label IS NULL

@@ -25,7 +25,7 @@ BLOCKS = """
 SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') AS done,
        count(*) FILTER (state = 'refused') AS refused, count(*) FILTER (state = 'failed') AS failed,
        count(*) FILTER (state = 'planned') AS missing, coalesce(sum(n_records), 0)::BIGINT AS records,
-       coalesce(sum(seconds), 0) AS seconds, string_agg(DISTINCT backend, ', ' ORDER BY backend) AS backends
+       coalesce(sum(seconds ORDER BY cell_id), 0) AS seconds, string_agg(DISTINCT backend, ', ' ORDER BY backend) AS backends
 FROM cell GROUP BY ALL ORDER BY case_name, block
 """
 
