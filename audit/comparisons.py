@@ -10,7 +10,7 @@ import polars as pl
 
 from orledger.audit.counts import fisher, mcnemar, proportion
 from orledger.audit.friedman import friedman
-from orledger.audit.pairing import Ledger, Matched, Units, load_units, match, unit_name
+from orledger.audit.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
 from orledger.audit.quantities import combined_sql
 from orledger.audit.result import Dropped, TestResult
 from orledger.audit.sign import sign_test
@@ -53,6 +53,7 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
 
     The version to decide with comes first.
     """
+    comparison = replace(comparison, unit=effective_unit(ledger, comparison))
     names = [name for name, _ in comparison.sides]
     units = [load_units(ledger, quantity, comparison.pair) for _, quantity in comparison.sides]
     bounded = sum(

@@ -35,7 +35,8 @@ class Comparison:
 
     ``sides`` are the named quantities compared, first minus second. ``pair`` names the keys that make two values
     partners; ``unit`` the keys of the independent unit. When ``unit`` is coarser than ``pair`` the values are nested:
-    ``blocked`` says how they are reduced to one per unit, and without it no p is given.
+    ``blocked`` says how they are reduced to one per unit, and without it no p is given. ``independent_when`` names a
+    setting and the value at which the values are independent after all, such as a generator with its own stream per cell.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Comparison:
     resolution: float | None = None
     nominal: float | None = None
     noise: str | None = None
+    independent_when: tuple[str, str] | None = None
 
     @property
     def nested(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.dispersion import MEASURES
-from orledger.audit.quantities import Quantity, cells_sql, units_sql
+from orledger.audit.quantities import Quantity, cells_sql, literal, units_sql
 from orledger.audit.result import Dropped
 from orledger.errors import DataError
 from orledger.schema.frames import frame
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from orledger.audit.hypotheses import Comparison
 
 NUMPY_STATS = {"median": np.median, "mean": np.mean, "min": np.min, "max": np.max, "sum": np.sum, "count": np.size}
 
@@ -129,6 +131,20 @@ def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.Da
     )
     found = frame(ledger.con.sql(cells_sql(quantity, wanted, states=(), extra=reason)))
     return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
+
+
+def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
+    """The keys of the independent unit in this database: those of pair when every cell has the setting that makes it so."""
+    if comparison.independent_when is None or not comparison.nested:
+        return comparison.unit
+    name, value = comparison.independent_when
+    path = literal(f'$.settings."{name}"')
+    for _, quantity in comparison.sides:
+        cells = cells_sql(quantity, (), states=("done",), extra=f", json_extract_string(spec, {path}) AS setting")
+        query = f"SELECT count(*) FILTER (setting IS DISTINCT FROM {literal(value)}) FROM ({cells})"
+        if ledger.recall(query, lambda query=query: ledger.con.execute(query).fetchall()[0][0]):
+            return comparison.unit
+    return comparison.pair
 
 
 def _refusals(ledger: Ledger) -> pl.DataFrame:

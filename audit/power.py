@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.floors import attainable, smallest_n
-from orledger.audit.pairing import Ledger
+from orledger.audit.pairing import Ledger, effective_unit
 from orledger.audit.quantities import cells_sql
 from orledger.schema.frames import frame
 
@@ -44,6 +44,7 @@ def power(con: Any, hypotheses: Iterable[Hypothesis]) -> list[Power]:
 
 
 def _power(ledger: Ledger, hypothesis: str, c: Comparison) -> Power:
+    c = replace(c, unit=effective_unit(ledger, c))
     counts = [_units(ledger, c, side) for side in range(len(c.sides))]
     planned, done = min(p for p, _ in counts), min(d for _, d in counts)
     options = {"side": c.side, "arms": len(c.sides)}

@@ -33,7 +33,9 @@ QUANTITY_KEYS = (
     "case", "block", "arm", "metric", "label", "where", "over_idx", "idx", "divide_by", "event", "identical", "refused",
     "key", "sql", "aggregate", "bound",
 )  # fmt: skip
-COMPARISON_DEFAULTS = ("alpha", "level", "pair", "unit", "better", "transform", "blocked", *QUANTITY_KEYS)
+COMPARISON_DEFAULTS = (
+    "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", *QUANTITY_KEYS,
+)  # fmt: skip
 SIDE_NAMES = ("a", "b", "x", "y")
 PAIRED = ("signed_rank", "sign", "mcnemar", "fisher")
 
@@ -131,6 +133,7 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
         "resolution": t.number("resolution", None),
         "nominal": t.number("nominal", None),
         "noise": t.text("noise", None),
+        "independent_when": _setting(t),
     }
     pair = t.texts("pair")
     unit = t.texts("unit", pair)
@@ -143,6 +146,16 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
     for suffix, words, sides in variants:
         _check_sides(t, test, sides)
         yield Comparison(id=name + suffix, title=title + words, sides=sides, pair=pair, unit=unit, **shared)
+
+
+def _setting(t: Table) -> tuple[str, str] | None:
+    table = t.table("independent_when", None)
+    if table is None:
+        return None
+    if len(table.data) != 1:
+        raise t.fail("independent_when", "one setting with the value that makes cells independent")
+    name = next(iter(table.data))
+    return name, table.text(name)
 
 
 def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -> None:

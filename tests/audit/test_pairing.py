@@ -206,3 +206,15 @@ def test_printed_ties_are_ties_at_the_declared_resolution(db):
     body = 'test = "signed_rank"\narms = ["a", "b"]\n'
     assert evaluate(Ledger(db.con), comparison(body))[0].result.ties == 0
     assert evaluate(Ledger(db.con), comparison(body + "resolution = 0.1\n"))[0].result.ties == 2
+
+
+def test_a_setting_can_make_nested_values_independent(db):
+    """With one noise stream per cell the cells are the units; with a shared stream they are not."""
+    body = 'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nindependent_when = { stream = "per_cell" }\n'
+    fill(db, [(-1, -2), (-3, -4), (-5, -6)])
+    db.con.execute("""UPDATE cell SET spec = '{"settings":{"stream":"per_cell"}}'""")
+    (e,) = evaluate(Ledger(db.con), comparison(body))
+    assert (e.variant, e.independent, e.result.n) == ("declared", True, 6)
+    db.con.execute("""UPDATE cell SET spec = '{"settings":{"stream":"per_seed"}}' WHERE keys['split'] = '0'""")
+    blocked, naive = evaluate(Ledger(db.con), comparison(body))
+    assert (blocked.result.n, naive.result.n, naive.independent) == (3, 6, False)
