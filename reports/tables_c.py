@@ -43,14 +43,18 @@ def regrets(source: Source) -> pl.DataFrame:
     return frame.with_columns(pl.Series("order", order)).sort(["order", "benchmark", "dim", "seed"])
 
 
-def dispersions(source: Source) -> dict[tuple[str, float], float]:
+def part_of(source: Source, budget: str | None, arms: list[str], metrics: list[str]) -> pl.DataFrame:
+    """Step-by-step records of the main block, or of the same trajectories at another fit budget."""
+    if budget is None:
+        return source.wide("c", "main", arms, metrics, KEYS, indexed=True)
+    return source.wide("c", "budget", arms, metrics, KEYS, indexed=True, where={"budget": budget})
+
+
+def dispersions(source: Source, budget: str | None = None) -> dict[tuple[str, float], float]:
     """The median over steps and seeds of osc / mean of the certified width along OR-LCB, flattest benchmark first."""
-    frame = source.wide("c", "main", ["k1"], ["osc", "mean_c"], KEYS, indexed=True).filter(pl.col("label").is_null())
-    found = (
-        frame.drop_nulls(["osc", "mean_c"])
-        .group_by("benchmark", "dim")
-        .agg((pl.col("osc") / pl.col("mean_c")).median().alias("d"))
-    )
+    frame = part_of(source, budget, ["k1"], ["osc", "mean_c"]).filter(pl.col("label").is_null())
+    ratio = (pl.col("osc") / pl.col("mean_c")).median().alias("d")
+    found = frame.drop_nulls(["osc", "mean_c"]).group_by("benchmark", "dim").agg(ratio)
     return {(b, d): v for b, d, v in found.sort(["d", "benchmark", "dim"]).iter_rows()}
 
 

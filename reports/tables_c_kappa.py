@@ -13,7 +13,7 @@ from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Span, Table
-from orledger.reports.tables_c import ARMS, KEYS, benchmark_name, dispersions
+from orledger.reports.tables_c import ARMS, KEYS, benchmark_name, dispersions, part_of, words
 from orledger.reports.values import Absent, Count, Interval, Number, Text, Value, join
 
 if TYPE_CHECKING:
@@ -23,13 +23,9 @@ PAIRS = {"1-2": ("k1", "k2"), "2-5": ("k2", "k5"), "1-5": ("k1", "k5")}
 ESCAPE = 1e-6  # osc / mean above which the width is said to have left the flat regime
 
 
-def paths(source: Source) -> dict[tuple[str, float, float], dict[str, tuple[float, ...]]]:
-    """The action path of every arm, by (benchmark, dim, seed)."""
-    frame = (
-        source.wide("c", "main", list(ARMS), ["action"], KEYS, indexed=True)
-        .filter(pl.col("label").is_null())
-        .drop_nulls("action")
-    )
+def paths(source: Source, budget: str | None = None) -> dict[tuple[str, float, float], dict[str, tuple[float, ...]]]:
+    """The action path of every arm, by (benchmark, dim, seed), in the main block or at another fit budget."""
+    frame = part_of(source, budget, list(ARMS), ["action"]).filter(pl.col("label").is_null()).drop_nulls("action")
     source.need(frame, "action paths in c/main")
     found: dict[tuple[str, float, float], dict[str, tuple[float, ...]]] = {}
     for (*key, arm), part in frame.sort("idx").group_by([*KEYS, "arm"], maintain_order=True):
@@ -45,14 +41,20 @@ def identical(seeds: list[dict[str, tuple[float, ...]]], arms: tuple[str, ...]) 
     return Count(sum(len({p[a] for a in arms}) == 1 for p in both), len(both))
 
 
-def table_ckappa(source: Source) -> Table:
-    """Table Ckappa: dispersion of the width, inert seeds per pair and for the whole ladder, escape step, UCB as a control."""
-    found = paths(source)
-    exact = dispersions(source)
-    widths = source.wide("c", "main", ["k1"], ["osc", "mean_c"], KEYS, indexed=True).drop_nulls(["osc", "mean_c"])
+BUDGETS = """
+SELECT DISTINCT block, keys['budget'] AS budget
+FROM cell
+WHERE case_name = 'c' AND block IN ('main', 'budget') AND state = 'done' AND keys['budget'] IS NOT NULL
+ORDER BY ALL"""
+
+
+def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> tuple[list[Row], int]:
+    """One row per benchmark, flattest first, and the number of steps of the longest path."""
+    found = paths(source, budget)
+    exact = dispersions(source, budget)
+    widths = part_of(source, budget, ["k1"], ["osc", "mean_c"]).drop_nulls(["osc", "mean_c"])
     widths = widths.with_columns((pl.col("osc") / pl.col("mean_c")).alias("d"))
     rows = []
-    quotes: dict[str, Value] = {}
     steps = 0
     for benchmark, dim in exact or sorted({k[:2] for k in found}):
         seeds = [p for k, p in sorted(found.items()) if k[:2] == (benchmark, dim)]
@@ -60,23 +62,38 @@ def table_ckappa(source: Source) -> Table:
         mine = widths.filter((pl.col("benchmark") == benchmark) & (pl.col("dim") == dim))
         grid = s.values(mine.filter(pl.col("label") == "grid"), "d")
         ladder = identical(seeds, ("k1", "k2", "k5"))
+        key = " ".join(x for x in (budget, benchmark, f"{dim:g}") if x)
         interval: Value = Absent("nothing to count")
         if isinstance(ladder, Count):
             bounds = clopper_pearson(ladder.k, ladder.n)
             interval = Interval(bounds.low, bounds.high, rules.fixed(2))
-            quotes[f"{benchmark} {dim:g} ladder"] = ladder
+            quotes[f"{key} ladder"] = ladder
         cells = (
             benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2)), s.median(grid, rules.significant(2), "the grid method was not recorded"),
             *(identical(seeds, pair) for pair in PAIRS.values()), ladder, interval, escape(mine.filter(pl.col("label").is_null())), identical(seeds, ("ucb", "k1")),
         )  # fmt: skip
-        rows.append(Row(f"{benchmark} {dim:g}", cells))
+        rows.append(Row(key, cells))
+    return rows, steps
+
+
+def table_ckappa(source: Source) -> Table:
+    """Table Ckappa: dispersion, inert seeds, escape step and a control, for the main block and at every other fit budget."""
+    quotes: dict[str, Value] = {}
+    rows, steps = inert_rows(source, None, quotes)
+    known = source.rows(BUDGETS)
+    main = words(known.filter(pl.col("block") == "main")["budget"].to_list())
+    groups = [Group(tuple(rows), prose("fit budget {{ b }} (main block)", b=main))]
+    groups += [
+        Group(tuple(inert_rows(source, budget, quotes)[0]), prose("fit budget {{ b }}", b=budget))
+        for budget in sorted(known.filter(pl.col("block") == "budget")["budget"].to_list(), reverse=True)
+    ]
     caption = prose(
         """Inertness of the ladder {{ sym.kappa }} = 1, 2, 5, by actions: a pair is inert on a seed when both arms choose the same candidate
         at each of the {{ steps }} steps. {{ sym.dispersion }}: median over steps and seeds along OR-LCB, from the exact radius and from
         the 97-point grid of the paper, which cannot resolve below its own end. Ladder: all three arms agree, with the two-sided
         95 per cent Clopper-Pearson interval; the seed is the independent unit. Escape: median over seeds of the first step at which
         the exact dispersion exceeds {{ limit }}. Last column, a control without any {{ sym.kappa }}: UCB takes the actions of
-        OR-LCB.""",
+        OR-LCB. The fit budget of the surrogate is not given by the paper, so the table is repeated for every budget that was run.""",
         steps=steps, limit=s.power_of_ten(ESCAPE),
     )  # fmt: skip
     columns = (
@@ -90,7 +107,7 @@ def table_ckappa(source: Source) -> Table:
         "Case C: inertness of the ladder",
         caption,
         columns,
-        (Group(tuple(rows)),),
+        tuple(groups),
         spans,
         quotes=quotes,
         layout=Layout("scriptsize", 3.5),

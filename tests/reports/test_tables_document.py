@@ -166,3 +166,13 @@ def test_named_tables_and_bad_names(db, tmp_path):
     assert run.invoke(main, ["tables", "D", "--db", str(db)]).exit_code == 2
     assert run.invoke(main, ["tables", "--format", "docx", "--db", str(db)]).exit_code == 2
     assert "Ckappa" in run.invoke(main, ["tables", "--list"]).output
+
+
+def test_the_macros_named_in_the_documentation_exist():
+    con = synthetic_db.connect()
+    synthetic_db.build(con, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9)
+    have = {m.name for m in macros(build_tables(synthetic_db.Adapter(con)))}
+    page = Path(__file__).parents[2] / "docs" / "tables.md"
+    named = set(re.findall(r"\b(orl[A-Z][A-Za-z]+)", page.read_text(encoding="utf-8")))
+    assert named
+    assert named <= have
