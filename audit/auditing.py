@@ -106,11 +106,8 @@ def data_state(con: Any) -> tuple[str, int, int]:
 
 def _copy_scalars(con: Any, hypotheses: Iterable[Hypothesis]) -> str:
     """The name of a temporary table with the unindexed records of the metrics the hypotheses ask about."""
-    metrics = set()
-    for h in hypotheses:
-        for item in (*h.comparisons, *h.claims):
-            for _, q in item.sides:
-                metrics |= {s.metric for s in (q.source, q.divide_by) if s is not None}
+    sources = [s for h in hypotheses for q in h.quantities for s in (q.source, q.divide_by)]
+    metrics = {s.metric for s in sources if s is not None}
     listed = ", ".join(literal(m) for m in sorted(metrics)) or "''"
     con.execute(
         f"CREATE OR REPLACE TEMP TABLE audit_scalar AS SELECT * FROM record WHERE idx IS NULL AND metric IN ({listed})"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.audit.dispersion import MEASURES
-from orledger.audit.pairing import NUMPY_STATS, Ledger, Matched, load_units, match, unit_name
+from orledger.audit.dispersion import statistic
+from orledger.audit.pairing import Ledger, Matched, load_units, match, unit_name
 from orledger.audit.quantities import combined_sql
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     if claim.better == "higher":
         excess = -excess
     worse = excess > claim.tolerance
-    against = [f"{_name(m, i)}: {m.matrix[i, 0]:.6g} against {m.matrix[i, 1]:.6g}" for i in np.flatnonzero(worse)]
+    against = [
+        f"{_name(m, i)}: {m.matrix[i, 0]:.6g} against {m.matrix[i, 1]:.6g}" for i in np.flatnonzero(worse).tolist()
+    ]
     return (
         not worse.any(),
         f"{names[0]} is worse than {names[1]} in {worse.sum()} of {worse.size} units",
@@ -72,7 +74,7 @@ def _limit(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     else:
         for label, rows in _groups(claim, m):
             labels.append(label)
-            reduced.append(_stat(claim.stat, values[rows]))
+            reduced.append(statistic(claim.stat, values[rows]))
     x = np.asarray(reduced)
     below = claim.kind == "at_most"
     bad = x > claim.limit + claim.tolerance if below else x < claim.limit - claim.tolerance
@@ -88,7 +90,7 @@ def _ordering(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     assert claim.stat is not None
     against, shown = [], ""
     for label, rows in _groups(claim, m):
-        x = np.array([_stat(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
+        x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
         step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
         good = (step > 0).all() if claim.strict else (step >= -claim.tolerance).all()
         text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
@@ -102,7 +104,7 @@ def _best(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     assert claim.stat is not None
     against, shown, count = [], "", 0
     for label, rows in _groups(claim, m):
-        x = np.array([_stat(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
+        x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
         others = x[1:].min() if claim.better == "lower" else x[1:].max()
         lead = others - x[0] if claim.better == "lower" else x[0] - others
         text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
@@ -124,7 +126,7 @@ def _monotone(claim: Claim, m: Matched, names: list[str]) -> Verdict:
         levels = sorted(set(key), key=float)
     against, shown = [], []
     for j, name in enumerate(names):
-        x = np.array([_stat(claim.stat or "median", m.matrix[[k == v for k in key], j]) for v in levels])
+        x = np.array([statistic(claim.stat or "median", m.matrix[[k == v for k in key], j]) for v in levels])
         step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
         shown.append(f"{name}: " + " ".join(f"{v:.4g}" for v in x))
         bad = np.flatnonzero(step <= 0 if claim.strict else step < -claim.tolerance)
@@ -143,20 +145,20 @@ def _count(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     low = None if claim.at_least is None else claim.at_least * n if claim.at_least < 1 else claim.at_least
     high = None if claim.at_most is None else claim.at_most * n if 0 < claim.at_most < 1 else claim.at_most
     holds = (low is None or k >= low) and (high is None or k <= high)
-    against = [_name(m, i) for i in np.flatnonzero(~hits if low is not None else hits)]
+    against = [_name(m, i) for i in np.flatnonzero(~hits if low is not None else hits).tolist()]
     return holds, f"{what} in {k} of {n} units", float(k), [] if holds else against
 
 
 def _none(_claim: Claim, m: Matched, _names: list[str]) -> Verdict:
     total, points = float(m.matrix.sum()), int(m.points.sum())
-    against = [f"{_name(m, i)}: {m.matrix[i].sum():.6g}" for i in np.flatnonzero(m.matrix.sum(axis=1) != 0)]
+    against = [f"{_name(m, i)}: {m.matrix[i].sum():.6g}" for i in np.flatnonzero(m.matrix.sum(axis=1) != 0).tolist()]
     return total == 0, f"{total:.6g} in {points} records", total, against
 
 
 def _measured(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     values = _combined(claim, m)
     stat = claim.stat or "median"
-    parts = [(label, _stat(stat, values[rows])) for label, rows in _groups(claim, m)]
+    parts = [(label, statistic(stat, values[rows])) for label, rows in _groups(claim, m)]
     text = ", ".join(f"{label} {v:.4g}" for label, v in parts) if claim.within else f"{parts[0][1]:.6g}"
     return None, f"{stat} of {_what(claim, names)}: {text}", max(v for _, v in parts), []
 
@@ -200,10 +202,6 @@ def _groups(claim: Claim, m: Matched) -> Iterator[tuple[str, NDArray[np.int64]]]
     labels = np.array([unit_name(r) for r in m.units.select(claim.within).iter_rows()])
     for label in sorted(set(labels.tolist())):
         yield label, np.flatnonzero(labels == label)
-
-
-def _stat(stat: str, x: NDArray[np.float64]) -> float:
-    return float(MEASURES[stat](x) if stat in MEASURES else NUMPY_STATS[stat](x))
 
 
 def _name(m: Matched, i: int) -> str:

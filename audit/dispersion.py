@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,3 +49,17 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
     "max_over_min": max_over_min,
     "sd_log10": sd_log10,
 }
+PLAIN: dict[str, Callable[..., Any]] = {
+    "median": np.median,
+    "mean": np.mean,
+    "min": np.min,
+    "max": np.max,
+    "sum": np.sum,
+    "count": np.size,
+}
+
+
+def statistic(name: str, values: ArrayLike) -> float:
+    """One number from ``values`` (n,): a measure of spread or a plain statistic, by the name a hypothesis file uses."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float({**PLAIN, **MEASURES}[name](np.asarray(values, dtype=float)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import factorial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import chi2, rankdata, t
@@ -37,12 +37,11 @@ def friedman(values: ArrayLike, arms: Sequence[str] | None = None, *, level: flo
     ranks = rankdata(x, axis=1)
     statistic = float(friedman_statistic(ranks.sum(axis=0), ranks))
     p_chi2 = friedman_p(statistic, k)
-    best = friedman_statistic(
-        np.sort(ranks, axis=1).sum(axis=0), ranks
-    )  # all blocks agree: the largest value attainable
+    agreed = np.sort(ranks, axis=1).sum(axis=0)  # all blocks in one order: the largest statistic attainable
+    best = float(friedman_statistic(agreed, ranks))
     exact = _exact_null(ranks)
     if exact is None:
-        p, floor, method = p_chi2, friedman_p(float(best), k), "chi-squared approximation, tie-corrected"
+        p, floor, method = p_chi2, friedman_p(best, k), "chi-squared approximation, tie-corrected"
     else:
         sums, prob = exact
         null = friedman_statistic(sums / 2, ranks)
@@ -108,7 +107,8 @@ def _exact_null(ranks: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[
     if int(weights[-1]) * base > 2**62:
         return None
     weights = weights.astype(np.int64)
-    sums, prob = doubled[:1], np.ones(1)
+    sums: NDArray[Any] = doubled[:1]
+    prob: NDArray[Any] = np.ones(1)
     for row in doubled[1:]:
         moves, multiplicity = np.unique(row[orders], axis=0, return_counts=True)
         if sums.shape[0] * moves.shape[0] > EXACT_STATES:

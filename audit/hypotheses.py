@@ -134,5 +134,10 @@ class Hypothesis:
     @property
     def studies(self) -> tuple[str, ...]:
         """Names of the cases or studies it asks about."""
-        quantities = [q for item in (*self.comparisons, *self.claims) for _, q in item.sides]
-        return tuple(sorted({q.case for q in quantities}))
+        return tuple(sorted({q.case for q in self.quantities}))
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that a comparison or a claim looks at."""
+        compared = [q for c in self.comparisons for _, q in c.sides]
+        return (*compared, *(q for c in self.claims for _, q in c.sides))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from orledger.audit.dispersion import MEASURES
+from orledger.audit.dispersion import MEASURES, statistic
 from orledger.audit.quantities import Quantity, cells_sql, literal, units_sql
 from orledger.audit.result import Dropped
 from orledger.errors import DataError
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.audit.hypotheses import Comparison
-
-NUMPY_STATS = {"median": np.median, "mean": np.mean, "min": np.min, "max": np.max, "sum": np.sum, "count": np.size}
 
 
 @dataclass(frozen=True)
@@ -142,9 +141,13 @@ def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
     for _, quantity in comparison.sides:
         cells = cells_sql(quantity, (), states=("done",), extra=f", json_extract_string(spec, {path}) AS setting")
         query = f"SELECT count(*) FILTER (setting IS DISTINCT FROM {literal(value)}) FROM ({cells})"
-        if ledger.recall(query, lambda query=query: ledger.con.execute(query).fetchall()[0][0]):
+        if ledger.recall(query, partial(_first_value, ledger, query)):
             return comparison.unit
     return comparison.pair
+
+
+def _first_value(ledger: Ledger, query: str) -> Any:
+    return ledger.con.execute(query).fetchall()[0][0]
 
 
 def _refusals(ledger: Ledger) -> pl.DataFrame:
@@ -158,7 +161,9 @@ def _aggregated(
     """One value per unit from the values it is aggregated over; a spread needs two of them."""
     assert quantity.aggregate is not None
     stat = quantity.aggregate.stat
-    values, points, short = [], [], []
+    values: list[float | None] = []
+    points: list[int] = []
+    short: list[dict[str, str]] = []
     groups = rows.group_by(list(keys), maintain_order=True).agg("value", pl.col("points").sum())
     for row in groups.iter_rows(named=True):
         x = np.asarray(row["value"], dtype=float)
@@ -166,8 +171,7 @@ def _aggregated(
             short.append({**{k: row[k] for k in keys}, "reason": f"one value is not enough for {stat}"})
             values.append(None)
         else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                number = float(MEASURES[stat](x) if stat in MEASURES else NUMPY_STATS[stat](x))
+            number = statistic(stat, x)
             values.append(number if np.isfinite(number) else None)
             if not np.isfinite(number):
                 short.append({**{k: row[k] for k in keys}, "reason": f"{stat} is not defined for these values"})

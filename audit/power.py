@@ -47,7 +47,6 @@ def _power(ledger: Ledger, hypothesis: str, c: Comparison) -> Power:
     c = replace(c, unit=effective_unit(ledger, c))
     counts = [_units(ledger, c, side) for side in range(len(c.sides))]
     planned, done = min(p for p, _ in counts), min(d for _, d in counts)
-    options = {"side": c.side, "arms": len(c.sides)}
     return Power(
         hypothesis=hypothesis,
         comparison=c.id,
@@ -55,8 +54,8 @@ def _power(ledger: Ledger, hypothesis: str, c: Comparison) -> Power:
         alpha=c.alpha,
         planned=planned,
         done=done,
-        floor=attainable(c.test, planned, **options),
-        needed=smallest_n(c.test, c.alpha, **options),
+        floor=attainable(c.test, planned, side=c.side, arms=len(c.sides)),
+        needed=smallest_n(c.test, c.alpha, side=c.side, arms=len(c.sides)),
     )
 
 

@@ -7,7 +7,6 @@ from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.floors import Bound
 from orledger.audit.hypotheses import (
     CLAIMS,
     OUTCOMES,
@@ -21,7 +20,7 @@ from orledger.audit.hypotheses import (
     Rule,
     Term,
 )
-from orledger.audit.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Quantity, Source
+from orledger.audit.quantity_reading import QUANTITY_KEYS, only, read_quantity
 from orledger.audit.result import SIDES
 from orledger.audit.tables import Table, TableError, parse
 
@@ -29,10 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-QUANTITY_KEYS = (
-    "case", "block", "arm", "metric", "label", "where", "over_idx", "idx", "divide_by", "event", "identical", "refused",
-    "key", "sql", "aggregate", "bound",
-)  # fmt: skip
+    from orledger.audit.quantities import Quantity
+
 COMPARISON_DEFAULTS = (
     "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", *QUANTITY_KEYS,
 )  # fmt: skip
@@ -116,7 +113,7 @@ def _unique(top: Table, comparisons: list[str], claims: list[str]) -> dict[str, 
 def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
     """The comparisons of one table: one, or one per opponent (against), key value (for_each) or pair of them (pairwise)."""
     t.data = {
-        **_only(defaults, COMPARISON_DEFAULTS),
+        **only(defaults, COMPARISON_DEFAULTS),
         **t.data,
     }
     name, title = t.text("id"), t.text("title")
@@ -179,7 +176,7 @@ def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], 
     if pairwise is not None:
         key, values = _one_key(pairwise)
         for v, w in combinations(values, 2):
-            sides = tuple((str(u), _quantity(t, {"where": {**t.data.get("where", {}), key: u}})) for u in (v, w))
+            sides = tuple((str(u), read_quantity(t, {"where": {**t.data.get("where", {}), key: u}})) for u in (v, w))
             yield f"/{v}-{w}", f": {v} against {w}", sides
         return
     if each is None:
@@ -198,12 +195,12 @@ def _opponents(
         if "arm" not in t.data:
             raise t.fail("arm", "the arm that is compared against the others")
         for other in against:
-            sides = ((t.data["arm"], _quantity(t, {}, where)), (other, _quantity(t, {"arm": other}, where)))
+            sides = ((t.data["arm"], read_quantity(t, {}, where)), (other, read_quantity(t, {"arm": other}, where)))
             yield f"{suffix}/{other}", f"{words}, against {other}", sides
         return
     arms = t.texts("arms", None)
     if arms is not None:
-        yield suffix, words, tuple((arm, _quantity(t, {"arm": arm}, where)) for arm in arms)
+        yield suffix, words, tuple((arm, read_quantity(t, {"arm": arm}, where)) for arm in arms)
         return
     named = [(n, t.table(n)) for n in SIDE_NAMES if n in t.data]
     if named:
@@ -211,9 +208,9 @@ def _opponents(
             for key in table.data:
                 if key not in QUANTITY_KEYS:
                     raise table.fail(key, f"one of the keys of a quantity ({', '.join(QUANTITY_KEYS)})")
-        yield suffix, words, tuple((n, _quantity(t, table.data, where)) for n, table in named)
+        yield suffix, words, tuple((n, read_quantity(t, table.data, where)) for n, table in named)
         return
-    yield suffix, words, (("value", _quantity(t, {}, where)),)
+    yield suffix, words, (("value", read_quantity(t, {}, where)),)
 
 
 def _one_key(t: Table) -> tuple[str, list[Any]]:
@@ -222,99 +219,8 @@ def _one_key(t: Table) -> tuple[str, list[Any]]:
     return next(iter(t.data.items()))
 
 
-def _quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | None = None) -> Quantity:
-    """The quantity of table ``t`` with ``changes``; conditions on keys add up, everything else is replaced."""
-    t.seen.update(QUANTITY_KEYS)
-    conditions = {**t.data.get("where", {}), **changes.get("where", {}), **(where or {})}
-    q = Table({**_only(t.data, QUANTITY_KEYS), **changes, "where": conditions}, t.file, t.place)
-    arm, metric, label = q.text("arm", None), q.text("metric", None), q.text("label", None)
-    identical, refused = q.texts("identical", ()), q.flag("refused")
-    key, sql = q.text("key", None), q.text("sql", None)
-    if sum(v is not None for v in (key, sql)) + refused > 1:
-        raise TableError(f"{q.file}: table [{q.place}]: expected only one of key, sql and refused")
-    if key is None and sql is None and not refused and metric is None:
-        raise q.fail("metric", "the name of a metric")
-    if refused and arm is None:
-        raise q.fail("arm", "the arm whose refusal is meant")
-    if sql is not None and not re.match(r"(?is)\s*(select|with|from)\b", sql):
-        raise q.fail("sql", "a query that begins with SELECT, WITH or FROM")
-    return Quantity(
-        case=q.text("case"),
-        block=q.text("block"),
-        source=Source(arm, metric, label) if metric is not None and key is None and sql is None else None,
-        where=tuple((k, _condition(q, "where", v)) for k, v in q.table("where").data.items()),
-        over_idx=q.choice("over_idx", tuple(REDUCERS), None),
-        idx=_index(q),
-        divide_by=_divide_by(q, arm, metric, label),
-        event=_condition(q, "event", q.data["event"]) if "event" in q.data else None,
-        identical=identical,
-        refused=arm if refused else None,
-        key=key,
-        sql=sql,
-        aggregate=_aggregate(q),
-        bound=_bound(q),
-    )
-
-
-def _condition(t: Table, key: str, value: Any) -> Condition:
-    if isinstance(value, dict):
-        if len(value) != 1 or next(iter(value)) not in OPERATORS:
-            raise t.fail(key, f"one of {', '.join(OPERATORS)} with a value")
-        operator, constant = next(iter(value.items()))
-        if not isinstance(constant, (str, int, float)):
-            raise t.fail(key, "a text or a number to compare with")
-        return Condition(operator, (constant,))
-    if isinstance(value, list):
-        if not value or not all(isinstance(v, (str, int, float)) for v in value):
-            raise t.fail(key, "texts or numbers")
-        return Condition("in", tuple(value))
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise t.fail(key, "a text, a number, a list of them, or a comparison such as { gt = 0 }")
-    return Condition("eq", (value,))
-
-
-def _index(t: Table) -> tuple[str, int] | None:
-    if "idx" not in t.data:
-        return None
-    condition = _condition(t, "idx", t.data["idx"])
-    if condition.operator == "in" or not isinstance(condition.values[0], int):
-        raise t.fail("idx", "a whole number, or a comparison such as { lt = 6 }")
-    return condition.operator, condition.values[0]
-
-
-def _divide_by(t: Table, arm: str | None, metric: str | None, label: str | None) -> Source | None:
-    table = t.table("divide_by", None)
-    if table is None:
-        return None
-    source = Source(
-        table.text("arm", arm),
-        table.text("metric", metric),
-        table.text("label", label if "arm" not in table.data else None),
-    )
-    table.done()
-    return source
-
-
-def _aggregate(t: Table) -> Aggregate | None:
-    table = t.table("aggregate", None)
-    if table is None:
-        return None
-    found = Aggregate(table.texts("over"), table.choice("stat", STATS))
-    table.done()
-    return found
-
-
-def _bound(t: Table) -> Bound | None:
-    table = t.table("bound", None)
-    if table is None:
-        return None
-    found = Bound(table.number("at", None), table.number("below", None), table.number("above", None))
-    table.done()
-    return found
-
-
 def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
-    t.data = {**_only(defaults, ("pair", "better", *QUANTITY_KEYS)), **t.data}
+    t.data = {**only(defaults, ("pair", "better", *QUANTITY_KEYS)), **t.data}
     name, statement = t.text("id"), t.text("statement")
     kind = t.choice("kind", CLAIMS)
     options = {
@@ -377,7 +283,3 @@ def _terms(t: Table, key: str, known: dict[str, str]) -> tuple[Term, ...]:
             raise t.fail(key, f"one of {', '.join(allowed)} after {match[1]!r} (in {text!r})")
         terms.append(Term(match[1], match[2]))
     return tuple(terms)
-
-
-def _only(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {k: v for k, v in data.items() if k in keys}

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 SIDES = ("two-sided", "less", "greater")
 
 
+@cache
+def library_versions() -> dict[str, str]:
+    """Versions of the packages whose code a p-value may pass through."""
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("numpy", "scipy", "statsmodels")}
+
+
 @dataclass(frozen=True)
 class Dropped:
     """A unit that did not enter a test, and why."""
@@ -52,15 +60,7 @@ class TestResult:
     draws: int | None = None
     dropped: tuple[Dropped, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=lambda: library_versions())
-
-
-@cache
-def library_versions() -> dict[str, str]:
-    """Versions of the packages whose code a p-value may pass through."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("numpy", "scipy", "statsmodels")}
+    versions: Mapping[str, str] = field(default_factory=library_versions)
 
 
 def check_side(side: str) -> str:

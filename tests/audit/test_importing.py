@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from orledger.audit.importing import import_table, parse_mapping, to_records
+from orledger.audit.importing import import_table, to_records
+from orledger.audit.mapping import parse_mapping
 from orledger.audit.tables import TableError
 from orledger.cli import main
 from orledger.errors import DataError
