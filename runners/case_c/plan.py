@@ -40,6 +40,7 @@ SETTINGS = (
     Setting("occam_centre", "fitted-mean", False, "What is subtracted from the data before the Occam radius", ("fitted-mean", "zero")),
     Setting("shape_start", 0.01, False, "First amplitude of the shape schedule's distance term, over the mean certified width"),
     Setting("shape_growth", 2.0, False, "Factor between the amplitudes the shape schedule tries"),
+    Setting("shape_margin", 10.0, False, "How many times over the shape schedule breaks the margin condition"),
 )  # fmt: skip
 
 # Settings every cell depends on; the box, the fit budget and the schedule add theirs.
@@ -47,7 +48,7 @@ COMMON = (
     "initial", "initial_design", "candidates", "cloud", "remove_evaluated", "alpha_cap", "means_spread",
     "standardise_ddof", "ucb_beta", "occam_centre",
 )  # fmt: skip
-SCHEDULE = ("shape_start", "shape_growth")
+SCHEDULE = ("shape_start", "shape_growth", "shape_margin")
 VARIANTS = ("again", "process", "perturb-1e-12", "perturb-1e-10")
 
 SEEDS = list(range(7))

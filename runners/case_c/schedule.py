@@ -6,10 +6,12 @@ run:
 
     w(x) = c(x) + tau h(x),    h = nearest-observation distance, scaled to [0, 1] over the candidates.
 
-``tau`` is the first value of ``start mean(c) growth^k``, k = 0, 1, ..., at which the criterion is silent at kappa = 1 for
-the smallest scaling of the ladder: (kappa' - 1) osc(w) >= gap of m - w. Such a value exists whenever two candidates lie
-at different distances: for large tau both sides are proportional to tau, and a runner-up gap is at most the oscillation.
-The schedule is therefore as close to the certified floor as leaving the inert regime allows, and w >= c keeps it valid.
+``tau`` is the first value of ``start mean(c) growth^k``, k = 0, 1, ..., at which the condition at kappa = 1 for the smallest
+scaling of the ladder is broken ``margin`` times over: (kappa' - 1) osc(w) >= margin gap(m - w). The condition is only
+sufficient, and just past it most choices still stay; the default margin is where the paper saw most of them move. For
+large tau both sides are proportional to tau and a runner-up gap is at most the oscillation, so the last rung breaks the
+condition at least once whenever two candidates lie at different distances. The schedule stays as close to the certified
+floor as its margin allows, and w >= c keeps it valid.
 """
 
 from __future__ import annotations
@@ -26,21 +28,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Doublings beyond this leave float64's range of useful ratios; tau is then far above every other term.
-MOST_RUNGS = 60
+# After this many rungs the distance term outweighs all others, and a larger amplitude changes nothing.
+MOST_RUNGS = 30
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Where the amplitude search starts, as a fraction of the mean certified width, and the factor between its rungs."""
+    """Where the amplitude search starts, as a fraction of the mean certified width, the factor between its rungs, and how
+    many times over the margin condition is to be broken.
+    """
 
     start: float
     growth: float
+    margin: float
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Schedule:
-        """The schedule named by the settings ``shape_start`` and ``shape_growth``."""
-        return cls(settings["shape_start"], settings["shape_growth"])
+        """The schedule named by the settings ``shape_start``, ``shape_growth`` and ``shape_margin``."""
+        return cls(settings["shape_start"], settings["shape_growth"], settings["shape_margin"])
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,8 @@ def shape_width(
     low, high = (float(kappa) for kappa in KAPPAS[:2])
     for _ in range(MOST_RUNGS):
         width = radius + tau * h
-        if not kappa_invariance(mean, width, low, high).fires[0]:
+        found = kappa_invariance(mean, width, low, high)
+        if (high - low) * float(found.osc) >= schedule.margin * float(found.gap[0]):
             break
         tau *= schedule.growth
     return ShapeWidth(width, tau, climb(mean, width, index))

@@ -127,17 +127,25 @@ def test_a_tie_is_counted_has_no_ratio_and_silences_the_criterion():
     assert all(ladder.same.values())
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_shape_schedule_breaks_the_margin_condition_and_stays_above_the_floor(seed):
+@pytest.mark.parametrize("margin", [1.0, 10.0])
+@pytest.mark.parametrize("seed", range(15))
+def test_shape_schedule_breaks_the_margin_condition_and_stays_above_the_floor(seed, margin):
     rng = np.random.default_rng(seed)
-    mean, radius, nearest = rng.normal(size=80), np.full(80, 2.0), rng.random(80)
-    mean[0] = -10.0 * rng.random()  # a clear winner, which the flat width can never dislodge
-    assert all(climb(mean, radius, np.arange(80)).fires.values())
-    found = shape_width(mean, radius, nearest, np.arange(80), Schedule(start=0.01, growth=2.0))
+    mean, radius, nearest = rng.normal(size=2000), np.full(2000, 2.0), rng.random(2000)
+    mean[0] = -5.0 - rng.random()  # a clear winner, which the flat width can never dislodge
+    index = np.arange(2000)
+    assert all(climb(mean, radius, index).fires.values())
+    found = shape_width(mean, radius, nearest, index, Schedule(start=0.01, growth=2.0, margin=margin))
     assert not found.ladder.fires["1-2/osc/low"]
-    assert found.ladder.ratio["1-2/osc/low"] >= 1
+    assert found.ladder.ratio["1-2/osc/low"] >= margin
     assert (found.width >= radius).all()
-    # The rung before still satisfied it: the amplitude is the first that does not.
+    # The amplitude is the first that does it: on the rung before, the condition was not broken as much.
     h = (nearest - nearest.min()) / np.ptp(nearest)
-    if found.tau > 0.02 * (1 + 1e-12):
-        assert climb(mean, radius + found.tau / 2 * h, np.arange(80)).fires["1-2/osc/low"]
+    if found.tau > 0.02:
+        assert climb(mean, radius + found.tau / 2 * h, index).ratio["1-2/osc/low"] < margin
+
+
+def test_shape_schedule_without_distances_to_use_returns_the_floor():
+    mean, radius = np.array([0.0, 1.0, 2.0]), np.full(3, 2.0)
+    found = shape_width(mean, radius, np.full(3, 0.3), np.arange(3), Schedule(start=0.01, growth=2.0, margin=1.0))
+    assert np.array_equal(found.width, radius)
