@@ -24,6 +24,10 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     return chosen
 
 
+def _warn(message: str) -> None:
+    click.echo(f"note: {message}", err=True)
+
+
 @click.command()
 @click.argument("names", nargs=-1)
 @db_option
@@ -73,7 +77,7 @@ def tables(
             click.echo(f"{name:12} {title}")
         return
     with reading(db) as results:
-        built = build_tables(results, expected_cells(results), names or None)
+        built = build_tables(results, expected_cells(results, _warn), names or None)
         database = content_hash(results)
     if paper is not None:
         _check(paper, built, database, as_json)

@@ -6,14 +6,17 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from orledger.reports.source import Database, Planned
 
 
-def expected_cells(results: Database) -> list[Planned]:
-    """Every cell that a stored run asked for, once; runs whose settings no longer make a plan are left out.
+def expected_cells(results: Database, warn: Callable[[str], object] = lambda _: None) -> list[Planned]:
+    """Every cell that a stored run asked for, once.
 
     Plans are pure functions of the settings, so this finds cells whose rows were removed and not only those that are
-    marked as planned. A database made by another version may hold settings that this one refuses: its plan is unknown.
+    marked as planned. A database made by another version may hold settings that make no plan here; ``warn`` is told, and
+    tables then count the cells that are in the database and the holes between them.
     """
     from orledger.errors import OrledgerError
     from orledger.reports.source import Planned
@@ -21,10 +24,11 @@ def expected_cells(results: Database) -> list[Planned]:
 
     found: dict[str, Planned] = {}
     for name, text in results.sql("SELECT DISTINCT preset, settings FROM run ORDER BY ALL").iter_rows():
-        tables = {case: table for case, table in json.loads(text).items() if case in CASES and isinstance(table, dict)}
         try:
+            tables = {case: table for case, table in json.loads(text).items() if case in CASES}
             jobs = make_plan(Preset(name=name, path=name, title="", tables=tables), list(tables))
-        except OrledgerError:
+        except (OrledgerError, ValueError, TypeError, AttributeError, KeyError) as error:
+            warn(f"what the run of preset {name!r} planned cannot be rebuilt: {error}")
             continue
         for job in jobs:
             for cell in job.cells:

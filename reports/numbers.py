@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from orledger.reports import format as rules
 from orledger.reports import latex
-from orledger.reports.table import TableError
 from orledger.reports.values import Absent, Count, Interval, Join, MedianIQR, Number, PValue, Value
 
 if TYPE_CHECKING:
@@ -89,29 +88,27 @@ def body(value: Value) -> str:
 
 
 def macros(tables: Iterable[Table]) -> list[Macro]:
-    """The macros of ``tables`` in order; two numbers with one name are a defect of the keys and an error."""
+    """The macros of ``tables`` in order.
+
+    Keys of our own never share a name unless they are the same number (a test keeps it so). Names that come from data can, ``a b`` and ``a-b``: the later one is then
+    told apart by ``Also``, in the order of the table.
+    """
     found: dict[str, Macro] = {}
 
     def add(name: str, value: Value, place: str) -> None:
-        for suffix, number in parts(value):
-            macro = Macro(name + suffix, body(number), place)
-            known = found.setdefault(macro.name, macro)
-            if known.body != macro.body:
-                raise TableError(
-                    f"the macro \\{macro.name} would mean both {known.place} and {place}",
-                    hint="give one of them another key",
-                )
+        bodies = {suffix: body(number) for suffix, number in parts(value)}
+        while any(found[name + x].body != text for x, text in bodies.items() if name + x in found):
+            name += "Also"
+        for suffix, text in bodies.items():
+            found.setdefault(name + suffix, Macro(name + suffix, text, place))
 
     for t in tables:
         for key, value in t.quotes.items():
             add(macro_name(t.name, key), value, f"table {t.name}: {key}")
         for row in t.rows():
             for column, cell in zip(t.columns, row.cells, strict=True):
-                add(
-                    macro_name(t.name, row.key, column.key),
-                    cell.strong(False),
-                    f"table {t.name}, row {row.key}, column {column.key}",
-                )
+                place = f"table {t.name}, row {row.key}, column {column.key}"
+                add(macro_name(t.name, row.key, column.key), cell.strong(False), place)
     return list(found.values())
 
 
