@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 OPERATORS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 REDUCERS = {
     "median": "median({})",
-    "mean": "avg({})",
+    "mean": "avg({0} ORDER BY {0})",
     "min": "min({})",
     "max": "max({})",
-    "sum": "sum({})",
+    "sum": "sum({0} ORDER BY {0})",
     "count": "count({})",
     "last": "arg_max({}, r.idx)",
 }
