@@ -33,7 +33,7 @@ def table_bfloor(source: Source) -> Table:
     parts = parts.join(inner.select("cell_id", pl.col("width_mean").alias("w_int")), on="cell_id").with_columns(
         (pl.col("w_int") + pl.col("w_add") + pl.col("w_obs")).alias("band")
     )
-    metrics = {"coverage": "coverage", "width_median": "width", "interval_score": "interval score"}
+    metrics = {"coverage": "coverage", "width_median": "width", "interval_score": "score"}
     arms = source.wide("b", "main", OR_ARMS, list(metrics), KEYS, where={"regime": tuple(REGIMES)}).filter(
         pl.col("label").is_null()
     )
@@ -66,7 +66,7 @@ def table_bfloor(source: Source) -> Table:
             cells = []
             for regime in REGIMES:
                 pair = s.paired(arms.filter(pl.col("regime") == regime), KEYS, metric, more, less)
-                cells.append(change(pair))
+                cells.append(change(pair, 3 if metric == "coverage" else 2))
                 quotes[f"{regime} {key} buys {word}"] = cells[-1]
             bought.append(Row(f"{key} buys {metric}", (join(symbol, " buys: ", sym.DELTA, f" {word}"), *cells)))
     counts = [parts.filter(pl.col("regime") == r).height for r in REGIMES]
@@ -81,7 +81,7 @@ def table_bfloor(source: Source) -> Table:
         """The width of the OR band in its three parts, {{ sym.w_int }} (the tight interval), {{ sym.w_add }} (the additive conformal
         floor) and {{ sym.w_obs }} (the noise allowance 1.96 {{ sym.sigma_hat }}): median [quartiles] over cells. Below: what adding a
         part changes, paired over cells in which both variants delivered: median difference, its 95 per cent interval from order
-        statistics, and the exact signed-rank p. Width is the median half-width of a cell. Cells of one split are not independent:
+        statistics, and the exact signed-rank p. Width is the median half-width of a cell, score its interval score. Cells of one split are not independent:
         these p-values are optimistic.""",
     )  # fmt: skip
     groups = (Group(tuple(shares)), Group(tuple(sizes)), Group(tuple(bought)))
@@ -92,18 +92,18 @@ def table_bfloor(source: Source) -> Table:
         columns,
         groups,
         quotes=quotes,
-        layout=Layout("scriptsize", 4.0),
+        layout=Layout("scriptsize", 2.5),
     )
 
 
-def change(pair: pl.DataFrame) -> Value:
-    """Median paired difference with interval and exact p."""
+def change(pair: pl.DataFrame, decimals: int) -> Value:
+    """Median paired difference with its interval (to ``decimals``) and the exact p."""
     if pair.is_empty():
         return Absent("no cell in which both variants delivered")
     result = signed_rank((pair["first"] - pair["second"]).to_numpy())
     effect, interval = (
         Number(s.known(result.effect), rules.fixed(3).signed()),
-        s.interval_cell(result, rules.fixed(2).signed()),
+        s.interval_cell(result, rules.fixed(decimals).signed()),
     )
     return join(effect, " ", interval, ", ", sym.P, " = ", s.p_cell(result), names=("", "", "", "p"))
 
