@@ -82,16 +82,22 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
 
 
 def correct_families(tests: Sequence[Evaluation]) -> list[Evaluation]:
-    """``tests`` with Holm's correction inside every declared family, over the versions that count independent units."""
+    """``tests`` with Holm's correction inside every declared family, over the versions that count independent units.
+
+    A test whose p could not reach alpha after the correction, even with the whole family at its floors, is untestable.
+    """
     corrected = list(tests)
     families: dict[str, list[int]] = {}
     for i, e in enumerate(corrected):
         if e.comparison.family is not None and e.independent and e.result.p is not None:
             families.setdefault(e.comparison.family, []).append(i)
     for members in families.values():
-        for i, p in zip(members, holm([corrected[i].result.p or 0.0 for i in members]), strict=True):
+        adjusted = holm([corrected[i].result.p or 0.0 for i in members])
+        floors = holm([corrected[i].result.floor or 0.0 for i in members])  # the best case: every test at its floor
+        for i, p, floor in zip(members, adjusted, floors, strict=True):
             e = corrected[i]
-            corrected[i] = replace(e, p_holm=p, family_size=len(members), outcome=judge(e.comparison, e.result, p))
+            outcome = judge(e.comparison, e.result, p, floor)
+            corrected[i] = replace(e, p_holm=p, family_size=len(members), outcome=outcome)
     return corrected
 
 

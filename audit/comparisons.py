@@ -213,17 +213,18 @@ def _nothing(comparison: Comparison, n: int, dropped: tuple[Dropped, ...]) -> Te
     )  # fmt: skip
 
 
-def judge(comparison: Comparison, result: TestResult, p: float | None = None) -> str:
-    """The outcome of a test at the comparison's alpha; ``p`` replaces the test's own when a family was corrected.
+def judge(comparison: Comparison, result: TestResult, p: float | None = None, floor: float | None = None) -> str:
+    """The outcome of a test at the comparison's alpha; ``p`` and ``floor`` replace the test's own after a correction.
 
     A floor above alpha makes the comparison untestable whatever the data say.
     """
     p = result.p if p is None else p
+    floor = result.floor if floor is None else floor
     if result.method.startswith("not computed"):
         return "missing"
     if p is None:
         return "measured"
-    if result.floor is not None and result.floor > comparison.alpha:
+    if floor is not None and floor > comparison.alpha:
         return "untestable"
     if p > comparison.alpha:
         return "undecided"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,16 @@ if TYPE_CHECKING:
 
 
 def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> Iterator[str]:
-    """The audit for a terminal: dispositions with reasons, then floors, claims that fail, and on request every test."""
+    """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test."""
     yield f"audit {audit.audit_id}: {audit.n_cells:,} cells, {audit.n_records:,} records"
     for f in audit.findings:
         yield ""
         yield f"{f.hypothesis.id}  {f.decision.verdict.upper()}  {f.hypothesis.title}{_marks(f)}"
         yield from _indented(f.decision.reason, width)
-        for e in f.tests:
-            if every_test or (e.outcome == "untestable" and e.variant != "naive"):
-                yield f"    {test_line(e)}"
+        if not every_test:
+            yield from _indented(_counts(f), width)
+        for e in f.tests if every_test else ():
+            yield f"    {test_line(e)}"
         for c in f.claims:
             if every_test or c.state == "fails":
                 yield f"    claim {c.claim.id} {c.state}: {c.observed}"
@@ -30,6 +32,15 @@ def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> 
     if shown and not every_test:
         yield ""
         yield f"{len(shown)} tests, {sum(len(f.claims) for f in audit.findings)} claims; --tests lists them all"
+
+
+def _counts(f: Finding) -> str:
+    """How many tests ended how, and between which floors those lie that could not have decided."""
+    deciding = [e for e in f.tests if e.variant != "naive"]
+    counts = Counter(e.outcome for e in deciding)
+    text = f"{len(deciding)} tests: " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
+    floors = [e.result.floor for e in deciding if e.outcome == "untestable" and e.result.floor is not None]
+    return f"{text}; floors of the untestable from {min(floors):.2g} to {max(floors):.2g}" if floors else text
 
 
 def test_line(e: Evaluation) -> str:

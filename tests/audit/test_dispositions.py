@@ -135,3 +135,17 @@ def test_shipped_hypotheses_register_in_one_call(db):
     assert all(r.new for r in rows)
     assert not any(r.new for r in register_shipped(db.con))
     assert combined_hash(rows) == combined_hash(rows[::-1])
+
+
+def test_a_family_too_large_for_its_n_is_untestable(db):
+    """Six pairs reach 0.031; among four tests Holm turns that into 0.125, so none of them can be decided."""
+    text = TEXT.replace(
+        'arms = ["a", "b"]\n[[claim]]', 'arm = "a"\nagainst = ["b", "c", "d", "e"]\nfamily = "f"\n[[claim]]'
+    )
+    text = text.replace('needs = ["c"]', 'needs = ["c/b"]').replace('"c is less"', '"c/b is less"')
+    register(db.con, hypothesis(text))
+    for k in range(6):
+        db.cell({"k": k}, [("a", "m", 1.0), *((other, "m", 2.0 + k) for other in "bcde")])
+    (finding,) = audit(db.con).findings
+    assert [(e.result.p, e.p_holm, e.outcome) for e in finding.tests] == [(2.0**-5, 0.125, "untestable")] * 4
+    assert finding.decision.verdict == "not testable at this n"
