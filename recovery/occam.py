@@ -97,7 +97,7 @@ def misfit_root(s2: np.ndarray, y2: np.ndarray, target: np.ndarray) -> np.ndarra
         newton = t - value / np.where(slope == 0, -1.0, slope)
         inside = (newton > lo) & (newton < hi) & (slope < 0)
         new = np.where(inside, newton, (lo + hi) / 2)
-        if np.all(np.abs(new - t) <= 2e-16 * (1 + np.abs(t))):
+        if np.all(np.abs(new - t) <= 8 * np.finfo(float).eps * (1 + np.abs(t))):
             return np.exp(new)
         t = new
     return np.exp(t)

@@ -26,6 +26,7 @@ class Projection:
 
     source: what is needed to write an element down again: the reduced representers (points, d) in feature form, the
     whitened inner products with the exact rows (points, rank) in kernel form with exact rows, else None.
+    given_norm2: |c|^2 (points,) as it was given, which its parts add up to only within rounding.
     """
 
     spec: Spectral
@@ -33,19 +34,20 @@ class Projection:
     c02: Array
     shift: Array
     source: Array | None = None
+    given_norm2: Array | None = None
 
     def __len__(self) -> int:
         return int(self.ct.shape[0])
 
     def __getitem__(self, index: Array) -> Projection:
         """The functionals at `index` (slice, mask or integer array)."""
-        source = None if self.source is None else self.source[index]
-        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index], source)
+        source, norm2 = (None if v is None else v[index] for v in (self.source, self.given_norm2))
+        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index], source, norm2)
 
     @property
     def norm2(self) -> Array:
         """|c|^2 after the exact rows are conditioned on: the prior variance k(x, x) without exact rows."""
-        return self.c02 + (self.ct * self.ct).sum(1)
+        return self.c02 + (self.ct * self.ct).sum(1) if self.given_norm2 is None else self.given_norm2
 
     @property
     def null_share(self) -> Array:

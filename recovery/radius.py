@@ -72,6 +72,9 @@ def global_radius(
     radius = xp.sqrt(at.V * (eps**2 + finite * eta**2))
     cert = eps * at.pf + eta * at.wn
     radius = xp.where(upper, cert, radius)  # V mu has a 0 * inf limit there: eps pf + eta wn is its value
+    # At mu = 0 the data say nothing, and the answer is eps |c| itself: reassembled from its spectral parts it would differ
+    # in the last digit from point to point, and a flat radius would seem to oscillate.
+    radius, cert = (xp.where(lower, eps * xp.sqrt(proj.norm2), v) for v in (radius, cert))
     return GlobalCertificate(radius, mu, at.pf, at.wn, cert, mu, delta, lower, upper, method)
 
 
@@ -86,10 +89,10 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
         w, beta2 = w[keep], beta2[:, keep]
     c2 = beta2 / w
     c02 = xp.clip(kxx - c2.sum(1), 0, None)
-    mu, _, upper = _balance(w, c2, c02, eps, eta)
+    mu, lower, upper = _balance(w, c2, c02, eps, eta)
     finite = xp.where(upper, c02 * 0, mu)
     V = c02 + (c2 / (1 + finite[:, None] * w)).sum(1)
-    radius = xp.sqrt(V * (eps**2 + finite * eta**2))
+    radius = xp.where(lower, eps * xp.sqrt(kxx), xp.sqrt(V * (eps**2 + finite * eta**2)))
     if not bool(upper.any()):
         return radius
     limit = eps * xp.sqrt(c02) + eta * xp.sqrt((c2 / w).sum(1))

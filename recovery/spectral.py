@@ -126,7 +126,8 @@ class Spectral:
             # What is left of a functional inside the row space is the rounding of its own projection: no null-space part.
             unseen = c02 > (16 * machine_eps(C)) ** 2 * (C * C).sum(1)
             full = self.basis.shape[0] == self.basis.shape[1]
-            return Projection(self, ct, c02 * 0 if full else namespace(C).where(unseen, c02, c02 * 0), shift, C)
+            c02 = c02 * 0 if full else namespace(C).where(unseen, c02, c02 * 0)
+            return Projection(self, ct, c02, shift, C, (C * C).sum(1))
         if kxx is None:
             raise InputError("a spectral object built from a Gram matrix needs project(b, kxx)")
         xp = namespace(self.s2)
@@ -147,7 +148,7 @@ class Spectral:
                 "so these are not inner products with the rows of this Gram matrix",
                 hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
             )
-        return Projection(self, ct, xp.clip(left, 0, None), shift, source)
+        return Projection(self, ct, xp.clip(left, 0, None), shift, source, xp.clip(k, 0, None))
 
     @property
     def ynorm(self) -> float:

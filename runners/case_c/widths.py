@@ -33,10 +33,7 @@ def certified_widths(
     rho = occam(spectral, eta).require().rho
     kxx = np.full(cross.shape[1], output)
     projection = spectral.project(cross, kxx)
-    certificate = global_radius(spectral, projection, rho, eta)
-    # At mu = 0 the radius is eps sqrt(k(x, x)), the same number at every candidate. Reassembled from its spectral parts
-    # it would differ in the last digit from candidate to candidate, and a flat width would seem to oscillate.
-    radius = np.where(certificate.at_lower, rho * np.sqrt(kxx), certificate.radius)
+    radius = global_radius(spectral, projection, rho, eta).radius
     return Widths(rho, radius, _on_grid(projection, rho, eta) if grid else None)
 
 
