@@ -10,6 +10,7 @@ import numpy as np
 from orledger.audit.dispersion import statistic
 from orledger.audit.pairing import Ledger, Matched, load_units, match, unit_name
 from orledger.audit.quantities import combined_sql
+from orledger.audit.resampling import resample_backends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,11 +43,12 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
     if matched.matrix.shape[0] == 0:
         return ClaimResult(claim, "missing", "no units", None, 0, (), origin)
     holds, observed, value, against = PREDICATES[claim.kind](claim, matched, names)
-    state = "measured" if holds is None else "holds" if holds else "fails"
+    state = holds if isinstance(holds, str) else "holds" if holds else "fails"
     return ClaimResult(claim, state, observed, value, matched.matrix.shape[0], tuple(against[:LISTED]), origin)
 
 
-Verdict = tuple["bool | None", str, "float | None", list[str]]
+# Holds or not (or the state "measured" or "missing"), what was observed, as a number, and the units against it.
+Verdict = tuple["bool | str", str, "float | None", list[str]]
 
 
 def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Verdict:
@@ -160,7 +162,32 @@ def _measured(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     stat = claim.stat or "median"
     parts = [(label, statistic(stat, values[rows])) for label, rows in _groups(claim, m)]
     text = ", ".join(f"{label} {v:.4g}" for label, v in parts) if claim.within else f"{parts[0][1]:.6g}"
-    return None, f"{stat} of {_what(claim, names)}: {text}", max(v for _, v in parts), []
+    return "measured", f"{stat} of {_what(claim, names)}: {text}", max(v for _, v in parts), []
+
+
+def _resampled(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+    """The first side keeps the lowest median spread over groups when every cell is drawn from a random backend (``along``)."""
+    assert claim.along is not None
+    assert claim.stat is not None
+    rest = [k for k in m.keys if k not in (*claim.within, claim.along)]
+    backends, groups, cells = (
+        [unit_name(r) for r in m.units.select(keys).iter_rows()] for keys in ([claim.along], claim.within, rest)
+    )
+    found = {key: row for row, key in zip(m.matrix, zip(backends, groups, cells, strict=True), strict=True)}
+    b, g, s = sorted(set(backends)), sorted(set(groups)), sorted(set(cells))
+    if len(b) < 2 or len(s) < 2 or len(found) < len(b) * len(g) * len(s):
+        return "missing", "needs every cell on at least two backends and two cells to a group", None, []
+    values = np.array([[[found[i, j, k] for k in s] for j in g] for i in b])
+    r = resample_backends(values, np.random.default_rng(claim.seed), draws=claim.draws, measure=claim.stat)
+    share = float(r.lowest[0])
+    observed = (
+        f"{names[0]} lowest in {round(share * r.draws)} of {r.draws} draws, its median {claim.stat} in"
+        f" [{r.low[0]:.4g}, {r.high[0]:.4g}]"
+    )
+    others = [
+        f"{n}: lowest in {round(v * r.draws)} draws" for n, v in zip(names[1:], r.lowest[1:], strict=True) if v > 0
+    ]
+    return share >= (1.0 if claim.at_least is None else claim.at_least), observed, share, others
 
 
 PREDICATES = {
@@ -172,6 +199,7 @@ PREDICATES = {
     "monotone": _monotone,
     "count": _count,
     "none": _none,
+    "resampled": _resampled,
     "measured": _measured,
 }
 

@@ -10,7 +10,18 @@ if TYPE_CHECKING:
     from orledger.audit.quantities import Quantity
 
 TESTS = ("signed_rank", "sign", "friedman", "skillings_mack", "fisher", "mcnemar", "spearman", "slope", "proportion")
-CLAIMS = ("never_worse", "at_most", "at_least", "ordering", "best", "monotone", "count", "none", "measured")
+CLAIMS = (
+    "never_worse",
+    "at_most",
+    "at_least",
+    "ordering",
+    "best",
+    "monotone",
+    "count",
+    "none",
+    "resampled",
+    "measured",
+)
 STATS = (
     "median",
     "mean",
@@ -88,6 +99,8 @@ class Claim:
     order: tuple[str, ...] = ()
     at_least: float | None = None
     at_most: float | None = None
+    draws: int = 4000
+    seed: int = 0
 
 
 @dataclass(frozen=True)

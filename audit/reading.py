@@ -7,6 +7,7 @@ from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from orledger.audit.dispersion import MEASURES
 from orledger.audit.hypotheses import (
     CLAIMS,
     OUTCOMES,
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 COMPARISON_DEFAULTS = (
     "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", *QUANTITY_KEYS,
 )  # fmt: skip
+# The option without which a kind of claim says nothing.
+NEEDED = {
+    "at_most": "limit", "at_least": "limit", "ordering": "stat", "best": "stat", "monotone": "along", "resampled": "along",
+}  # fmt: skip
 SIDE_NAMES = ("a", "b", "x", "y")
 PAIRED = ("signed_rank", "sign", "mcnemar", "fisher")
 
@@ -238,12 +243,14 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         "order": t.texts("order", ()),
         "at_least": t.number("at_least", None),
         "at_most": t.number("at_most", None),
+        "draws": t.integer("draws", 4000),
+        "seed": t.integer("seed", 0),
     }
-    needed = {"at_most": "limit", "at_least": "limit", "ordering": "stat", "best": "stat", "monotone": "along"}.get(
-        kind
-    )
+    needed = NEEDED.get(kind)
     if needed is not None and options[needed] is None:
         raise t.fail(needed, f"a value: a claim of kind {kind} needs it")
+    if kind == "resampled" and options["stat"] not in MEASURES:
+        raise t.fail("stat", f"a measure of spread ({', '.join(MEASURES)})")
     if kind == "count" and options["at_least"] is None and options["at_most"] is None:
         raise t.fail("at_least", "a number of units, or a share of them below 1 (or at_most)")
     variants = list(_variants(t))

@@ -89,3 +89,23 @@ def test_counterexamples_are_named(filled):
     r = result(filled, 'kind = "never_worse"\narms = ["c", "b"]\n')
     assert r.counterexamples == ("q/3: 75 against 60",)
     assert r.value == 1
+
+
+def test_resampling_over_backends(db):
+    """An arm that spreads least on both backends stays lowest; one that is wild on the second backend does not."""
+    for backend in (0, 1):
+        for g in ("p", "q"):
+            for s in (1, 2, 3):
+                wild = 10.0**s if backend else 1 + 0.001 * s
+                db.cell(
+                    {"g": g, "s": s, "backend": backend},
+                    [("a", "m", 1 + 0.01 * s), ("b", "m", 1 + 0.1 * s), ("c", "m", wild)],
+                )
+    body = 'kind = "resampled"\nstat = "cv"\nalong = "backend"\nwithin = ["g"]\npair = ["g", "s", "backend"]\ndraws = 200\n'
+    steady = result(db, body + 'arms = ["a", "b"]\n')
+    assert (steady.state, steady.value) == ("holds", 1.0)
+    assert "lowest in 200 of 200 draws" in steady.observed
+    mixed = result(db, body + 'arms = ["c", "b"]\n')
+    assert mixed.state == "fails"
+    assert 0 < mixed.value < 0.5  # both groups must escape the wild backend in most cells
+    assert result(db, body + 'where = { backend = 0 }\narms = ["a", "b"]\n').state == "missing"
