@@ -26,7 +26,7 @@ SELECT c.cell_id, c.keys['dataset'] AS dataset, c.keys['regime'] AS regime, c.ke
 FROM record r JOIN cell c USING (cell_id)
 WHERE c.case_name = 'b' AND c.block = 'main' AND c.state = 'done' AND r.label IS NULL AND r.idx IS NULL
   AND r.arm IN ('dak', 'dak_kl', 'cp', 'ncp', 'triv', 'or1', 'or1_nf', 'or1_int', 'or2')
-GROUP BY ALL ORDER BY regime, dataset, seed, rel, r.arm
+GROUP BY ALL HAVING coverage IS NOT NULL ORDER BY regime, dataset, seed, rel, r.arm
 """
 
 BUDGET = """
