@@ -1,10 +1,11 @@
 """One million records in cells of 1,000, one transaction per cell: orledger's writer beside Python's sqlite3.
 
-    python benchmarks/bench_write.py [--cells 1000] [--size 1000] [--repeats 3]
+    python benchmarks/bench_write.py [--cells 1000] [--size 1000]
 
 Both sides start from the same numpy columns and store the same rows, and both flush every commit to the disk. orledger
 stores more per cell (its state, its content hash, the check that values are finite). sqlite3 runs with its defaults, and
-once more with its write-ahead log. The order alternates, and the best of the repeats counts.
+once more with its write-ahead log. The cells go to the three databases in turn, so that whatever else the machine does
+slows all of them alike; processor time is shown beside the time on the clock.
 """
 
 from __future__ import annotations
@@ -33,68 +34,82 @@ def columns(size: int, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def with_orledger(folder: Path, cells: list[dict[str, np.ndarray]]) -> tuple[float, int]:
-    path = folder / "bench.duckdb"
-    with Writer(path) as writer:
-        writer.plan(
-            [PlannedCell(f"{k:024x}", "bench", "write", f"bench/{k}", {"k": k}, "{}", "1") for k in range(len(cells))]
-        )
-        began = time.perf_counter()
-        for k, cell in enumerate(cells):
-            writer.store(f"{k:024x}", Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
-        seconds = time.perf_counter() - began
-        writer.con.execute("CHECKPOINT")
-    size = path.stat().st_size
-    path.unlink()
-    return seconds, size
+class Orledger:
+    """The real writer, a transaction per cell."""
+
+    name = "orledger"
+
+    def __init__(self, folder: Path, cells: int) -> None:
+        self.writer = Writer(folder / "bench.duckdb")
+        names = [f"{k:024x}" for k in range(cells)]
+        self.writer.plan([PlannedCell(n, "bench", "write", f"bench/{n}", {"k": n}, "{}", "1") for n in names])
+
+    def store(self, k: int, cell: dict[str, np.ndarray]) -> None:
+        self.writer.store(f"{k:024x}", Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
+
+    def close(self) -> None:
+        self.writer.con.execute("CHECKPOINT")
+        self.writer.close()
 
 
-def with_sqlite(folder: Path, cells: list[dict[str, np.ndarray]], wal: bool) -> tuple[float, int]:
-    path = folder / "bench.sqlite"
-    con = sqlite3.connect(path, isolation_level=None)
-    if wal:
-        con.execute("PRAGMA journal_mode = WAL")
-    con.execute(
-        "CREATE TABLE record (cell_id TEXT NOT NULL, arm TEXT NOT NULL, metric TEXT NOT NULL, label TEXT, idx INTEGER, value REAL NOT NULL)"
-    )
-    began = time.perf_counter()
-    for k, cell in enumerate(cells):
+class Sqlite:
+    """sqlite3 with executemany, a transaction per cell."""
+
+    name = "sqlite3 executemany"
+    journal = "DELETE"
+
+    def __init__(self, folder: Path, cells: int) -> None:  # noqa: ARG002
+        self.con = sqlite3.connect(folder / f"bench.{self.journal.lower()}.sqlite", isolation_level=None)
+        self.con.execute(f"PRAGMA journal_mode = {self.journal}")
+        columns = "cell_id TEXT NOT NULL, arm TEXT NOT NULL, metric TEXT NOT NULL, label TEXT, idx INTEGER, value REAL NOT NULL"
+        self.con.execute(f"CREATE TABLE record ({columns})")
+
+    def store(self, k: int, cell: dict[str, np.ndarray]) -> None:
         cell_id = f"{k:024x}"
         rows = zip(*(cell[name].tolist() for name in ("arm", "metric", "label", "idx", "value")), strict=True)
-        con.execute("BEGIN")
-        con.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", ((cell_id, *row) for row in rows))
-        con.execute("COMMIT")
-    seconds = time.perf_counter() - began
-    con.close()
-    size = sum(p.stat().st_size for p in folder.glob("bench.sqlite*"))
-    for leftover in folder.glob("bench.sqlite*"):
-        leftover.unlink()
-    return seconds, size
+        self.con.execute("BEGIN")
+        self.con.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", ((cell_id, *row) for row in rows))
+        self.con.execute("COMMIT")
+
+    def close(self) -> None:
+        self.con.close()
+
+
+class SqliteWal(Sqlite):
+    """The same with a write-ahead log."""
+
+    name = "sqlite3 executemany, WAL"
+    journal = "WAL"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Writing speed beside sqlite3")
     parser.add_argument("--cells", type=int, default=1000)
     parser.add_argument("--size", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="Where the files go; a temporary folder when left out")
     arguments = parser.parse_args()
     cells = [columns(arguments.size, seed) for seed in range(arguments.cells)]
     total = arguments.cells * arguments.size
-    ways = {
-        "orledger": lambda folder: with_orledger(folder, cells),
-        "sqlite3 executemany": lambda folder: with_sqlite(folder, cells, wal=False),
-        "sqlite3 executemany, WAL": lambda folder: with_sqlite(folder, cells, wal=True),
-    }
-    best: dict[str, tuple[float, int]] = {}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
-        for repeat in range(arguments.repeats):
-            order = list(ways) if repeat % 2 == 0 else list(reversed(ways))
-            for way in order:
-                best[way] = min(best.get(way, (float("inf"), 0)), ways[way](Path(name)))
-    print(f"{total:,} records in {arguments.cells:,} transactions, best of {arguments.repeats}")
-    for way, (seconds, size) in best.items():
-        print(f"{way:26s} {seconds:7.2f} s  {total / seconds:10,.0f} records/s  {size / 2**20:7.1f} MiB")
+        folder = Path(name)
+        sides = [side(folder, arguments.cells) for side in (Orledger, Sqlite, SqliteWal)]
+        clock, processor = [0.0] * len(sides), [0.0] * len(sides)
+        for k, cell in enumerate(cells):
+            for turn in range(len(sides)):
+                which = (k + turn) % len(sides)
+                wall, cpu = time.perf_counter(), time.process_time()
+                sides[which].store(k, cell)
+                clock[which] += time.perf_counter() - wall
+                processor[which] += time.process_time() - cpu
+        for side in sides:
+            side.close()
+        print(f"{total:,} records in {arguments.cells:,} transactions")
+        files = ("bench.duckdb", "bench.delete.sqlite", "bench.wal.sqlite")
+        for side, wall, cpu, file in zip(sides, clock, processor, files, strict=True):
+            size = (folder / file).stat().st_size / 2**20
+            print(
+                f"{side.name:26s} {wall:7.2f} s  {total / wall:10,.0f} records/s  {cpu:7.2f} s of processor  {size:7.1f} MiB"
+            )
 
 
 if __name__ == "__main__":
