@@ -74,6 +74,7 @@ class FigureSpec:
         canvas = Canvas(db)
         caption = self.draw(canvas)
         tidy(canvas.figure)
+        settle(canvas.figure)
         return Drawn(self.name, self.title, caption, canvas.figure, tuple(canvas.queries), tuple(canvas.absent))
 
 
@@ -91,6 +92,17 @@ def tidy(figure: Figure) -> None:
                 )
                 axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 axis.set_minor_formatter(NullFormatter())
+
+
+def settle(figure: Figure) -> None:
+    """Lay the axes out once and keep them there, to a ten-thousandth of the canvas.
+
+    The layout engine's solver may differ in the last bits from one run to the next, and files would then differ too.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for ax in figure.axes:
+        ax.set_position([round(float(v), 4) for v in ax.get_position(original=True).bounds])
 
 
 def letter(axes: list[Axes], pad: float | None = None) -> None:

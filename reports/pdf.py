@@ -17,7 +17,7 @@ from orledger.reports.style import save
 from orledger.reports.tables import build_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from orledger.reports.source import Database, Planned
 
@@ -49,20 +49,30 @@ def compile_document(folder: Path, name: str, latex: str) -> Path:
 
 
 def write_pdf(
-    db: Database, path: Path, database: str, *, latex: str, title: str = "Audit report", planned: Sequence[Planned] = ()
+    db: Database,
+    path: Path,
+    database: str,
+    *,
+    latex: str,
+    title: str = "Audit report",
+    planned: Sequence[Planned] = (),
+    figures: Iterable[str] = (),
 ) -> Path:
-    """The report of ``db`` as a PDF at ``path``, set by the program ``latex`` in a temporary folder."""
+    """The report of ``db`` as a PDF at ``path``, set by the program ``latex`` in a temporary folder.
+
+    ``planned`` and ``figures`` are those of ``render_report``.
+    """
     tables = build_tables(db, planned)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        figures = []
-        for drawn in draw(db):
+        shown = []
+        for drawn in draw(db, figures):
             save(drawn.figure, folder / f"fig_{drawn.name}.pdf")
-            figures.append(drawn)
+            shown.append(drawn)
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
         text = tex.environment().get_template("report.tex.j2").render(
-            title=title, database=database, ledger=gather(db), tables=tables, figures=figures, number=number
+            title=title, database=database, ledger=gather(db), tables=tables, figures=shown, number=number
         )  # fmt: skip
         (folder / "report.tex").write_text(text, encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)

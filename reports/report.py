@@ -25,7 +25,7 @@ from orledger.reports.style import METADATA
 from orledger.reports.tables import build_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from orledger.reports.figure import Drawn
@@ -157,10 +157,12 @@ def case_of(table: Table) -> str:
     return table.name[0].lower() if table.name[:1] in "ABC" and table.name[:1].isupper() else REFERENCE
 
 
-def case_views(db: Database, tables: list[Table], step: Callable[[str], None]) -> list[CaseView]:
+def case_views(
+    db: Database, tables: list[Table], figures: Iterable[str], step: Callable[[str], None]
+) -> list[CaseView]:
     """The cases in order, each with what it shows; the reference tables come last."""
     drawn: dict[str, list[FigureView]] = {}
-    for figure in draw(db):
+    for figure in draw(db, figures):
         step(f"figure {figure.name}")
         case = figure.name[0].lower()
         drawn.setdefault(case, []).append(figure_view(db, figure))
@@ -188,11 +190,13 @@ def render_report(
     *,
     planned: Sequence[Planned] = (),
     title: str = "Audit report",
+    figures: Iterable[str] = (),
     step: Callable[[str], None] = lambda _: None,
 ) -> str:
     """The whole report as one HTML text; ``database`` is the name shown, ``step`` is told what is being made.
 
-    ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too.
+    ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too; ``figures`` names the
+    figures to draw, all of them by default.
     """
     ledger = gather(db)
     tables = build_tables(db, planned)
@@ -212,7 +216,7 @@ def render_report(
         ledger=ledger,
         tests=ledger.tests,
         claims=ledger.claims,
-        cases=case_views(db, tables, step),
+        cases=case_views(db, tables, figures, step),
         totals=totals(ledger),
         differences=compared,
         agree=sum(d.verdict == AGREE for d in compared),

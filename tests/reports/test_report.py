@@ -1,0 +1,236 @@
+"""The audit report: complete, self-contained, escaped, the same bytes twice, and alive in a real browser."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import synthetic_db
+
+from orledger.audit.auditing import audit
+from orledger.audit.registration import register_shipped
+from orledger.reports.compare import compare
+from orledger.reports.compare_output import comparison_html, comparison_tables
+from orledger.reports.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
+from orledger.reports.report import number, render_report, slug
+from orledger.reports.tables import build_tables
+
+HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
+
+
+@pytest.fixture(scope="module")
+def database():
+    """A full database with the shipped hypotheses registered and audited."""
+    con = synthetic_db.connect()
+    register_shipped(con)
+    synthetic_db.build(con)
+    audit(con)
+    return synthetic_db.Adapter(con)
+
+
+@pytest.fixture(scope="module")
+def page(database):
+    return render_report(database, "synthetic.duckdb")
+
+
+def test_every_table_and_figure_of_the_paper_is_in_the_report(page, database):
+    from orledger.reports.figures import FIGURES
+    from orledger.reports.tables import table_names
+
+    for name in table_names():
+        assert f'id="table-{name}"' in page, name
+    for name in FIGURES:
+        assert f'id="figure-{name}"' in page, name
+
+
+def test_every_disposition_is_on_the_page_with_its_reason_and_tests(page, database):
+    from markupsafe import escape
+
+    rows = database.sql("SELECT hypothesis, verdict, reason, test_ids FROM disposition").to_dicts()
+    assert len(rows) == 5
+    for row in rows:
+        assert f'id="hypothesis-{row["hypothesis"]}"' in page
+        assert str(escape(row["reason"])) in page
+        for test in row["test_ids"]:
+            assert f'id="test-{test}"' in page
+
+
+def test_the_report_names_no_address_outside_itself(page):
+    outside = [m for m in re.findall(r'(?:src|href|action|data)="([^"]+)"', page) if not m.startswith(("#", "data:"))]
+    assert outside == []
+    assert "http://www.w3.org" not in page.split("<body>")[0]
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_internal_links_lead_somewhere(page):
+    targets = set(re.findall(r'id="([^"]+)"', page))
+    missing = set(re.findall(r'href="#([^"]+)"', page)) - targets
+    assert missing == set()
+
+
+def test_two_builds_from_one_database_are_the_same_bytes(page, database):
+    assert render_report(database, "synthetic.duckdb") == page
+
+
+def test_a_hostile_string_is_text_everywhere():
+    con = synthetic_db.connect()
+    synthetic_db.build(con)
+    con.execute("UPDATE refusal SET reason = ?", [HOSTILE])
+    con.execute("UPDATE cell SET name = ? || name", [HOSTILE])
+    con.execute("UPDATE dataset SET origin = ?, target = ?", [HOSTILE, HOSTILE])
+    con.execute("INSERT INTO setting VALUES ('r', 'a', ?, ?, false, ?)", [HOSTILE] * 3)
+    text = render_report(synthetic_db.Adapter(con), HOSTILE, title=HOSTILE, figures=["Bshift"])
+    assert "<script>alert" not in text
+    assert text.count("<script>") == 1
+    assert "&lt;script&gt;alert" in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "paper", "ours", "word"),
+    [
+        (0.945, 0.955, 0.95, 0.9549, AGREE),
+        (0.945, 0.955, 0.95, 0.99, CLOSE),
+        (0.945, 0.955, 0.95, 1.7, SAME_SIZE),
+        (0.945, 0.955, 0.95, 3.0, APART),
+        (0.0, 0.0, 0.0, 0.0, AGREE),
+        (-0.5, 0.5, 0.0, 0.7, APART),
+        (1.5, 2.5, 2.0, -2.0, APART),
+    ],
+)
+def test_verdicts_of_a_comparison_with_a_printed_number(low, high, paper, ours, word):
+    assert verdict(low, high, paper, ours) == word
+
+
+def test_the_printed_tables_find_their_partners(database):
+    """All but a handful of the paper's table cells have a number of ours to stand beside."""
+    found = differences(build_tables(database))
+    tables = {d.table for d in found}
+    assert {
+        "A",
+        "A16",
+        "Astab",
+        "Aport",
+        "Acert",
+        "Aladder",
+        "Baudit",
+        "Barms",
+        "Bshift",
+        "Bgap",
+        "C",
+        "CpairEI",
+        "Ckappa",
+        "Cinv",
+    } <= tables
+    partnered = [d for d in found if d.ours is not None and d.table != "Btail"]  # Btail lists other cells in every run
+    assert len(partnered) >= 0.97 * sum(d.table != "Btail" for d in found)
+    levels = [d for d in found if d.table == "Blevels"]
+    assert len(levels) == 88
+    assert all(d.verdict == AGREE for d in levels if d.column in ("n_c", "k"))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, ""), (3.0, "3"), (0.1234567, "0.123457"), (True, "true"), ("x", "x"), (1e300, "1e+300")]
+)
+def test_values_of_a_trace_read_well(value, text):
+    assert number(value) == text
+
+
+def test_slugs_are_ids():
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", slug("H1: a/b <c>"))
+
+
+def test_a_comparison_is_written_as_a_page_and_as_tables(database, tmp_path):
+    result = compare(database, database, (HOSTILE, "right"))
+    text = comparison_html(result)
+    assert "<script>alert" not in text
+    assert "coincides bitwise" in text
+    paths = comparison_tables(result, tmp_path)
+    assert {p.suffix for p in paths} == {".tex", ".csv", ".md"}
+    assert "morozov" in paths[0].read_text()
+
+
+@pytest.mark.latex
+def test_the_pdf_has_every_table_and_is_the_same_twice(database, tmp_path):
+    latex = shutil.which("pdflatex")
+    if latex is None:
+        pytest.skip("pdflatex is not installed")
+    from orledger.reports.pdf import write_pdf
+
+    one, two = (
+        write_pdf(
+            database, tmp_path / f"{n}.pdf", "synthetic.duckdb", latex=latex, figures=["Aprofile", "Cinv"]
+        ).read_bytes()
+        for n in "ab"
+    )
+    assert one[:5] == b"%PDF-"
+    assert one == two
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_text_contrast_passes_in_light_and_dark():
+    """WCAG AA: 4.5 to 1 for every ink on every ground of the style sheet."""
+    from importlib.resources import files
+
+    css = files("orledger.templates").joinpath("report.css").read_text()
+    for scheme in re.findall(r":root \{([^}]*--paper[^}]*--good[^}]*)\}", css):
+        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", scheme))
+        for ground in ("paper", "band"):
+            for ink in ("ink", "soft", "link", "good", "bad", "mixed", "open"):
+                a, b = sorted((luminance(colours[ink]), luminance(colours[ground])), reverse=True)
+                assert (a + 0.05) / (b + 0.05) >= 4.5, (ink, ground)
+
+
+@pytest.mark.browser
+def test_the_report_lives_in_a_browser(page, tmp_path):
+    """No console message, no request, tables sort, filters filter, disclosures open by keyboard, links open what they point into."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    playwright = pytest.importorskip("playwright.sync_api")
+    if chromium is None:
+        pytest.skip("no Chromium is installed")
+    path = tmp_path / "report.html"
+    path.write_text(page, encoding="utf-8")
+    said, asked = [], []
+    flags = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=chromium, args=flags)
+        tab = browser.new_page()
+        tab.on("console", lambda m: said.append(m.text))
+        tab.on("pageerror", lambda e: said.append(str(e)))
+        tab.on("request", lambda r: asked.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+        tab.goto(path.as_uri())
+        cells = "#blocks tbody tr td:nth-child(8)"
+        before = [int(t) for t in tab.locator(cells).all_inner_texts()]
+        tab.locator("#blocks thead th:nth-child(8) button").click()
+        assert [int(t) for t in tab.locator(cells).all_inner_texts()] == sorted(before)
+        assert tab.locator("#blocks thead th:nth-child(8)").get_attribute("aria-sort") == "ascending"
+        tab.locator("#blocks thead th:nth-child(8) button").press("Enter")
+        assert [int(t) for t in tab.locator(cells).all_inner_texts()] == sorted(before, reverse=True)
+        tab.locator("input[data-filter=recheck-t]").fill("inconsistent")
+        shown = tab.locator("#recheck-t tbody tr:visible")
+        assert 0 < shown.count() < tab.locator("#recheck-t tbody tr").count()
+        disclosure = tab.locator("#case-a details").first
+        disclosure.locator("summary").first.press("Enter")
+        assert disclosure.evaluate("d => d.open")
+        images = tab.locator("main img")
+        assert images.count() == 22
+        assert all(images.nth(i).get_attribute("alt") for i in range(images.count()))
+        tab.emulate_media(media="print")
+        assert not tab.locator("nav").is_visible()
+        browser.close()
+    assert said == []
+    assert asked == []
