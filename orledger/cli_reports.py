@@ -84,6 +84,28 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
 
 
 @click.command()
+@db_option
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+def findings(db: Path, out: Path | None) -> None:
+    """What reproduces and what does not, as a short Markdown document.
+
+    Dispositions beside the paper's, every comparable table cell counted, known reasons for differences, what the recheck of the
+    paper found, what was refused, and how long it took.
+    """
+    from orledger.expected import expected_cells
+    from orledger.reports.findings import findings as document
+
+    with reading(db) as results:
+        text = document(results, db.name, expected_cells(results))
+    if out is None:
+        click.echo(text)
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    click.echo(str(out))
+
+
+@click.command()
 @click.argument("left", type=click.Path(path_type=Path))
 @click.argument("right", type=click.Path(path_type=Path))
 @click.option("--html", type=click.Path(path_type=Path), help="Also write the comparison as an HTML file.")
