@@ -180,7 +180,7 @@ def _cell(block: str, keys: dict[str, Any], values: Mapping[str, Any], where: st
         radii = settings.pop("paper_radii").get(str(grid), {}).get(str(keys["level"]))
         if radii:
             settings["paper_radius"] = radii
-    return Cell("a", block, keys, settings)
+    return Cell("a", block, keys, settings, gpu=True)
 
 
 def _axis(axes: Mapping[str, Any], name: str, where: str) -> list[Any]:

@@ -170,7 +170,7 @@ def _job(block: str, keys: list[dict[str, Any]], values: Mapping[str, Any]) -> J
     settings = {s.name: values[s.name] for s in BLOCK_SETTINGS[block] if s.name not in idle}
     if block != "audit":
         settings["batch"] = digest(keys)
-    return Job(tuple(Cell("b", block, k, settings) for k in keys))
+    return Job(tuple(Cell("b", block, k, settings, gpu=block != "audit") for k in keys))
 
 
 def _list(

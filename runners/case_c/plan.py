@@ -117,7 +117,7 @@ def _cells(block: str, axes: Mapping[str, list[Any]], values: Mapping[str, Any])
             names = (*COMMON, f"box_{benchmark}", *BUDGET_SETTINGS[budget], *(SCHEDULE if block == "schedule" else ()))
             settings = {name: values[name] for name in names}
             for variant in axes.get("variants", [None]):
-                yield Cell("c", block, keys if variant is None else keys | {"variant": variant}, settings)
+                yield Cell("c", block, keys if variant is None else keys | {"variant": variant}, settings, gpu=True)
 
 
 def _axes(block: str, given: Any, where: str) -> dict[str, list[Any]]:
