@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from orledger.cli_options import echo_json, echo_table, json_option
+from orledger.runners.plan import CASES
 
 
 @click.group()
@@ -49,13 +50,13 @@ def show(name: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("case", type=click.Choice(["a", "b", "c", "all"]), default="all")
+@click.argument("case", type=click.Choice([*CASES, "all"]), default="all")
 @click.option("--preset", default="paper", show_default=True, help="The preset whose values to show.")
 @click.option("--ours", is_flag=True, help="Only what the paper does not give.")
 @json_option
 def settings(case: str, preset: str, ours: bool, as_json: bool) -> None:
     """Every named setting with its value, one sentence, and whether the paper gives it."""
-    from orledger.runners.plan import CASES, load_preset, setting_rows
+    from orledger.runners.plan import load_preset, setting_rows
 
     rows: list[dict[str, Any]] = [
         {"case": c, "setting": name, "value": json.dumps(value), "given": "paper" if given else "ours", "meaning": text}

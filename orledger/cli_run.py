@@ -12,6 +12,7 @@ import click
 
 from orledger.cli_options import db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError
+from orledger.runners.plan import CASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("case", type=click.Choice(["a", "b", "c", "all"]), default="all")
+@click.argument("case", type=click.Choice([*CASES, "all"]), default="all")
 @click.option("--preset", default="smoke", show_default=True, help="A preset that ships, or a path to a .toml file.")
 @db_option
 @click.option(
@@ -87,7 +88,7 @@ def run(
     # Before anything numerical is imported: the libraries read these once.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     from orledger.runners.driver import select
-    from orledger.runners.plan import CASES, load_preset, make_plan
+    from orledger.runners.plan import load_preset, make_plan
 
     loaded = load_preset(preset)
     cases = CASES if case == "all" else (case,)
