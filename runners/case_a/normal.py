@@ -4,10 +4,12 @@ u(x, y) = sum_r g_r(x) h_r(y). With h fixed and the equation linearised about u0
 (x_i, y_j) is linear in the coefficients of g: D_i (x) h_j enters with -1 and A_i (x) (c_ij h_j - h''_j) with +1, where A and
 D hold the values and second derivatives of a factor at x_i, and c = 3 u0^2. Summed over j, the normal matrix is
 
-    sum_i  A_i A_i^T (x) Q_i  +  D_i A_i^T (x) X_i  +  A_i D_i^T (x) X_i^T   +   (constant M x M) (x) (R x R)  terms + I
+    sum_i  A_i A_i^T (x) Q_i  +  (D_i A_i^T + A_i D_i^T) (x) X_i   +   (constant M x M) (x) (R x R)  terms + I
 
-with R x R weights Q_i, X_i that cost one small product with c. The M x M outer products never change, so the whole matrix is
-one product of the weights (pairs r >= r', 3n + 3) with a fixed table (3n + 3, M^2); its Cholesky factorisation is then the cost.
+with symmetric R x R weights Q_i = h c_i^2 h - (h h'' + h'' h) c_i and X_i = -h c_i h (sums over j); what is left of the
+row's square does not depend on i. The M x M matrices never change, so the whole matrix is one product of the weights
+(pairs r >= r', 2n + 6) with a fixed table (2n + 6, M^2), and the weights are one product of the pairs' products (pairs, .)
+with a matrix in which only c changes. The Cholesky factorisation is then the cost.
 """
 
 from __future__ import annotations
@@ -32,29 +34,31 @@ class Precision:
     normal: torch.dtype = torch.float64
 
 
-class Slots(NamedTuple):
-    """Views of the workspace for one factor's update, each (B, pairs, .): the features of the other factor gathered at the
-    first and the second index of every pair r >= r' (whole, values, second derivatives), and their products.
+class Workspace(NamedTuple):
+    """Arrays of one factor's update, and views into them that are made once.
+
+    A pair r >= r' has W products of features of the other factor: values, second derivatives, side points and ends of r with
+    the same of r', then values of r with second derivatives of r' and the reverse. ``left`` and ``right`` (B, pairs, W) hold
+    the two sides, ``products`` their product. ``mix`` (B, W, 2n + 6) turns products into weights; of it only ``c_square``,
+    ``c_second`` and ``c_cross`` (the places of c^2 and of -c) change from update to update.
     """
 
-    a: torch.Tensor
-    a_value: torch.Tensor
-    a_second: torch.Tensor
-    b: torch.Tensor
-    b_value: torch.Tensor
-    b_second: torch.Tensor
+    features: tuple[torch.Tensor, torch.Tensor]
+    table: torch.Tensor
+    left: torch.Tensor
+    right: torch.Tensor
     products: torch.Tensor
-    value: torch.Tensor
-    second: torch.Tensor
-    side: torch.Tensor
-    ends: torch.Tensor
+    mix: torch.Tensor
+    c_square: torch.Tensor
+    c_second: torch.Tensor
+    c_cross: torch.Tensor
 
 
 class NormalEquations:
     """Updates of factor 0 and 1 for ``batch`` runs on one device; owns its workspace, so memory stays bounded.
 
-    Arrays and views are made once: at these sizes an allocation, and for a single run even a slice, costs as much as the
-    arithmetic it serves.
+    Arrays and views are made once and operations are few: at these sizes an allocation, and for a single run even a slice,
+    costs as much as the arithmetic it serves.
     """
 
     def __init__(
@@ -70,66 +74,84 @@ class NormalEquations:
     ) -> None:
         self.precision = precision or Precision()
         self.n, self.M = ops.value.shape
-        self.R, self.power = rank, LINEARISATIONS[linearisation]
-        kind = {"dtype": self.precision.normal, "device": device}
+        self.batch, self.power = batch, LINEARISATIONS[linearisation]
+        self.kind = {"dtype": self.precision.normal, "device": device}
         state = {"dtype": self.precision.state, "device": device}
         A, D, side = (torch.as_tensor(m, dtype=torch.float64, device=device) for m in (ops.value, ops.second, ops.side))
-        ends, inner = side[[0, -1]], side[1:-1]
-        # Factor 0 meets x = 0, 1 at all side points of y, and y = 0, 1 at the inner side points of x; factor 1 the reverse.
-        mine, other = (inner, side), (side, inner)
-        self.tables = [
-            torch.cat(
-                [
-                    _outer(A, A),
-                    _outer(D, A),
-                    _outer(A, D),
-                    (D.T @ D).reshape(1, -1),
-                    (lam1 * ends.T @ ends).reshape(1, -1),
-                    (lam1 * rows.T @ rows).reshape(1, -1),
-                ]
-            )
-            .to(**kind)
-            .expand(batch, -1, -1)
-            for rows in mine
-        ]
-        self.features = [
-            torch.cat([A, D, rows, ends]).T.contiguous().to(**state).expand(batch, -1, -1) for rows in other
-        ]
-        self.value_t = A.T.contiguous().to(**state).expand(batch, -1, -1)
-        self.value, self.second = (m.to(**kind).expand(batch, -1, -1) for m in (A, D))
         self.row, self.col = torch.tril_indices(rank, rank, device=device)
         pairs, size, n = len(self.row), rank * self.M, self.n
-        self.slots = [
-            self._slots(torch.empty(3, batch, pairs, f.shape[-1], **kind), len(rows))
-            for f, rows in zip(self.features, other, strict=True)
+        ends, inner = side[[0, -1]], side[1:-1]
+        # Factor 0 meets x = 0, 1 at all side points of y, and y = 0, 1 at the inner side points of x; factor 1 the reverse.
+        self.spaces = [
+            self._space(A, D, mine, other, ends, lam1, pairs) for mine, other in ((inner, side), (side, inner))
         ]
-        self.weights = torch.empty(batch, pairs, 3 * n + 3, **kind)
-        # Columns of the weights, in the order of the tables: A A^T, D A^T, A D^T, then the three constant matrices.
-        self.w_value, self.w_left, self.w_right = (self.weights[..., k * n : (k + 1) * n] for k in range(3))
-        self.w_second, self.w_side, self.w_ends = (self.weights[..., 3 * n + k] for k in range(3))
-        self.w_data = self.weights[..., : 3 * n + 1]
-        blocks = torch.empty(batch, pairs, self.M, self.M, **kind)
+        self.value_t = A.T.contiguous().to(**state).expand(batch, -1, -1)
+        self.both = torch.cat([A, D]).to(**self.kind).expand(batch, -1, -1)
+        self.weights = torch.empty(batch, pairs, 2 * n + 6, **self.kind)
+        self.w_data = self.weights[..., : 2 * n + 4]
+        self.pulled = torch.empty(batch, n, 2 * n, **self.kind)
+        self.bent, self.plain = self.pulled[..., :n], self.pulled[..., n:]
+        blocks = torch.empty(batch, pairs, self.M, self.M, **self.kind)
         self.blocks = blocks.view(batch, pairs, self.M * self.M)
         # Column-major, lower triangle filled: what LAPACK factors in place. Index order: (column r', m', row r, m).
-        columns = torch.zeros(batch, rank, self.M, rank, self.M, **kind)
+        columns = torch.zeros(batch, rank, self.M, rank, self.M, **self.kind)
         starts = [r * (r + 1) // 2 for r in range(rank)]
         self.scatter = [(columns[:, : r + 1, :, r, :], blocks[:, k : k + r + 1]) for r, k in enumerate(starts)]
         self.matrix = columns.view(batch, size, size).mT
         self.upper, self.diagonal = self.matrix.mT, self.matrix.diagonal(dim1=1, dim2=2)
         self.info = torch.zeros(batch, dtype=torch.int32, device=device)
 
-    def _slots(self, space: torch.Tensor, rows: int) -> Slots:
-        """Views of ``space`` (3, B, pairs, width); the width is n values, n second derivatives, ``rows`` side points, 2 ends."""
-        n = self.n
-        value, second = slice(0, n), slice(n, 2 * n)
-        a, b, products = space
-        parts = (
-            products[..., value],
-            products[..., second],
-            products[..., 2 * n : 2 * n + rows],
-            products[..., 2 * n + rows :],
+    def _space(
+        self,
+        A: torch.Tensor,
+        D: torch.Tensor,
+        mine: torch.Tensor,
+        other: torch.Tensor,
+        ends: torch.Tensor,
+        lam1: float,
+        pairs: int,
+    ) -> Workspace:
+        """The arrays of the factor whose side points are ``mine`` (rows, M), the other factor's being ``other``."""
+        n, M, batch, rows = self.n, self.M, self.batch, len(other)
+        cross = D.T @ A
+        table = torch.cat(
+            [
+                _outer(A, A),
+                _outer(D, A) + _outer(A, D),
+                torch.stack([A.T @ A, cross + cross.T, cross - cross.T, D.T @ D]).view(4, M * M),
+                # The other factor's side points meet this one's ends, and the reverse.
+                (lam1 * ends.T @ ends).view(1, M * M),
+                (lam1 * mine.T @ mine).view(1, M * M),
+            ]
         )
-        return Slots(a, a[..., value], a[..., second], b, b[..., value], b[..., second], products, *parts)
+        value, second = slice(0, n), slice(n, 2 * n)
+        edge = 2 * n + rows + 2
+        ab, ba = slice(edge, edge + n), slice(edge + n, edge + 2 * n)
+        mix = torch.zeros(batch, edge + 2 * n, 2 * n + 6, **self.kind)
+        for where, column, factor in (
+            (second, 0, 1.0), (ab, 1, 0.5), (ba, 1, 0.5), (ab, 2, -0.5), (ba, 2, 0.5), (value, 3, 1.0),
+            (slice(2 * n, edge - 2), 4, 1.0), (slice(edge - 2, edge), 5, 1.0),
+        ):  # fmt: skip
+            mix[:, where, 2 * n + column] = factor
+        features = (
+            torch.cat([first, last]).T.contiguous().to(self.precision.state).expand(batch, -1, -1)
+            for first, last in (
+                (torch.cat([A, D, other, ends]), torch.cat([A, D])),
+                (torch.cat([A, D, other, ends]), torch.cat([D, A])),
+            )
+        )
+        left, right, products = torch.empty(3, batch, pairs, edge + 2 * n, **self.kind)
+        return Workspace(
+            features=(next(features), next(features)),
+            table=table.to(**self.kind).expand(batch, -1, -1),
+            left=left,
+            right=right,
+            products=products,
+            mix=mix,
+            c_square=mix[:, value, :n],
+            c_second=mix[:, value, n : 2 * n],
+            c_cross=mix[:, edge:, :n].unflatten(1, (2, n)),
+        )
 
     def update(
         self, factor: int, mine: torch.Tensor, other: torch.Tensor, lam2: torch.Tensor, data: torch.Tensor
@@ -139,39 +161,40 @@ class NormalEquations:
         lam2: (B, 1, 1); data: (B, n, n) or (n, n), first index along the factor's own variable. After the call ``info``
         is positive for every run whose normal matrix was not positive definite; its coefficients are then meaningless.
         """
-        n = self.n
-        f = torch.bmm(other, self.features[factor])
-        u = torch.bmm(torch.bmm(mine, self.value_t).mT, f[..., :n]).to(self.precision.normal)
-        f = f.to(self.precision.normal)
-        h, h2 = f[..., :n], f[..., n : 2 * n]
+        n, space = self.n, self.spaces[factor]
+        f, swapped = (torch.bmm(other, features) for features in space.features)
+        # First index along the other factor's variable, as in every product below.
+        u = torch.bmm(f[..., :n].mT, torch.bmm(mine, self.value_t))
+        if self.precision.state != self.precision.normal:
+            f, swapped, u = (t.to(self.precision.normal) for t in (f, swapped, u))
         square = u * u
-        c = (self.power * square).mT
-        rhs = (data + (self.power - 1) * square * u).mT
-        self._assemble(factor, f, c, lam2)
-        bent = torch.bmm(h, rhs * c) - torch.bmm(h2, rhs)
-        right = (torch.bmm(bent, self.value) - torch.bmm(torch.bmm(h, rhs), self.second)) * lam2
+        c = square * self.power
+        torch.addcmul(data.mT, square, u, value=self.power - 1, out=self.plain)
+        torch.mul(self.plain, c, out=self.bent)
+        self._assemble(space, f, swapped, c, lam2)
+        # h (rhs c) - h'' rhs multiplies the values, -h rhs the second derivatives.
+        pull = torch.bmm(f[..., :n], self.pulled)
+        pull[..., :n].sub_(torch.bmm(f[..., n : 2 * n], self.plain))
+        pull[..., n:].neg_()
+        right = torch.bmm(pull, self.both).mul_(lam2)
         torch.linalg.cholesky_ex(self.matrix, out=(self.matrix, self.info))
-        half = torch.linalg.solve_triangular(self.matrix, right.view(len(mine), -1, 1), upper=False)
+        half = torch.linalg.solve_triangular(self.matrix, right.view(self.batch, -1, 1), upper=False)
         new = torch.linalg.solve_triangular(self.upper, half, upper=True)
         return new.view(mine.shape).to(self.precision.state)
 
-    def _assemble(self, factor: int, f: torch.Tensor, c: torch.Tensor, lam2: torch.Tensor) -> None:
-        """Fills ``matrix`` from the features f (B, R, .) of the other factor and c (B, n_other, n_mine)."""
-        s = self.slots[factor]
-        torch.index_select(f, 1, self.row, out=s.a)
-        torch.index_select(f, 1, self.col, out=s.b)
-        torch.mul(s.a, s.b, out=s.products)
-        ab, ba = s.a_value * s.b_second, s.a_second * s.b_value
-        bent = torch.bmm(s.value, c)
-        torch.sub(torch.bmm(s.value, c * c), torch.bmm(ab + ba, c), out=self.w_value)
-        self.w_value.add_(s.second.sum(-1, keepdim=True))
-        torch.sub(ba.sum(-1, keepdim=True), bent, out=self.w_left)
-        torch.sub(ab.sum(-1, keepdim=True), bent, out=self.w_right)
-        torch.sum(s.value, -1, out=self.w_second)
+    def _assemble(
+        self, space: Workspace, f: torch.Tensor, swapped: torch.Tensor, c: torch.Tensor, lam2: torch.Tensor
+    ) -> None:
+        """Fills ``matrix`` from the features (B, R, W) of the other factor and c (B, n_other, n_mine)."""
+        torch.index_select(f, 1, self.row, out=space.left)
+        torch.index_select(swapped, 1, self.col, out=space.right)
+        torch.mul(space.left, space.right, out=space.products)
+        torch.mul(c, c, out=space.c_square)
+        torch.neg(c, out=space.c_second)
+        space.c_cross.copy_(space.c_second.unsqueeze(1))
+        torch.bmm(space.products, space.mix, out=self.weights)
         self.w_data.mul_(lam2)
-        torch.sum(s.side, -1, out=self.w_side)
-        torch.sum(s.ends, -1, out=self.w_ends)
-        torch.bmm(self.weights, self.tables[factor], out=self.blocks)
+        torch.bmm(self.weights, space.table, out=self.blocks)
         for target, source in self.scatter:
             target.copy_(source)
         self.diagonal.add_(1.0)

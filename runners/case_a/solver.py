@@ -115,7 +115,7 @@ def solve(
     factors = [tensor(ops.whiten(H).T).expand(batch, -1, -1).contiguous() for H in model.initial()]
     chol_t, test_t = tensor(ops.chol.T), tensor(ops.test.T)
     grid = np.linspace(0, 1, model.test_points)
-    truth = tensor(data.forcing.solution(grid[:, None], grid[None, :]))
+    truth = tensor(data.forcing.solution(grid[:, None], grid[None, :])).expand(batch, -1, -1)
     active = torch.ones(batch, dtype=torch.bool, device=device)
     converged, failed = torch.zeros_like(active), torch.zeros(batch, dtype=torch.int64, device=device)
     epochs, best = torch.zeros_like(failed), torch.full((batch,), torch.inf, dtype=kinds.state, device=device)
@@ -127,7 +127,7 @@ def solve(
             new = eqs.update(j, factors[j], factors[1 - j], weights, sides[j])
             values_new = each(new, chol_t)
             step = (values_new - at_inducing[j]).flatten(1).norm(dim=1)
-            sound = (eqs.info == 0) & step.isfinite()
+            sound = (eqs.info == 0) & (step < torch.inf)  # false for what is not a number
             if not bool((sound & active).all()):
                 failed, active = torch.where(active & ~sound, epoch, failed), active & sound
                 keep = active[:, None, None]
@@ -135,8 +135,8 @@ def solve(
             change += step / at_inducing[j].flatten(1).norm(dim=1)
             factors[j], at_inducing[j] = new, values_new
         epochs = torch.where(active, epoch, epochs)
-        error = torch.bmm(each(factors[0], test_t).mT, each(factors[1], test_t)) - truth
-        rmse = torch.where(active, error.square().mean((1, 2)).sqrt(), rmse)
+        error = torch.baddbmm(truth, each(factors[0], test_t).mT, each(factors[1], test_t), beta=-1)
+        rmse = torch.where(active, error.flatten(1).norm(dim=1) / model.test_points, rmse)
         best = torch.minimum(best, rmse)
         stopped = active & (change < model.tol)
         converged, active = converged | stopped, active & ~stopped
