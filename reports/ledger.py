@@ -97,12 +97,17 @@ class Ledger:
         return sorted({b["case_name"] for b in self.blocks})
 
 
-def trace(db: Database, sql: str) -> Query:
-    """The query with the head of its answer; a query that no longer runs shows its error instead of rows."""
+def trace(db: Database, sql: str, *, ordered: bool = True) -> Query:
+    """The query with the head of its answer; a query that no longer runs shows its error instead of rows.
+
+    A query that leaves the order of its rows to the database (``ordered`` false) is shown sorted, the same in every build.
+    """
     try:
         frame = db.sql(sql)
     except QueryRefusedError as error:
         return Query(sql, ("error",), ((str(error),),), 0)
+    if not ordered:
+        frame = frame.sort([c for c in frame.columns if not frame[c].dtype.is_nested()])
     head = frame.head(ROWS_SHOWN)
     return Query(sql, tuple(frame.columns), tuple(head.iter_rows()), len(frame))
 

@@ -19,8 +19,8 @@ def database():
 
 
 @pytest.fixture(scope="module")
-def reference():
-    return synthetic_db.Adapter(database())
+def reference(synthetic):
+    return synthetic
 
 
 def test_a_database_is_identical_to_itself(reference):

@@ -22,10 +22,8 @@ PAPER = "B Cmech Aprofile Alam2 Aineff Astab Again A Aattain Aladder Awer Amaps 
 
 
 @pytest.fixture(scope="module")
-def full():
-    con = synthetic_db.connect()
-    synthetic_db.build(con)
-    return synthetic_db.Adapter(con)
+def full(synthetic):
+    return synthetic
 
 
 def test_every_figure_of_the_paper_exists():

@@ -10,8 +10,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
 
-from orledger.audit.auditing import audit
-from orledger.audit.registration import register_shipped
 from orledger.reports.compare import compare
 from orledger.reports.compare_output import comparison_html, comparison_tables
 from orledger.reports.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
@@ -22,13 +20,8 @@ HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
 
 
 @pytest.fixture(scope="module")
-def database():
-    """A full database with the shipped hypotheses registered and audited."""
-    con = synthetic_db.connect()
-    register_shipped(con)
-    synthetic_db.build(con)
-    audit(con)
-    return synthetic_db.Adapter(con)
+def database(audited):
+    return audited
 
 
 @pytest.fixture(scope="module")
