@@ -24,8 +24,10 @@ SPECIAL = {
     "×": r"\ensuremath{\times}", "·": r"\ensuremath{\cdot}", "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "±": r"\ensuremath{\pm}",
     "−": r"\ensuremath{-}", "→": r"\ensuremath{\to}", "κ": r"\ensuremath{\kappa}", "λ": r"\ensuremath{\lambda}", "σ": r"\ensuremath{\sigma}",
     "ρ": r"\ensuremath{\rho}", "η": r"\ensuremath{\eta}", "μ": r"\ensuremath{\mu}", "α": r"\ensuremath{\alpha}", "ε": r"\ensuremath{\varepsilon}",
-    "Δ": r"\ensuremath{\Delta}", "²": r"\ensuremath{^2}", "\u00a0": "~",
+    "Δ": r"\ensuremath{\Delta}", "²": r"\ensuremath{^2}", "\u00a0": "~", "√": r"\ensuremath{\surd}", "↔": r"\ensuremath{\leftrightarrow}",
 }  # fmt: skip
+SPECIAL |= {c: rf"\ensuremath{{^{d}}}" for c, d in zip("⁻⁰¹³⁴⁵⁶⁷⁸⁹", "-013456789", strict=True)}
+SPECIAL |= {c: rf"\ensuremath{{_{d}}}" for c, d in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
 MARKS = {"†": r"\dagger", "‡": r"\ddagger"}
 # Accented Latin letters that the default encoding of LaTeX can set.
 LATIN = re.compile("[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ]")
