@@ -14,7 +14,7 @@ from orledger.audit.recheck_data import load_publication
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from orledger.audit.recheck_data import Publication, Published
+    from orledger.audit.recheck_model import Publication, Published
     from orledger.reports.table import Table
 
 AGREE = "within the printed rounding"

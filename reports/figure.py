@@ -102,7 +102,8 @@ def settle(figure: Figure) -> None:
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for ax in figure.axes:
-        ax.set_position([round(float(v), 4) for v in ax.get_position(original=True).bounds])
+        left, bottom, width, height = (round(float(v), 4) for v in ax.get_position(original=True).bounds)
+        ax.set_position((left, bottom, width, height))
 
 
 def letter(axes: list[Axes], pad: float | None = None) -> None:

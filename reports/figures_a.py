@@ -156,7 +156,9 @@ def draw_inefficiency(canvas: Canvas) -> str:
         ax.set_xticks(range(len(DEPLOYABLE)), [look(r).name for r in DEPLOYABLE])
         ax.set_title(f"{grid}² collocation points")
         ax.axhline(0, color=GREY, lw=0.7)
-    right = axes[-1].secondary_yaxis("right", functions=(lambda v: 10.0**v, lambda v: np.log10(np.maximum(v, 1e-12))))
+    right = axes[-1].secondary_yaxis(
+        "right", functions=(lambda v: np.power(10.0, v), lambda v: np.log10(np.maximum(v, 1e-12)))
+    )
     right.set_yscale("log")
     right.set_ylabel("ratio")
     axes[0].set_ylabel("log₁₀ (rule / oracle)")

@@ -315,6 +315,7 @@ def draw_baseline(canvas: Canvas) -> str:
                 )
                 middle = float(np.median(difference))
                 interval = median_interval(difference)
+                assert interval is not None  # the sample is not empty
                 ax.errorbar(
                     place + 0.38,
                     middle,

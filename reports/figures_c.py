@@ -255,7 +255,7 @@ def draw_criterion(canvas: Canvas) -> str:
         .sort("benchmark", "seed", "arm", "pair")
     )
     whole = whole.filter(pl.col("arm") == "k1")
-    at = np.arange(0, 1.0001, 0.1)
+    at = [k / 10 for k in range(11)]
     for flag, colour, name in ((1, BLUE, "path unchanged"), (0, ORANGE, "path changed")):
         axes[3].hist(
             whole.filter(pl.col("same") == flag)["fires"], bins=at, histtype="step", color=colour, lw=1.4, label=name
