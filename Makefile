@@ -4,12 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DEMO   := out/demo
 DB     := $(DEMO)/results.duckdb
+PAPER  := out/paper
 
 # One numerical thread per process: workers are processes, and results do not depend on the number of cores.
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help demo test slow lint docs bench paper clean
+.PHONY: help demo test slow lint docs bench gpu-check paper clean
 
 help:
 	@echo "make demo    run every case in minutes, audit it, and write tables, figures and a report"
@@ -18,6 +19,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    write docs/database.md and docs/commands.md from the code"
 	@echo "make bench   the benchmarks, side by side with the peers"
+	@echo "make gpu-check   the smoke cases on a GPU, compared with the CPU; says so where there is none"
 	@echo "make paper   the full protocol of the paper: many hours"
 
 $(BIN)/python:
@@ -35,6 +37,7 @@ demo: $(VENV)/demo.stamp
 	@mkdir -p $(DEMO)
 	$(BIN)/orledger run all --preset smoke --offline --db $(DB)
 	$(BIN)/orledger audit --db $(DB)
+	$(BIN)/orledger recheck --into $(DB) | tail -n 1
 	$(BIN)/orledger tables --db $(DB) --out $(DEMO)/tables --format tex,md
 	$(BIN)/orledger figures --db $(DB) --out $(DEMO)/figures --format svg,pdf
 	$(BIN)/orledger report --db $(DB) --out $(DEMO)/report.html
@@ -50,10 +53,10 @@ demo: $(VENV)/demo.stamp
 	@echo "  $(BIN)/orledger sql --db $(DB) \"SELECT block, state, count(*) AS cells FROM cell GROUP BY ALL ORDER BY ALL\""
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 slow: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q --slow
+	$(BIN)/python -m pytest -q --slow -n 2 --dist loadfile
 
 # The folders install under one import name, so mypy looks at an installed copy.
 lint: $(VENV)/test.stamp
@@ -69,15 +72,23 @@ docs: $(VENV)/demo.stamp
 	$(BIN)/python -m orledger.cli_docs > docs/commands.md
 
 bench: $(VENV)/test.stamp
-	@for script in benchmarks/bench_*.py benchmarks/kill_many.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@mkdir -p out
+	$(BIN)/python -m benchmarks --json out/bench.json
+	$(BIN)/python benchmarks/kill_many.py
 
+gpu-check: $(VENV)/demo.stamp
+	$(BIN)/python benchmarks/gpu_check.py
+
+# DATA is a folder with the datasets as CSV files; without it they come from the cache or are downloaded.
 paper: $(VENV)/demo.stamp
-	@mkdir -p out/paper
-	$(BIN)/orledger run all --preset paper --db out/paper/results.duckdb
-	$(BIN)/orledger audit --db out/paper/results.duckdb
-	$(BIN)/orledger tables --db out/paper/results.duckdb --out out/paper/tables
-	$(BIN)/orledger figures --db out/paper/results.duckdb --out out/paper/figures
-	$(BIN)/orledger report --db out/paper/results.duckdb --out out/paper/report.html
+	@mkdir -p $(PAPER)
+	$(BIN)/orledger run all --preset paper --db $(PAPER)/results.duckdb $(if $(DATA),--data-dir $(DATA))
+	$(BIN)/orledger audit --db $(PAPER)/results.duckdb
+	$(BIN)/orledger recheck --into $(PAPER)/results.duckdb | tail -n 1
+	$(BIN)/orledger tables --db $(PAPER)/results.duckdb --out $(PAPER)/tables --format tex,csv,md,html
+	$(BIN)/orledger figures --db $(PAPER)/results.duckdb --out $(PAPER)/figures
+	$(BIN)/orledger report --db $(PAPER)/results.duckdb --out $(PAPER)/report.html
+	$(BIN)/orledger findings --db $(PAPER)/results.duckdb --out $(PAPER)/findings.md
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info

@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reports"))
+sys.path.insert(0, str(Path(__file__).parent))
+from rows import row
 
 
 def best_of(function, rounds: int) -> float:
@@ -27,6 +29,23 @@ def best_of(function, rounds: int) -> float:
         function()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def run(*, quick: bool = False) -> list[dict]:
+    """The exact signed-rank test beside scipy's at a few sizes with zeros and ties; whole databases are in growth.py."""
+    from scipy.stats import wilcoxon
+
+    from orledger.audit.signedrank import signed_rank
+
+    rows = []
+    for n in (19, 33, 60, 200):
+        d = np.round(np.random.default_rng(n).normal(0.3, 1, n), 1)  # one digit: zeros and ties
+        rounds = 10 if quick else 50
+        ours, theirs = best_of(lambda d=d: signed_rank(d), rounds), best_of(lambda d=d: wilcoxon(d), rounds)
+        note = f"p exact {signed_rank(d).p:.6f}, auto {wilcoxon(d).pvalue:.6f}"
+        who, goal = "scipy.stats.wilcoxon, method auto", 1.0 if n == 33 else None
+        rows.append(row(f"audit: signed-rank test, n = {n}", ours, theirs, who, note, at_least=goal))
+    return rows
 
 
 def bench_signed_rank(rounds: int) -> None:

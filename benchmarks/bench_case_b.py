@@ -12,7 +12,9 @@ import os
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,6 +26,9 @@ from orledger.runners.case_b.problem import Problem, load_table, make_problem
 from orledger.runners.case_b.training import NetData, Schedule
 from orledger.runners.cells import Context
 from orledger.runners.settings import resolve
+
+sys.path.insert(0, str(Path(__file__).parent))
+from rows import row, show
 
 
 class PlainNet(torch.nn.Module):
@@ -77,10 +82,15 @@ def problems(settings: dict) -> list[Problem]:
     return [make_problem(table, "iid", seed, rel, settings) for seed in range(3) for rel in (0.0, 0.1, 0.25, 0.5)]
 
 
-def run() -> list[dict]:
-    """CPU seconds per net (one thread) of both ways, for the diabetes job of the main block (60 nets) in float64 and float32."""
+def run(*, quick: bool = False) -> list[dict]:
+    """CPU seconds per net (one thread) of both ways, for the diabetes job of the main block (60 nets) in float64 and float32.
+
+    ``quick`` trains for a tenth of the epochs.
+    """
     torch.set_num_threads(1)
     settings = resolve(SETTINGS, {}, "bench")
+    if quick:
+        settings = settings | {"epochs": settings["epochs"] // 10, "hint_epoch": settings["hint_epoch"] // 10}
     cells = problems(settings)
     network, _ = build_network(cells[0].x_fit.shape[1], settings)
     schedule = schedule_of(settings)
@@ -98,21 +108,19 @@ def run() -> list[dict]:
         misfit = [
             float(np.mean((trained[i]["dak"].net.predict(cells[i].x_train)[0] - cells[i].y_train) ** 2)) for i in (0, 5)
         ]
+        note = f"{schedule.epochs} epochs, 60 nets in lockstep; mean squared training error {misfit[0]:.2f}, {misfit[1]:.2f}"
         rows.append(
-            {
-                "name": f"train a net of the diabetes i.i.d. job, {precision}",
-                "ours_seconds": ours,
-                "peer_seconds": peer,
-                "ratio": peer / ours,
-                "peer": "torch module, autograd and Adam, one net at a time, float64",
-                "note": f"{schedule.epochs} epochs, 60 nets in lockstep; mean squared training error {misfit[0]:.2f}, {misfit[1]:.2f}",
-            }
+            row(
+                f"case B: train a net of the diabetes job, {precision}",
+                ours,
+                peer,
+                "torch module, autograd, Adam, one net at a time, float64",
+                note,
+                at_least=5,
+            )
         )
     return rows
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(
-            f"{row['name']}: {row['ours_seconds']:.3f} s, peer {row['peer_seconds']:.3f} s, {row['ratio']:.1f} times faster ({row['note']})"
-        )
+    show(run())
