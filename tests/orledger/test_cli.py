@@ -250,7 +250,7 @@ def test_every_command_named_in_the_documentation_exists(root: Path) -> None:
             if command is None:
                 unknown.append(f"{page.name}: orledger {line}")
                 continue
-            known = {o for p in command.params for o in p.opts} | {"--help"}
+            known = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help"}
             unknown += [
                 f"{page.name}: {o} of orledger {line}" for o in re.findall(r"(?<= )--[a-z-]+", line) if o not in known
             ]
