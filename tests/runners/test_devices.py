@@ -33,7 +33,9 @@ from orledger.runners.case_c.loop import run_arms
 from orledger.runners.case_c.plan import plan as plan_c
 from orledger.runners.case_c.run import prepare
 from orledger.runners.cells import Context
+from orledger.runners.plan import Preset, make_plan
 from orledger.runners.settings import resolve
+from orledger.runners.work import compute_job
 
 THERE = torch.device("meta")
 ATEN = torch.ops.aten
@@ -248,3 +250,35 @@ def test_case_c_trajectories_take_the_same_actions_there(elsewhere):
     for arm, trajectory in here.items():
         for a, b in zip(trajectory.steps, there[arm].steps, strict=True):
             np.testing.assert_allclose(b.widths.radius, a.widths.radius, rtol=1e-7)
+
+
+WHOLE = {
+    "a": {
+        "settings": {"epochs": 4, "test_points": 12, "inducing": {"6": 8}, "cert_side": 5},
+        "rules": {"grids": [6], "levels": [1e-3], "seeds": [1]},
+        "certificates": {"grids": [6], "levels": [1e-3], "seeds": [1]},
+        "floor": {"grids": [6], "backends": {"same_process": 1, "float32": 1, "ulp": 1}},
+    },
+    "b": {
+        "settings": {"epochs": 2, "hint_epoch": 1, "rf_trees": 5},
+        "main": {"datasets": ["diabetes"], "regimes": ["shift"], "seeds": [0], "rel": [0.25]},
+        "ablation": {"datasets": ["diabetes"], "seeds": [0], "rel": [0.25]},
+        "gap": {"seeds": [0], "scales": ["frozen", "train"]},
+    },
+    "c": {
+        "settings": {"candidates": 64, "evaluations": 7},
+        "schedule": {"benchmarks": ["branin"], "seeds": [0]},
+    },
+}
+
+
+@pytest.mark.parametrize("case", list(WHOLE))
+def test_whole_cells_are_computed_there(elsewhere, case):
+    """Everything between the spec and the records, as a worker with a GPU runs it."""
+    jobs = make_plan(Preset("tiny", "tiny.toml", "", {case: WHOLE[case]}), (case,))
+    assert {cell.block for job in jobs for cell in job.cells} == set(WHOLE[case]) - {"settings"}
+    for job in jobs:
+        for cell, result in compute_job(job, Context(device=elsewhere, offline=True)):
+            assert result.state == "done", (cell.name, result.reason)
+            assert result.scalars or result.blocks
+            assert result.backend.startswith(elsewhere)
