@@ -139,7 +139,8 @@ def parsed(words: list[str]) -> None:
     command: click.Command = main
     context = None
     while isinstance(command, click.Group):
-        context = click.Context(command, info_name="orledger", parent=context)
+        # With the settings of the program: click keeps the help option that a command is first asked for.
+        context = click.Context(command, info_name="orledger", parent=context, **main.context_settings)
         found = command.get_command(context, words[0])
         assert found is not None, f"no command {words[0]}"
         command, words = found, words[1:]
