@@ -38,7 +38,9 @@ def _counts(f: Finding) -> str:
     """How many tests ended how, and between which floors those lie that could not have decided."""
     deciding = [e for e in f.tests if e.variant != "naive"]
     counts = Counter(e.outcome for e in deciding)
-    text = f"{len(deciding)} tests: " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
+    text = f"{len(deciding)} test{'s' if len(deciding) != 1 else ''}: " + ", ".join(
+        f"{n} {outcome}" for outcome, n in sorted(counts.items())
+    )
     floors = [e.result.floor for e in deciding if e.outcome == "untestable" and e.result.floor is not None]
     return f"{text}; floors of the untestable from {min(floors):.2g} to {max(floors):.2g}" if floors else text
 

@@ -118,6 +118,11 @@ def run_plan(
                         snapshots.publish_if_due()
         except Interrupted as stop:
             signum = stop.signum
+        except OrledgerError:
+            # The engine cannot go on (no cluster at that address, no GPU): the run is over, what was stored stays.
+            writer.end_run(run_id, "incomplete")
+            snapshots.remove()
+            raise
         finally:
             signals.hold()
             reporter.close()

@@ -16,7 +16,7 @@ from toy_case import compute, run_toy, same, toy_plan
 
 from orledger.errors import OrledgerError, UsageError
 from orledger.runners.cells import Cell, Job
-from orledger.runners.driver import select
+from orledger.runners.driver import run_plan, select
 from orledger.schema.checking import check
 from orledger.schema.opening import snapshot_path
 from orledger.schema.reading import open_results
@@ -232,3 +232,20 @@ def test_a_second_run_says_who_holds_the_database_and_a_reader_gets_the_snapshot
     assert check(db).findings == ()
     assert not snapshot_path(db).exists()
     assert run_toy(db, toy_plan(60)).state == "finished"
+
+
+def test_an_engine_that_cannot_start_ends_the_run_and_leaves_no_snapshot(db: Path) -> None:
+    """A later status must not say that a run is still going on."""
+
+    class NoCluster:
+        def run(self, jobs: object, fn: object, resources: object) -> object:
+            raise UsageError("no cluster at that address")
+            yield
+
+    run_toy(db, toy_plan(2))
+    with pytest.raises(UsageError, match="no cluster"):
+        run_plan(toy_plan(4), db, NoCluster(), compute, toy_case.FACTS)  # type: ignore[arg-type]
+    assert not snapshot_path(db).exists()
+    with open_results(db) as results:
+        assert results.sql("SELECT state FROM run ORDER BY started")["state"].to_list() == ["finished", "incomplete"]
+    assert run_toy(db, toy_plan(4)).done == 2
