@@ -238,7 +238,7 @@ def test_an_engine_that_cannot_start_ends_the_run_and_leaves_no_snapshot(db: Pat
     """A later status must not say that a run is still going on."""
 
     class NoCluster:
-        def run(self, jobs: object, fn: object, resources: object) -> object:
+        def run(self, *_: object) -> object:
             raise UsageError("no cluster at that address")
             yield
 
