@@ -116,7 +116,8 @@ def run(cells: int = 1000, size: int = 1000, folder: Path | None = None, *, quic
             f"{our_bytes / 2**20:.1f} MiB beside {count / 2**20:.1f}"
         )
         goal = 1.0 if who == Sqlite.name else None
-        rows.append(row(f"writing {cells:,} cells of {size:,} records", ours, wall, who, note, at_least=goal))
+        name = f"writing {cells:,} cells of {size:,} records{', peer with WAL' * (who == SqliteWal.name)}"
+        rows.append(row(name, ours, wall, who, note, at_least=goal))
     return rows
 
 
