@@ -10,7 +10,7 @@ PAPER  := out/paper
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help demo test slow lint docs bench gpu-check paper clean
+.PHONY: help demo test slow lint docs corpus bench gpu-check paper clean
 
 help:
 	@echo "make demo    run every case in minutes, audit it, and write tables, figures and a report"
@@ -89,6 +89,18 @@ paper: $(VENV)/demo.stamp
 	$(BIN)/orledger figures --db $(PAPER)/results.duckdb --out $(PAPER)/figures
 	$(BIN)/orledger report --db $(PAPER)/results.duckdb --out $(PAPER)/report.html
 	$(BIN)/orledger findings --db $(PAPER)/results.duckdb --out $(PAPER)/findings.md
+
+# The reference corpus of docs/results from what `make paper` left: export, report, tables, findings, and the README's pictures.
+corpus:
+	rm -rf docs/results && mkdir -p docs/results docs/img
+	$(BIN)/orledger db export docs/results/corpus --db $(PAPER)/results.duckdb
+	$(BIN)/orledger report --db $(PAPER)/results.duckdb --out docs/results/report.html --no-pdf
+	$(BIN)/orledger findings --db $(PAPER)/results.duckdb --out docs/results/FINDINGS.md
+	$(BIN)/orledger tables --db $(PAPER)/results.duckdb --out $(PAPER)/tables --format tex
+	cd $(PAPER)/tables && SOURCE_DATE_EPOCH=0 FORCE_SOURCE_DATE=1 pdflatex -interaction=batchmode tables.tex > /dev/null && SOURCE_DATE_EPOCH=0 FORCE_SOURCE_DATE=1 pdflatex -interaction=batchmode tables.tex > /dev/null
+	cp $(PAPER)/tables/tables.pdf docs/results/tables.pdf
+	$(BIN)/orledger figures Aprofile Aladder Bshift Cmech Cinv --db $(PAPER)/results.duckdb --out docs/img --format png
+	rm -f docs/img/captions.md
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info

@@ -1,0 +1,51 @@
+"""The reference corpus of docs/results: it loads, it checks, and what stands beside it is rebuilt from it byte for byte."""
+
+from pathlib import Path
+
+import pytest
+
+from orledger.expected import expected_cells
+from orledger.reports.findings import findings
+from orledger.reports.report import render_report
+from orledger.schema.checking import check
+from orledger.schema.exchange import import_folder
+from orledger.schema.reading import open_results
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "results.duckdb"
+    import_folder(RESULTS / "corpus", path)
+    return path
+
+
+def test_the_corpus_is_small_and_whole(corpus):
+    """At most 15 MB; every content hash verified; every cell the paper planned is there, done or refused with a reason."""
+    assert sum(p.stat().st_size for p in (RESULTS / "corpus").iterdir()) < 15e6
+    assert check(corpus).findings == ()
+    with open_results(corpus) as results:
+        blocks = {(c, b): (n, s) for c, b, n, s in results.sql(
+            "SELECT case_name, block, count(*), count(*) FILTER (state = 'done' OR (state = 'refused' AND reason IS NOT NULL)) FROM cell GROUP BY ALL"
+        ).iter_rows()}  # fmt: skip
+    assert blocks["a", "rules"] == (60, 60)
+    assert blocks["a", "portability"] == (50, 50)
+    assert blocks["b", "main"] == (73, 73)
+    assert blocks["b", "ablation"] == (30, 30)
+    assert blocks["b", "gap"] == (20, 20)
+    assert blocks["c", "main"] == (35, 35)
+    assert all(n == settled for n, settled in blocks.values())
+
+
+def test_the_findings_are_those_of_the_corpus(corpus):
+    with open_results(corpus) as results:
+        assert findings(results, corpus.name, expected_cells(results)) == (RESULTS / "FINDINGS.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_report_is_that_of_the_corpus(corpus):
+    with open_results(corpus) as results:
+        page = render_report(results, corpus.name, planned=expected_cells(results))
+    assert page == (RESULTS / "report.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 8e6
