@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from orledger.audit.hypotheses import Hypothesis
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "1"
+AUDIT_VERSION = "2"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def cv(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
     """Sample standard deviation (ddof 1) over the mean, along ``axis``."""
     x = np.asarray(values, dtype=float)
-    return x.std(axis=axis, ddof=1) / x.mean(axis=axis)
+    return _sd(x, axis) / x.mean(axis=axis)
 
 
 def iqr_over_median(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
@@ -39,7 +39,13 @@ def max_over_min(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
 
 def sd_log10(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
     """Sample standard deviation (ddof 1) of the decimal logarithm."""
-    return np.log10(np.asarray(values, dtype=float)).std(axis=axis, ddof=1)
+    return _sd(np.log10(np.asarray(values, dtype=float)), axis)
+
+
+def _sd(x: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Sample standard deviation, exactly zero for equal values: their mean is rounded, and would leave a trace."""
+    spread: NDArray[np.float64] = np.where(np.ptp(x, axis=axis) == 0, 0.0, x.std(axis=axis, ddof=1))
+    return spread
 
 
 MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {

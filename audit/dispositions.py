@@ -46,10 +46,28 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
             decisive = [t for t in terms if states[t.id] == t.value and t not in rule.none] or terms
             quotes = "; ".join(_quote(t.id, tests, claims) for t in decisive[:SHOWN])
             more = f"; and {len(decisive) - SHOWN} more" if len(decisive) > SHOWN else ""
-            return Decision(
-                rule.verdict, f"{rule.reason} ({quotes}{more})", number, tuple(dict.fromkeys(t.id for t in terms))
-            )
-    return Decision(hypothesis.otherwise, hypothesis.otherwise_reason, None, tuple(hypothesis.needs))
+            lacking, unmet = _lacking(hypothesis, rule.verdict, states, tests, claims)
+            named = tuple(dict.fromkeys([*(t.id for t in terms), *unmet]))
+            return Decision(rule.verdict, f"{rule.reason} ({quotes}{more}){lacking}", number, named)
+    lacking, _ = _lacking(hypothesis, hypothesis.otherwise, states, tests, claims)
+    return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
+
+
+def _lacking(
+    hypothesis: Hypothesis,
+    verdict: str,
+    states: Mapping[str, str],
+    tests: Mapping[str, Evaluation],
+    claims: Mapping[str, ClaimResult],
+) -> tuple[str, list[str]]:
+    """What a partial verdict lacks for support, as the end of a reason, and the ids behind it; nothing otherwise."""
+    support = next((r for r in hypothesis.rules if r.verdict == "supported"), None)
+    if verdict != "partially refuted" or support is None:
+        return "", []
+    unmet = [t.id for t in support.all if states[t.id] != t.value]
+    quotes = "; ".join(_quote(n, tests, claims) for n in unmet[:SHOWN])
+    more = f"; and {len(unmet) - SHOWN} more" if len(unmet) > SHOWN else ""
+    return (f". It lacks for support: {quotes}{more}" if unmet else ""), unmet
 
 
 def applies(rule: Rule, states: Mapping[str, str]) -> bool:
