@@ -134,9 +134,10 @@ def draw_attainment(canvas: Canvas) -> str:
                     ls=style,
                     lw=0.9,
                     label=name,
+                    rasterized=True,
                 )
                 if method == "grid":
-                    axes[1].plot(np.arange(values.size), values, ".", color=colour, ms=2, alpha=0.6)
+                    axes[1].plot(np.arange(values.size), values, ".", color=colour, ms=2, alpha=0.6, rasterized=True)
     axes[0].set(xscale="log", xlabel="|1 − certificate / radius|", ylabel="fraction of points", title="shortfall")
     axes[0].legend(fontsize=6)
     axes[1].axhline(1, color=BLACK, lw=0.6)
@@ -216,7 +217,12 @@ def draw_premium(canvas: Canvas) -> str:
         values = np.sort(part.filter(pl.col("rung") == delivered)["premium"].to_numpy())
         if values.size:
             axes[1].step(
-                values, 1 - np.arange(values.size) / values.size, where="post", color=colour, label=power(level)
+                values,
+                1 - np.arange(values.size) / values.size,
+                where="post",
+                color=colour,
+                label=power(level),
+                rasterized=True,
             )
             top = max(top, float(values[-1]))
     axes[0].set(yscale="log", xlabel="inflation m", ylabel="median half-width / error", title="by rung")

@@ -76,8 +76,8 @@ def draw_bands(canvas: Canvas) -> str:
         low, high = line["center"] - line["half"], line["center"] + line["half"]
         if arm == "or1":
             axes[0].fill_between(line["x"], low, high, color=style.colour, alpha=0.18, lw=0)
-        axes[0].plot(line["x"], low, color=style.colour, ls=style.line, lw=0.8)
-        axes[0].plot(line["x"], high, color=style.colour, ls=style.line, lw=0.8, label=style.name)
+        axes[0].plot(line["x"], low, color=style.colour, ls=style.line, lw=0.8, rasterized=True)
+        axes[0].plot(line["x"], high, color=style.colour, ls=style.line, lw=0.8, label=style.name, rasterized=True)
     reach = np.ptp(truth["y"].to_numpy())
     axes[0].set_ylim(truth["y"].min() - 1.2 * reach, truth["y"].max() + 1.2 * reach)
     axes[0].set(xlabel="x", title=f"seed {seed}")
@@ -93,6 +93,7 @@ def draw_bands(canvas: Canvas) -> str:
                 lw=0.6,
                 alpha=0.55,
                 label=style.name if nth == 0 else None,
+                rasterized=True,  # thousands of vertices: as vectors they would be a tenth of the report
             )
     allowance = noise["w_obs"].median() if not noise.is_empty() else None
     if allowance is not None:

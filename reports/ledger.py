@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from orledger.reports.source import Database
 
-ROWS_SHOWN = 60  # rows of a query that the report embeds; the query itself is always there in full
+ROWS_SHOWN = 24  # rows of a query that the report embeds; the query itself is always there in full
 
 RUNS = """
 SELECT run_id, preset, device, engine, jobs, threads, coalesce(git_commit, '') AS git_commit, state, started, ended,

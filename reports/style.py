@@ -97,7 +97,7 @@ RC: dict[str, Any] = {
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "figure.dpi": 110,
-    "savefig.dpi": 160,
+    "savefig.dpi": 200,
     "figure.constrained_layout.use": True,
     "path.simplify": False,
     "svg.hashsalt": "orledger",
