@@ -122,7 +122,8 @@ def draw_lam2(canvas: Canvas) -> str:
         ax.set(xscale="log", yscale="log", xlabel="relative noise", title=f"{grid}² collocation points")
         ax.grid(False, axis="y")
     axes[0].set_ylabel("selected data-fit weight λ₂")
-    axes[0].legend(ncols=2, loc="best")
+    handles, names = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower center", ncols=6)
     letter(axes)
     return (
         "The data-fit weight each rule selects: median, interquartile band and every cell. Faint horizontals are the "
