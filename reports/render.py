@@ -72,7 +72,7 @@ def html_token(t: Token, marks: Mapping[str, str]) -> str:
 def markdown_token(t: Token, marks: Mapping[str, str]) -> str:
     """One token as Markdown without emphasis; characters with a meaning in Markdown or HTML are escaped."""
     text = html.escape(plain_token(t, marks), quote=False)
-    text = re.sub(r"([\\`*_{}\[\]()#+!|~$])", r"\\\1", text)
+    text = re.sub(r"([\\`*_{}\[\]#+!|~$])", r"\\\1", text)  # no link without brackets: parentheses may stay
     return f"<sup>{text}</sup>" if t.kind == "mark" else text
 
 

@@ -129,6 +129,8 @@ def environment() -> Environment:
     )
     env.filters |= {
         "cell": number,
+        "short": lambda value: "" if value is None else f"{value:.3g}",
+        "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
         "slug": slug,
         "moment": moment,
         "pretty": pretty,
