@@ -17,6 +17,7 @@ import polars as pl
 
 from orledger.runners.cells import Cell, Job
 from orledger.runners.records import CellResult
+from orledger.schema.frames import frame
 
 LEVELS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 LAM2 = (1.49e4, 500.0, 50.0, 5.0, 0.5, 0.05, 0.005)
@@ -59,12 +60,19 @@ class Adapter:
 
     def sql(self, query: str, params: object = None) -> pl.DataFrame:
         """The rows of ``query`` as a frame."""
-        return self.con.sql(query, params=params).pl() if params is not None else self.con.sql(query).pl()
+        return frame(self.con.sql(query, params=params) if params is not None else self.con.sql(query))
 
 
 def rng(*words: object) -> np.random.Generator:
     """A generator named by words, so that adding a block never moves the numbers of another."""
     return np.random.default_rng(int.from_bytes(hashlib.sha256("/".join(map(str, words)).encode()).digest()[:8], "big"))
+
+
+def _column(series: pl.Series) -> np.ndarray:
+    """A column for DuckDB; missing numbers are masked, texts are objects."""
+    if not series.dtype.is_numeric():
+        return np.array(series.to_list(), dtype=object)
+    return np.ma.array(series.fill_null(0).to_numpy(), mask=series.is_null().to_numpy())
 
 
 class Store:
@@ -130,7 +138,9 @@ class Store:
         )
         if not self.cells:
             return
-        cells, records = pl.DataFrame(self.cells, infer_schema_length=None), pl.concat(self.records)  # noqa: F841
+        # Columns of NumPy arrays: DuckDB reads them without pyarrow, which is not a dependency.
+        whole = pl.DataFrame(self.cells, infer_schema_length=None), pl.concat(self.records)
+        cells, records = ({c: _column(f[c]) for c in f.columns} for f in whole)  # noqa: RUF059 - the queries below read them by name
         con.sql(
             "INSERT INTO cell SELECT cell_id, case_name, block, name, CAST(CAST(keys AS JSON) AS MAP(VARCHAR, VARCHAR)),"
             " spec, '1', job_id, 'run-1', state, reason, NULL, seconds, 'cpu/float64', n_records, content_hash,"
