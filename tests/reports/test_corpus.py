@@ -40,7 +40,9 @@ def test_the_corpus_is_small_and_whole(corpus):
 
 def test_the_findings_are_those_of_the_corpus(corpus):
     with open_results(corpus) as results:
-        assert findings(results, corpus.name, expected_cells(results)) == (RESULTS / "FINDINGS.md").read_text(encoding="utf-8")
+        assert findings(results, corpus.name, expected_cells(results)) == (RESULTS / "FINDINGS.md").read_text(
+            encoding="utf-8"
+        )
 
 
 @pytest.mark.slow
