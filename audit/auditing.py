@@ -52,8 +52,11 @@ def audit(con: Any, *, now: datetime | None = None) -> Audit:
     """Evaluates every current registration on the data behind ``con`` and stores the rows; the same inputs give the same rows.
 
     A database without registrations gets those that come with the package first; the dispositions then say that they
-    were registered after the data.
+    were registered after the data. The connection loses its access to other files and to Python objects for good.
     """
+    # Hypothesis files may bring SQL of their own: from here on this connection reaches nothing but its database.
+    con.execute("SET enable_external_access = false")
+    con.execute("SET python_enable_replacements = false")
     registrations = current_registrations(con) or register_shipped(con, now=now)
     data_hash, n_cells, n_records = data_state(con)
     audit_id = _digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))

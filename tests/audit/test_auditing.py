@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reports"))
@@ -189,3 +190,14 @@ def test_every_table_and_column_is_described(audited):
         ).fetchall()
         assert missing == []
         assert con.execute("SELECT comment FROM duckdb_tables() WHERE table_name = ?", [table]).fetchall()[0][0]
+
+
+@pytest.mark.parametrize(
+    "reach", ["SELECT 'a' AS side, content FROM read_text('/etc/passwd')", "SELECT * FROM read_csv('/etc/passwd')"]
+)
+def test_the_sql_of_a_hypothesis_reads_nothing_but_the_database(db, reach):
+    """A registry file from somebody else must not be a way to read this machine's files."""
+    db.cell({"k": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
+    audit(db.con)
+    with pytest.raises(duckdb.PermissionException):
+        db.con.execute(reach)
