@@ -26,7 +26,7 @@ from orledger.runners.case_a.rules import matched, morozov
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orledger.runners.case_a.linearisation import Linearisation, Rows
+    from orledger.runners.case_a.linearisation import Rows
     from orledger.runners.case_a.problem import Data
     from orledger.runners.case_a.solver import Solves
     from orledger.runners.records import CellResult
@@ -50,11 +50,10 @@ def record_certificates(
     result.scalar("cell", "misfit", solves.misfit[index])
     result.scalar("cell", "lam2", solves.lam2[index])
     lin = rows.at(solves.u[index], data.values)
-    spec = lin.spectral()
-    proj = spec.project(*lin.functionals(points))
-    _global(result, spec, proj, data.eta, truth, settings.get("paper_radius"))
-    _band(result, spec, proj, float(solves.misfit[index]), truth, settings)
-    _conditional(result, lin, points, data.eta, truth, settings["rungs"])
+    noisy, exact = lin.problems(points, settings["cert_form"])
+    _global(result, *noisy, data.eta, truth, settings.get("paper_radius"))
+    _band(result, *noisy, float(solves.misfit[index]), truth, settings)
+    _conditional(result, *exact, data.eta, truth, settings["rungs"])
 
 
 def _global(
@@ -86,15 +85,13 @@ def _write_global(result: CellResult, label: str | None, cert: GlobalCertificate
 
 
 def _conditional(
-    result: CellResult, lin: Linearisation, points: np.ndarray, eta: float, truth: np.ndarray, rungs: list[float]
+    result: CellResult, spec: Spectral, proj: Projection, eta: float, truth: np.ndarray, rungs: list[float]
 ) -> None:
-    spec = lin.spectral(exact=True)
     occ = occam(spec, eta)
     if occ.refused:
         result.refuse("conditional", occ.reason, occ.margin)
         return
     result.scalar("cell", "rho_oc", occ.rho)
-    proj = spec.project(*lin.functionals(points))
     for m in rungs:
         label = f"m={m:g}"
         try:

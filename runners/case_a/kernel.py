@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from orledger.errors import UsageError
 from orledger.runners.case_a.problem import interior
 
 
@@ -16,6 +17,34 @@ def se(a: np.ndarray, b: np.ndarray, length: float) -> tuple[np.ndarray, np.ndar
     s = d * d
     k = np.exp(-s / 2)
     return k, k * (s - 1) / length**2, k * (s * s - 6 * s + 3) / length**4
+
+
+REACH = 37.0
+"""Largest distance from the middle, in lengths, for which the expansion below starts above the smallest float64."""
+
+
+def se_features(x: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows phi(x) and phi''(x) (len(x), d) with phi(x) . phi(y) equal to the kernel to rounding, for x in [0, 1].
+
+    phi_n(t) = exp(-t^2/2) t^n / sqrt(n!) with t = (x - 1/2) / length; phi_n' = sqrt(n) phi_{n-1} - sqrt(n+1) phi_{n+1}. The
+    row is cut where what is left is below rounding: n follows a Poisson law of mean t^2, of which phi_n is the square root.
+    """
+    t = (x - 0.5) / length
+    far = float(np.abs(t).max())
+    if far > REACH:
+        raise UsageError(
+            f"log_length = {np.log(length):.3g} is too short for the feature form of the certificates",
+            hint='set cert_form = "gram"; at such lengths the Gram matrix is well conditioned',
+        )
+    count = int(far**2 + 20 * far + 40)
+    phi = np.zeros((len(x), count + 2))
+    phi[:, 0] = np.exp(-t * t / 2)
+    for n in range(1, count + 2):
+        phi[:, n] = phi[:, n - 1] * t / np.sqrt(n)
+    n = np.arange(count)
+    second = np.sqrt((n + 1) * (n + 2)) * phi[:, 2:] - (2 * n + 1) * phi[:, :count]
+    second[:, 2:] += np.sqrt(n[2:] * (n[2:] - 1)) * phi[:, : count - 2]
+    return phi[:, :count], second / length**2
 
 
 @dataclass(frozen=True)

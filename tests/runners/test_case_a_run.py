@@ -224,9 +224,9 @@ def published():
     return {cell.keys["level"]: result for cell, result in results_of(table)}
 
 
-@pytest.mark.parametrize(("level", "median", "tolerance"), [(0.0, 1.528e-2, 1e-2), (1e-3, 2.876, 5e-4)])
+@pytest.mark.parametrize(("level", "median", "tolerance"), [(0.0, 1.528e-2, 2e-3), (1e-3, 2.876, 5e-4)])
 def test_median_certificate_with_the_printed_radius_and_budget(published, level, median, tolerance):
-    """Without noise the smallest eigenvalues of the Gram matrix are at its rounding, which decides about one per cent."""
+    """Without noise exact arithmetic gives 1.5307e-2 (test_case_a_features): the printed figure carries 0.2 % of rounding."""
     certificate = numbers(published[level], "global", "certificate", "paper")
     assert len(certificate) == 144
     assert np.median(certificate) == pytest.approx(median, rel=tolerance)
