@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import functools
 import importlib
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import pytest
+import torch
 from click.testing import CliRunner, Result
 
 from orledger.cli import EXIT_CODES, main
@@ -31,7 +33,11 @@ LOAD_PRESET = plan.load_preset
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it stands, its language, its text, and the remark in front of it (``not run: ...``)."""
+    """A fenced block: where it stands, its language, its text, and the remark in front of it.
+
+    ``file: x`` shows a file of the repository, ``writes: x`` is a file that the reader is to write, ``needs: x`` are commands
+    for which something has to be there first.
+    """
 
     page: Path
     line: int
@@ -39,13 +45,16 @@ class Block:
     text: str
     remark: str
 
-    @property
-    def runs(self) -> bool:
-        return not self.remark.startswith("not run:")
+    def remarked(self, kind: str) -> str | None:
+        return self.remark.removeprefix(f"{kind}:").strip() if self.remark.startswith(f"{kind}:") else None
 
     @property
     def file(self) -> str | None:
-        return self.remark.removeprefix("file:").strip() if self.remark.startswith("file:") else None
+        return self.remarked("file")
+
+    @property
+    def needs(self) -> str | None:
+        return self.remarked("needs")
 
 
 @dataclass(frozen=True)
@@ -134,48 +143,19 @@ def invoke(*words: str) -> Result:
     return CliRunner().invoke(main, list(words))
 
 
-def parsed(words: list[str]) -> None:
-    """Nothing, or the error that the command line would give for these words, without running anything."""
-    command: click.Command = main
-    context = None
-    while isinstance(command, click.Group):
-        # With the settings of the program: click keeps the help option that a command is first asked for.
-        context = click.Context(command, info_name="orledger", parent=context, **main.context_settings)
-        found = command.get_command(context, words[0])
-        assert found is not None, f"no command {words[0]}"
-        command, words = found, words[1:]
-    command.make_context(command.name or "", list(words), parent=context)
-
-
-@functools.cache
-def targets() -> set[str]:
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    return set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE))
-
-
-@functools.cache
-def extras() -> set[str]:
-    return set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"])
-
-
 def try_out(command: Command, monkeypatch: pytest.MonkeyPatch) -> str | None:
-    """Runs or parses one command; what is wrong with it, or None."""
+    """Runs one command; what is wrong with it, or None."""
     program, *words = command.words
     if program == "make":
-        unknown = set(words) - targets()
-        return f"the Makefile has no target {', '.join(unknown)}" if unknown else None
+        # Continuous integration gives these to make; the tests cannot, being one of them.
+        return None if command.text in (ROOT / ".ci" / "run").read_text().splitlines() else "not a command of .ci/run"
     if program == "pip":
-        unknown = {e for w in words for e in re.findall(r"orledger\[(\w+)\]", w)} - extras()
-        return f"there is no extra {', '.join(unknown)}" if unknown else None
+        # Everything that the pages install is here already: pip has nothing to fetch, or the extra does not exist.
+        done = subprocess.run([sys.executable, "-m", "pip", *words, "--no-index"], capture_output=True, text=True)
+        problem = done.stderr + done.stdout
+        return problem if done.returncode or "does not provide the extra" in problem else None
     if program != "orledger":
-        return "neither orledger, make nor pip: mark it and say why" if command.block.runs else None
-    if not command.block.runs:
-        try:
-            parsed(words)
-        except click.UsageError as error:
-            # Case D is the example of a page and not part of the package.
-            return None if "'d' is not one of" in error.format_message() else error.format_message()
-        return None
+        return "neither orledger, make nor pip"
     if "--dry-run" in words or words[0] in ("presets", "settings"):
         # Nothing is computed, so the page may show the real thing, and must.
         with monkeypatch.context() as real:
@@ -183,6 +163,11 @@ def try_out(command: Command, monkeypatch: pytest.MonkeyPatch) -> str | None:
             done = invoke(*words)
         missing = [line for line in command.output.splitlines() if line not in done.output]
         return f"does not print {missing[0]!r}" if missing else judged(command, done)
+    if command.block.needs == "cuda" and "cuda" in words and not torch.cuda.is_available():
+        refused = invoke(*words)
+        if refused.exit_code != 2 or "no GPU" not in refused.output:
+            return f"without a GPU: exit code {refused.exit_code}: {refused.output}"
+        words[words.index("cuda")] = "cpu"
     return judged(command, invoke(*words))
 
 
@@ -198,15 +183,95 @@ def judged(command: Command, done: Result) -> str | None:
     return None if done.exit_code == 0 else f"exit code {done.exit_code}: {done.output[-500:]}"
 
 
-@pytest.mark.parametrize("page", with_blocks("console", "sh"), ids=named)
-def test_the_commands_of_a_page_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order of the page, in one folder; what is marked as not run must at least parse."""
+def run_page(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch, *needs: str | None) -> None:
+    """The commands of the page whose needs are among ``needs``, in its order, in one folder, with the files it writes."""
+    for block in blocks(page):
+        if (name := block.remarked("writes")) is not None:
+            (desk / name).write_text(block.text, encoding="utf-8")
     problems = [
         f"{named(page)}:{command.block.line}: {command.text}: {problem}"
         for command in commands(page)
-        if (problem := try_out(command, monkeypatch)) is not None
+        if command.block.needs in needs and (problem := try_out(command, monkeypatch)) is not None
     ]
     assert problems == []
+
+
+@pytest.mark.parametrize("page", with_blocks("console", "sh"), ids=named)
+def test_the_commands_of_a_page_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_page(page, desk, monkeypatch, None, "cuda")
+
+
+@pytest.mark.ray
+@pytest.mark.filterwarnings("ignore")
+def test_the_commands_for_ray_run(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="the ray extra is not installed")
+    page = ROOT / "docs" / "gpu-and-ray.md"
+    first = next(c for c in commands(page) if "serial.duckdb" in c.words)
+    assert try_out(first, monkeypatch) is None
+    run_page(page, desk, monkeypatch, "ray")
+    assert invoke("compare", "serial.duckdb", "ray.duckdb", "--strict").exit_code == 0
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_for_a_cluster_runs(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster of one machine, started as a cluster is, stands for the one of the page."""
+    pytest.importorskip("ray", reason="the ray extra is not installed")
+    (command,) = [c for c in commands(ROOT / "docs" / "gpu-and-ray.md") if c.block.needs == "cluster"]
+    (desk / "data").mkdir()
+    (desk / "results.duckdb").unlink()
+    with cluster() as address:
+        places = {"head.example:6379": address, "/shared/data": str(desk / "data")}
+        assert judged(command, invoke(*[places.get(w, w) for w in command.words[1:]])) is None
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[str]:
+    """The address of a Ray cluster that stays in the foreground of a process of its own and ends with it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["start", "--head", "--block", "--port", str(port), "--num-cpus", "2", "--include-dashboard", "false"]
+    tool = Path(sys.executable).with_name("ray")
+    head = subprocess.Popen([tool, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert head.stdout is not None
+        assert any("Ray runtime started" in line for line in head.stdout), "the cluster did not start"
+        yield f"127.0.0.1:{port}"
+    finally:
+        head.terminate()
+        head.wait(timeout=60)
+
+
+def test_every_need_has_its_test() -> None:
+    """A new kind of need would otherwise be a way of not running a command."""
+    found = {c.block.needs for page in PAGES for c in commands(page)}
+    assert found == {None, "cuda", "ray", "cluster", "case d"}
+    assert {c.block.page.name for page in PAGES for c in commands(page) if c.block.needs == "case d"} == {"adding.md"}
+
+
+@pytest.mark.slow
+def test_make_demo_ends_by_saying_where_things_are(tmp_path: Path) -> None:
+    """The recipe on this checkout, with the running environment in place of a new one."""
+    environment = tmp_path / "venv"
+    environment.mkdir()
+    (environment / "bin").symlink_to(Path(sys.executable).parent)
+    (environment / "demo.stamp").touch()
+    words = ["make", "demo", f"VENV={environment}", f"DEMO={tmp_path / 'demo'}"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for line in re.findall(r"^The \w+ +(\S+)$", done.stdout, re.MULTILINE):
+        assert Path(line).exists()
+    assert "Try next:" in done.stdout
+
+
+def test_make_gpu_check_says_so_where_there_is_no_gpu() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one: run make gpu-check")
+    done = subprocess.run([sys.executable, "benchmarks/gpu_check.py"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "no GPU" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -215,11 +280,11 @@ def test_the_commands_of_a_page_run(page: Path, desk: Path, monkeypatch: pytest.
         ("```console\n$ orledger sql 'SELECT nope'\n```", "exit code 7"),
         ("```console\n$ orledger sql 'SELECT 1'\nerror: no\n```", "expected 'error: no'"),
         ("```console\n$ orledger presets list\nsmoke    The purpose of another version\n```", "does not print"),
-        ("```sh\nmake tea\n```", "no target tea"),
-        ("```sh\npip install 'orledger[tea]'\n```", "no extra tea"),
-        ("```sh\nrm -r results.duckdb\n```", "mark it and say why"),
-        ("<!-- not run: needs a GPU -->\n```sh\norledger run --device tpu\n```", "'tpu' is not one of"),
-        ("<!-- not run: needs a GPU -->\n```sh\norledger run --devices cuda\n```", "No such option"),
+        ("```sh\nmake tea\n```", "not a command of .ci/run"),
+        ("```sh\npip install 'orledger[tea]'\n```", "does not provide the extra"),
+        ("```sh\nrm -r results.duckdb\n```", "neither orledger"),
+        ("<!-- needs: cuda -->\n```sh\norledger run --device tpu\n```", "'tpu' is not one of"),
+        ("<!-- needs: cuda -->\n```sh\norledger run --devices cuda\n```", "No such option"),
     ],
 )
 def test_a_page_that_is_wrong_is_found(
@@ -238,7 +303,7 @@ def test_the_python_of_a_page_runs(page: Path, desk: Path) -> None:
     """Block after block in one namespace; blocks with prompts are doctests and must print what they show."""
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
-        if block.file is not None or not block.runs:
+        if block.file is not None:
             continue
         where = f"{named(page)}:{block.line}"
         if ">>> " in block.text:
@@ -255,7 +320,7 @@ def test_the_python_of_a_page_runs(page: Path, desk: Path) -> None:
 @pytest.mark.parametrize("page", with_blocks("sql"), ids=named)
 def test_the_queries_of_a_page_run(page: Path, desk: Path) -> None:
     for block in blocks(page, "sql"):
-        if block.file is None and block.runs:
+        if block.file is None:
             for query in filter(str.strip, block.text.split(";")):
                 done = invoke("sql", query)
                 assert done.exit_code == 0, f"{named(page)}:{block.line}: {done.output}"
