@@ -43,7 +43,8 @@ class Finding:
     """What one check found.
 
     `low` and `high` bound the recomputed value (None for a claim in words); `recomputed` is the same as text, for an
-    enumeration the value nearest to the printed one. `why` says what fits, or what was tried and does not.
+    enumeration the value nearest to the printed one. `convention` is the reading that fits (None when none does), and `why`
+    says what fits, or what was tried and does not.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Finding:
     high: float | None
     verdict: str
     rule: str
+    convention: str | None
     why: str
     operands: tuple[str, ...]
 
@@ -95,6 +97,7 @@ def _finding(name: str, check: Check, numbers: Mapping[str, Published]) -> Findi
         high=None if value is None else value.high,
         verdict=verdict,
         rule=check.rule,
+        convention=None if fitting is None else fitting.convention,
         why=_why(fitting, tried, target),
         operands=operand_ids(check),
     )
@@ -139,7 +142,7 @@ def _describe(candidate: Recomputed, target: Published) -> str:
 def _why(fitting: Recomputed | None, tried: list[Recomputed], target: Published) -> str:
     misses = "; ".join(_describe(candidate, target) for candidate in tried)
     if fitting is None:
-        return f"printed {target.printed}, but {misses}"
+        return misses
     fit = _describe(fitting, target)
     return f"fits {fit}; does not fit {misses}" if tried else fit
 
@@ -156,7 +159,15 @@ def recheck_frame(publication: Publication | None = None) -> pl.DataFrame:
     text, number = pl.String, pl.Float64
     schema = {"id": text, "place": text, "printed": text, "recomputed": text, "low": number, "high": number}
     return pl.DataFrame(
-        rows, schema={**schema, "verdict": text, "rule": text, "why": text, "operands": pl.List(pl.String)}
+        rows,
+        schema={
+            **schema,
+            "verdict": text,
+            "rule": text,
+            "convention": text,
+            "why": text,
+            "operands": pl.List(pl.String),
+        },
     )
 
 

@@ -96,7 +96,7 @@ def candidates(check: Check, numbers: Mapping[str, Published]) -> Iterable[Recom
     if "target" in found.types:
         operands["target"] = target.interval
     for result in found.compute(**operands):
-        name = ", ".join(part for part in (check.convention, result.convention) if part) or check.rule
+        name = ", ".join(part for part in (check.convention, result.convention) if part) or check.rule.replace("_", " ")
         yield replace(result, convention=name)
     for other in check.alternatives:
         yield from candidates(other, numbers)

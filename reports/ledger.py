@@ -29,10 +29,15 @@ SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') A
 FROM cell GROUP BY ALL ORDER BY case_name, block
 """
 
-ARM_REFUSALS = """
-SELECT c.case_name, c.block, f.arm, f.reason, count(*) AS cells, min(f.margin) AS smallest_margin,
+# Refusals that differ in their numbers only are one line: the numbers become dots, the margins a range.
+ARM_REFUSALS = r"""
+SELECT c.case_name, c.block, f.arm,
+       if(count(DISTINCT f.reason) = 1, min(f.reason), regexp_replace(min(f.reason), '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')) AS reason,
+       count(*) AS cells, min(f.margin) AS smallest_margin, max(f.margin) AS largest_margin,
        string_agg(c.name, ', ' ORDER BY c.name) AS names
-FROM refusal f JOIN cell c USING (cell_id) GROUP BY ALL ORDER BY c.case_name, c.block, f.arm, f.reason
+FROM refusal f JOIN cell c USING (cell_id)
+GROUP BY c.case_name, c.block, f.arm, regexp_replace(f.reason, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')
+ORDER BY c.case_name, c.block, f.arm, reason
 """
 
 CELL_REFUSALS = """
