@@ -21,6 +21,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from orledger.recovery import Spectral, global_radius, local_interval, occam, radius_values
+from orledger.runners.case_a.linearisation import Linearisation, Rows
+from orledger.runners.case_a.problem import collocation, draw, evaluation
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rows import row, show
@@ -50,40 +52,11 @@ def head_problem(n: int = 230, d: int = 56, points: int = 2000) -> tuple:
     return Phi, y, rng.standard_normal((points, d)) * decay
 
 
-def gram_problem(n: int = 24, length: float = float(np.exp(-2.311))) -> tuple:
-    """The Case-A certificate block: Gram matrix of -Lap + 3 u^2 rows and boundary rows, 144 evaluation points."""
-
-    def u(p: np.ndarray) -> np.ndarray:
-        x, y = p.T
-        return np.sin(np.pi * x) * np.sin(np.pi * y) + 4 * np.sin(4 * np.pi * x) * np.sin(4 * np.pi * y)
-
-    def grid(t: np.ndarray) -> np.ndarray:
-        return np.stack(np.meshgrid(t, t, indexing="ij"), -1).reshape(-1, 2)
-
-    inner, e = grid(np.linspace(0, 1, n + 2)[1:-1]), grid(np.linspace(0.05, 0.95, 12))
-    ring = grid(np.linspace(0, 1, n))
-    ring = ring[((ring == 0) | (ring == 1)).any(1)]
-    a = 3 * u(inner) ** 2
-
-    def parts(p: np.ndarray, q: np.ndarray) -> tuple:
-        d = (p[:, None] - q[None]) / length
-        k = np.exp(-0.5 * d * d)
-        k2, k4 = k * (d**2 - 1) / length**2, k * (d**4 - 6 * d**2 + 3) / length**4
-        lap = k2[..., 0] * k[..., 1] + k[..., 0] * k2[..., 1]
-        return k.prod(-1), lap, k4[..., 0] * k[..., 1] + 2 * k2.prod(-1) + k[..., 0] * k4[..., 1]
-
-    k, lap, bilap = parts(inner, inner)
-    CC = bilap - a[:, None] * lap - lap * a + a[:, None] * k * a
-    k, lap, _ = parts(inner, ring)
-    CD = a[:, None] * k - lap
-    k, lap, _ = parts(inner, e)
-    B = np.vstack([a[:, None] * k - lap, parts(ring, e)[0]])
-    G = np.block([[CC, CD], [CD.T, parts(ring, ring)[0]]])
-    wave = np.sin(np.pi * inner).prod(1) * 2 * np.pi**2 + 4 * 32 * np.pi**2 * np.sin(4 * np.pi * inner).prod(1)
-    sigma = 1e-3 * float(np.std(wave + u(inner) ** 3))
-    noise = sigma * np.random.default_rng(1).standard_normal(len(inner))
-    y = np.concatenate([wave + 3 * u(inner) ** 3 + noise, np.zeros(len(ring))])
-    return (G + G.T) / 2, B, np.ones(len(e)), y, np.arange(len(G)) >= len(inner), sigma * n
+def cell_problem(n: int = 24) -> tuple[Linearisation, np.ndarray, float]:
+    """The Case-A certificate problem linearised about the true solution: 668 rows, 144 points, and its noise budget."""
+    data = draw("two_sines", n, 1e-3, 1, "per_seed")
+    lin = Rows.build(n, -2.311).at(data.truth(collocation(n)).reshape(n, n), data.values)
+    return lin, evaluation(12, 0.05, 0.95), data.eta
 
 
 def two_parameter_dual(w: np.ndarray, ct: np.ndarray, c02: float, yt: np.ndarray, y02: float, rho2: float, eta: float):
@@ -144,19 +117,18 @@ def against_conic(sample: int = 25) -> dict:
 
 
 def against_dual(sample: int = 6) -> dict:
-    G, B, kxx, y, boundary, eta = gram_problem()
+    lin, points, eta = cell_problem()
 
     def ours() -> list:
-        spec, bordered = Spectral.from_gram(G, y), Spectral.from_gram(G, y, exact=boundary)
-        eps = occam(spec, eta).rho
-        certificate = global_radius(spec, spec.project(B, kxx), eps, eta)
-        occ, proj = occam(bordered, eta), bordered.project(B, kxx)
-        return [certificate, *(local_interval(bordered, proj, m * occ.rho, eta, occ=occ) for m in RUNGS)]
+        (noisy, at_noisy), (exact, at_exact) = lin.problems(points, "features")
+        certificate = global_radius(noisy, at_noisy, occam(noisy, eta).rho, eta)
+        occ = occam(exact, eta)
+        return [certificate, *(local_interval(exact, at_exact, m * occ.rho, eta, occ=occ) for m in RUNGS)]
 
     bands = ours()[1:]
-    spec = Spectral.from_gram(G, y, exact=boundary)
-    occ, proj = occam(spec, eta), spec.project(B, kxx)
-    picks = np.linspace(0, len(kxx) - 1, sample).astype(int)
+    _, (spec, proj) = lin.problems(points, "features")
+    occ = occam(spec, eta)
+    picks = np.linspace(0, len(points) - 1, sample).astype(int)
     start, worst = time.perf_counter(), 0.0
     for m, band in zip(RUNGS, bands, strict=True):
         for i in picks:
@@ -165,7 +137,7 @@ def against_dual(sample: int = 6) -> dict:
             )
             worst = max(worst, (band.upper[i] - proj.shift[i] - high) / band.half[i],
                         (low - band.lower[i] + proj.shift[i]) / band.half[i])  # fmt: skip
-    peer = (time.perf_counter() - start) / sample * len(kxx)
+    peer = (time.perf_counter() - start) / sample * len(points)
     return row("recovery: certificate block of one Case-A cell", timed(ours, 3), peer,
                "9x9 grid + L-BFGS dual, scipy",
                f"668 rows, 144 points, 5 rungs; the peer computes the conditional part only, extrapolated from {sample} points; ours is at most {max(worst, 0):.1e} half-widths wider",
@@ -195,7 +167,8 @@ def ridge_path(nuggets: int = 50) -> dict:
     """Misfits of ridge regression at many nuggets: one eigendecomposition against a refit for each of them."""
     from sklearn.kernel_ridge import KernelRidge
 
-    G, _, _, y, _, _ = gram_problem()
+    lin, _, _ = cell_problem()
+    G, y = lin.G, lin.z
     mu = np.logspace(-6, 3, nuggets)
 
     def ours() -> np.ndarray:
