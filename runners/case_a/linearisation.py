@@ -99,27 +99,36 @@ class Linearisation:
         return np.vstack([self.a[:, None] * k - lap, edge]), np.ones(len(points))
 
     def features(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Phi (rows, d) and C (k, d), d = rows + k at most, with G = Phi Phi^T and ``functionals`` = Phi C^T to rounding."""
+        """Phi (rows, rows + 1) and C (k, rows + 1) with G = Phi Phi^T and ``functionals`` = Phi C^T to rounding.
+
+        The first columns are an orthonormal basis of the span of the rows; what a functional has outside of it matters through
+        its norm alone, which is the last column.
+        """
         inner, edge = collocation(self.rows.n), boundary(self.rows.n)
         where = np.unique(np.concatenate([inner.ravel(), edge.ravel(), points.ravel()]))
-        value, second = _reduced(*se_features(where, self.rows.length))
+        value, second, pairs = _reduced(*se_features(where, self.rows.length))
 
         def product(P: np.ndarray, f: np.ndarray, g: np.ndarray) -> np.ndarray:
             i, j = np.searchsorted(where, P).T
-            return (f[i][:, :, None] * g[j][:, None, :]).reshape(len(P), -1)
+            return f[i][:, pairs[0]] * g[j][:, pairs[1]]
 
         lap = product(inner, second, value) + product(inner, value, second)
         rows = [
             self.a[:, None] * product(inner, value, value) - lap,
             *(product(P, value, value) for P in (edge, points)),
         ]
-        reduced = np.linalg.qr(np.vstack(rows).T, mode="r").T
-        return reduced[: len(self.z)], reduced[len(self.z) :]
+        lower = np.linalg.qr(np.vstack(rows).T, mode="r").T
+        n = len(self.z)
+        rest = np.linalg.norm(lower[n:, n:], axis=1)
+        return np.pad(lower[:n, :n], ((0, 0), (0, 1))), np.column_stack([lower[n:, :n], rest])
 
 
-def _reduced(value: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both sets of rows in an orthonormal basis of what they span, without the directions that are rounding only."""
-    size = np.linalg.norm(second, axis=1).max()
+def _reduced(value: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Both sets of rows in an orthonormal basis of what they span, and the pairs of basis functions that products need.
+
+    Directions, and products of two of them, that are smaller than the rounding of the largest are left out.
+    """
+    size, eps = np.linalg.norm(second, axis=1).max(), np.finfo(float).eps
     U, s, _ = np.linalg.svd(np.vstack([value, second / size]), full_matrices=False)
-    kept = (U * s)[:, s > np.finfo(float).eps * s[0]]
-    return kept[: len(value)], size * kept[len(value) :]
+    kept = (U * s)[:, s > eps * s[0]]
+    return kept[: len(value)], size * kept[len(value) :], np.nonzero(np.outer(s, s) > eps * s[0] ** 2)

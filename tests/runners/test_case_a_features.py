@@ -79,7 +79,7 @@ def test_both_forms_are_the_same_problem():
     np.testing.assert_allclose(Phi @ Phi.T, lin.G, atol=1e-13 * np.abs(lin.G).max())
     np.testing.assert_allclose(Phi @ C.T, b, atol=1e-13 * np.abs(b).max())
     np.testing.assert_allclose((C * C).sum(1), kxx, rtol=1e-13)
-    assert Phi.shape == (36 + 20, 36 + 20 + 16)
+    assert Phi.shape == (36 + 20, 36 + 20 + 1)
 
 
 def test_with_noise_both_forms_give_the_same_certificates():
