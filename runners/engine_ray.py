@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import threading
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from orledger.errors import UsageError
 from orledger.runners.engines import THREAD_VARIABLES, Done, Failed, JobFunction, Resources, outcomes
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 # How often a job is started again when the worker under it dies; an exception in a case is not retried.
 RETRIES = 3
+KNOCK_SECONDS = 10.0
 
 
 class RayEngine:
@@ -79,6 +82,24 @@ def _require_gpus(ray: Any, gpus: int) -> None:
         )
 
 
+def _knock(address: str) -> None:
+    """Refuses an address at which nothing listens: Ray itself would try for minutes before it says so."""
+    where = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        host, port = where.hostname, where.port
+    except ValueError as error:
+        raise UsageError(f"{address} is no address of a Ray cluster: {error}", hint="host:port") from None
+    if host is None or port is None:  # "auto" and the other words that Ray understands
+        return
+    try:
+        socket.create_connection((host, port), timeout=KNOCK_SECONDS).close()
+    except OSError as error:
+        raise UsageError(
+            f"no Ray cluster answers at {address}: {error}",
+            hint="check the address that `ray start --head` printed, and that this machine may connect to it",
+        ) from error
+
+
 @contextmanager
 def _session(ray: Any, resources: Resources) -> Iterator[None]:
     if ray.is_initialized():
@@ -94,8 +115,10 @@ def _session(ray: Any, resources: Resources) -> Iterator[None]:
             "log_to_driver": False,
         }
         if resources.address is None:
-            options |= {"num_cpus": resources.workers, "include_dashboard": False}
+            # "local": a Ray of its own, also where another one runs on this machine or left its address behind.
+            options |= {"address": "local", "num_cpus": resources.workers, "include_dashboard": False}
         else:
+            _knock(resources.address)
             options["address"] = resources.address
         try:
             ray.init(**options)

@@ -15,8 +15,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# The toy case is importable by name, here and in the workers that the tests spawn.
-sys.path[:0] = [str(ROOT / "tests" / "runners" / "toy")]
+# Helpers are importable by name: the toy case, here and in the workers that the tests spawn, and what several tests share.
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("runners/toy", "audit", "recovery", "reports")]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

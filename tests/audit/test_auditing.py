@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import duckdb
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reports"))
 import synthetic_db
 
 from orledger.audit.auditing import audit

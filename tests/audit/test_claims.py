@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis_text import framed
 
 from orledger.audit.claims import check
 from orledger.audit.pairing import Ledger
 from orledger.audit.reading import parse_hypothesis
 
-HEAD = """
-[hypothesis]
-id = "X"
-title = "t"
-mode = "registered"
-statement = "s"
-[defaults]
-case = "t"
-block = "main"
-metric = "m"
-pair = ["g", "s"]
-"""
-TAIL = """
-[disposition]
-otherwise = "refuted"
-otherwise_reason = "r"
-[[disposition.rule]]
-verdict = "supported"
-reason = "r"
-all = ["w holds"]
-"""
-
 
 def result(db, body: str):
-    h = parse_hypothesis(HEAD + '[[claim]]\nid = "w"\nstatement = "s"\n' + body + TAIL, "x.toml")
+    text = framed('[[claim]]\nid = "w"\nstatement = "s"\n' + body, ("g", "s"), "w holds")
+    h = parse_hypothesis(text, "x.toml")
     return check(Ledger(db.con), h.claims[0])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+from hypothesis_text import GOOD
 
 from orledger.audit.auditing import audit
 from orledger.audit.reading import parse_hypothesis, shipped_hypotheses
@@ -16,41 +17,16 @@ from orledger.audit.registration import (
     register_shipped,
 )
 
-TEXT = """
-[hypothesis]
-id = "X"
-title = "a below b"
-mode = "registered"
-statement = "a is less than b."
-[defaults]
-case = "t"
-block = "main"
-metric = "m"
-pair = ["k"]
-[[comparison]]
-id = "c"
-title = "a against b"
-test = "signed_rank"
-arms = ["a", "b"]
-[[claim]]
-id = "w"
-statement = "a is never worse than b"
-kind = "never_worse"
-arms = ["a", "b"]
-[disposition]
-needs = ["c"]
-otherwise = "refuted"
-otherwise_reason = "no difference is visible"
-[[disposition.rule]]
-verdict = "supported"
-reason = "less everywhere"
-all = ["c is less", "w holds"]
+TEXT = (
+    GOOD
+    + """
 [[disposition.rule]]
 verdict = "partially refuted"
 reason = "less, but not everywhere"
 all = ["c is less"]
 none = ["w holds"]
 """
+)
 THEN = datetime(2026, 1, 2, 3, 4, 5)
 
 
@@ -63,9 +39,9 @@ def hypothesis(text=TEXT):
     [
         ([], "not enough data", "no data for c"),
         ([-1, -2, -3], "not testable at this n", "floor 0.25, alpha 0.05"),
-        ([-1, -2, -3, -4, -5, -6], "supported", "less everywhere"),
+        ([-1, -2, -3, -4, -5, -6], "supported", "it is less"),
         ([-2, -3, -4, -5, -6, -7, -8, 1], "partially refuted", "less, but not everywhere"),
-        ([-1, 2, -3, 4, -5, 6], "refuted", "no difference is visible"),
+        ([-1, 2, -3, 4, -5, 6], "refuted", "nothing else"),
         ([0, 0, 0, 0, 0, -1], "not testable at this n", "floor 1"),
     ],
 )
@@ -89,7 +65,7 @@ def test_registering_twice_changes_nothing(db):
 
 def test_a_changed_text_before_data_is_a_new_version(db):
     first = register(db.con, hypothesis())
-    second = register(db.con, hypothesis(TEXT.replace("a below b", "a under b")))
+    second = register(db.con, hypothesis(TEXT.replace("A title", "Another title")))
     assert second.parent == first.hash
     assert not second.amendment
     assert [r.hash for r in current_registrations(db.con)] == [second.hash]
@@ -98,7 +74,7 @@ def test_a_changed_text_before_data_is_a_new_version(db):
 def test_a_changed_text_after_data_is_an_amendment(db):
     register(db.con, hypothesis())
     db.cell({"k": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
-    changed = hypothesis(TEXT.replace("a below b", "a under b"))
+    changed = hypothesis(TEXT.replace("A title", "Another title"))
     with pytest.raises(AmendmentError, match="1 cells of t are done"):
         register(db.con, changed)
     row = register(db.con, changed, amend=True)
@@ -119,12 +95,12 @@ def test_a_first_registration_after_data_is_marked(db):
 def test_cells_of_other_studies_do_not_make_an_amendment(db):
     register(db.con, hypothesis())
     db.cell({"k": 1}, case="other")
-    assert not register(db.con, hypothesis(TEXT.replace("a below b", "a under b"))).amendment
+    assert not register(db.con, hypothesis(TEXT.replace("A title", "Another title"))).amendment
 
 
 def test_an_old_text_cannot_return(db):
     register(db.con, hypothesis())
-    register(db.con, hypothesis(TEXT.replace("a below b", "a under b")))
+    register(db.con, hypothesis(TEXT.replace("A title", "Another title")))
     with pytest.raises(AmendmentError, match="registered before"):
         register(db.con, hypothesis())
 

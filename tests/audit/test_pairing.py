@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis_text import framed
 
 from orledger.audit.comparisons import evaluate
 from orledger.audit.pairing import Ledger, load_units
@@ -12,31 +13,10 @@ from orledger.audit.reading import parse_hypothesis
 from orledger.audit.signedrank import signed_rank
 from orledger.errors import DataError
 
-HEAD = """
-[hypothesis]
-id = "X"
-title = "t"
-mode = "registered"
-statement = "s"
-[defaults]
-case = "t"
-block = "main"
-metric = "m"
-pair = ["split", "rel"]
-"""
-TAIL = """
-[disposition]
-otherwise = "refuted"
-otherwise_reason = "r"
-[[disposition.rule]]
-verdict = "supported"
-reason = "r"
-all = ["c is less"]
-"""
-
 
 def comparison(body: str):
-    return parse_hypothesis(HEAD + '[[comparison]]\nid = "c"\ntitle = "t"\n' + body + TAIL, "x.toml").comparisons[0]
+    text = framed('[[comparison]]\nid = "c"\ntitle = "t"\n' + body, ("split", "rel"), "c is less")
+    return parse_hypothesis(text, "x.toml").comparisons[0]
 
 
 def fill(db, values, rels=(0, 0.25)):

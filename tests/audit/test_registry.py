@@ -6,46 +6,11 @@ import tomllib
 from importlib.resources import files
 
 import pytest
+from hypothesis_text import GOOD
 
 from orledger.audit.quantities import Source, units_sql
 from orledger.audit.reading import parse_hypothesis, shipped_hypotheses
 from orledger.audit.tables import TableError
-
-GOOD = """
-[hypothesis]
-id = "X"
-title = "A title"
-mode = "registered"
-statement = "A statement."
-
-[defaults]
-case = "t"
-block = "main"
-metric = "m"
-pair = ["k"]
-
-[[comparison]]
-id = "c"
-title = "a against b"
-test = "signed_rank"
-arms = ["a", "b"]
-
-[[claim]]
-id = "w"
-statement = "a is never worse"
-kind = "never_worse"
-arms = ["a", "b"]
-
-[disposition]
-needs = ["c"]
-otherwise = "refuted"
-otherwise_reason = "nothing else"
-
-[[disposition.rule]]
-verdict = "supported"
-reason = "it is less"
-all = ["c is less", "w holds"]
-"""
 
 
 def changed(old: str, new: str) -> str:

@@ -1,18 +1,10 @@
 """Conditional intervals against cvxpy with Clarabel: 264 random and degenerate instances fast, more in the slow suite."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import conic
 import numpy as np
 import pytest
 
 from orledger.recovery import EmptySetError, Spectral, global_radius, local_interval, occam, primal_elements
-
-_spec = importlib.util.spec_from_file_location("recovery_conic", Path(__file__).with_name("conic.py"))
-conic = importlib.util.module_from_spec(_spec)
-sys.modules["recovery_conic"] = conic  # dataclasses look their module up by name
-_spec.loader.exec_module(conic)
 
 RELATIVE = 1e-7
 FAST, SLOW = range(22), range(22, 122)

@@ -1,16 +1,10 @@
 """The Case-A certificate problem: attainment at every point, the paper's medians, and the inflation law."""
 
-import importlib.util
-from pathlib import Path
-
+import case_a_problem as case_a
 import numpy as np
 import pytest
 
 from orledger.recovery import Spectral, global_radius, local_interval, occam
-
-_spec = importlib.util.spec_from_file_location("case_a_problem", Path(__file__).with_name("case_a_problem.py"))
-case_a = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(case_a)
 
 PAPER = {"exact": (25.0494, 0.0, 1.528e-2), "noisy": (18.957, 16.2826, 2.876)}
 

@@ -1,11 +1,6 @@
 """One synthetic database for all report tests of a process; tests that change a database build their own."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
 
 HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""

@@ -1,12 +1,7 @@
 """Comparing two databases: bitwise equality, tolerances, missing cells, and the step where trajectories part."""
 
-import sys
-from pathlib import Path
-
 import polars as pl
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
 
 from orledger.reports.compare import compare

@@ -1,14 +1,10 @@
 """Figures: all of them drawn, from full and from empty databases, with the same bytes every time."""
 
 import hashlib
-import sys
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
 
 from orledger.errors import UsageError

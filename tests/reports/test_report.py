@@ -2,12 +2,8 @@
 
 import re
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
 
 from orledger.reports.compare import compare

@@ -3,14 +3,11 @@
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
+from click.testing import CliRunner
 
 from orledger.cli import main
 from orledger.reports import format as rules

@@ -5,16 +5,12 @@ import io
 import re
 import shutil
 import subprocess
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
+import synthetic_db
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-import synthetic_db
 
 from orledger.reports import latex, render
 from orledger.reports.tables import build_tables

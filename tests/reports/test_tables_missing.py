@@ -1,11 +1,6 @@
 """What a table says when cells are removed, refused, failed or were never there."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
 
 from orledger.reports import render

@@ -1,15 +1,11 @@
 """Tables against values computed another way from the same made-up records (plain SQL and numpy, scipy's tests)."""
 
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import friedmanchisquare, wilcoxon
-
-sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_db
+from scipy.stats import friedmanchisquare, wilcoxon
 
 from orledger.reports.tables import build, table_names
 from orledger.reports.values import Absent, Count, Join, MedianIQR, Number

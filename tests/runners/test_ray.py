@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,8 +58,26 @@ def test_gpu_jobs_are_refused_before_submission_where_there_is_no_gpu() -> None:
         list(engine("ray").run(jobs, compute, Resources(workers=1, device="cuda")))
 
 
-def test_an_address_where_nobody_answers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_an_address_where_nobody_answers_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "init", lambda **_: (_ for _ in ()).throw(ConnectionError("nobody there")))
-    with pytest.raises(UsageError, match=r"127\.0\.0\.1:1"):
-        list(engine("ray").run(toy_plan(1), compute, Resources(address="127.0.0.1:1")))
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"{scheme}127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(UsageError, match=f"no Ray cluster answers at {address}"):
+            list(engine("ray").run(toy_plan(1), compute, Resources(address=address)))
+
+
+def test_a_cluster_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **_: (_ for _ in ()).throw(ConnectionError("wrong token")))
+    with socket.create_server(("127.0.0.1", 0)) as open_port:
+        address = f"127.0.0.1:{open_port.getsockname()[1]}"
+        with pytest.raises(UsageError, match="wrong token"):
+            list(engine("ray").run(toy_plan(1), compute, Resources(address=address)))
+
+
+def test_an_address_that_is_none_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(UsageError, match="no address"):
+        list(engine("ray").run(toy_plan(1), compute, Resources(address="head:port")))
