@@ -116,7 +116,7 @@ def test_shipped_hypotheses_register_in_one_call(db):
 def test_a_family_too_large_for_its_n_is_untestable(db):
     """Six pairs reach 0.031; among four tests Holm turns that into 0.125, so none of them can be decided."""
     text = TEXT.replace(
-        'arms = ["a", "b"]\n[[claim]]', 'arm = "a"\nagainst = ["b", "c", "d", "e"]\nfamily = "f"\n[[claim]]'
+        'arms = ["a", "b"]\n\n[[claim]]', 'arm = "a"\nagainst = ["b", "c", "d", "e"]\nfamily = "f"\n[[claim]]'
     )
     text = text.replace('needs = ["c"]', 'needs = ["c/b"]').replace('"c is less"', '"c/b is less"')
     register(db.con, hypothesis(text))
