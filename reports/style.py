@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
+from orledger.reports.names import ARMS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -15,17 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, which survives the common colour-vision deficiencies and a grey-scale printer.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK, GREY = (
+BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
     "#000000",
     "#E69F00",
     "#56B4E9",
     "#009E73",
-    "#B8A800",
     "#0072B2",
     "#D55E00",
     "#CC79A7",
     "#7A7A7A",
 )
+VIOLET = "#5D3A9B"  # a ninth colour, much darker than the orange it must be told from
 TEXT_WIDTH = 6.9  # inches; two-column figures are drawn at the size they are printed
 
 
@@ -36,45 +38,39 @@ class Look:
     name: str
     colour: str
     marker: str = "o"
-    line: str = "-"
+    line: str | tuple[int, tuple[float, ...]] = "-"
 
 
-LOOKS: dict[str, Look] = {
-    "released": Look("released", RED, "s", "-"),
-    "morozov": Look("Morozov", BLUE, "o", "-"),
-    "ml2": Look("ML-II", ORANGE, "^", "--"),
-    "gcv": Look("GCV", GREEN, "v", "-."),
-    "lcurve": Look("L-curve", PINK, "D", ":"),
-    "oracle": Look("oracle", BLACK, "x", (0, (1, 1))),  # type: ignore[arg-type]
-    "dak": Look("DAK", GREY, "s", ":"),
-    "dak_kl": Look("DAK, KL repaired", BLACK, "x", ":"),
-    "cp": Look("split-CP", ORANGE, "^", "--"),
-    "ncp": Look("normalised split-CP", YELLOW, "v", "-."),
-    "triv": Look("constant band", PINK, "D", (0, (4, 2))),  # type: ignore[arg-type]
-    "or1": Look("OR head", BLUE, "o", "-"),
-    "or1_nf": Look("OR, no floor", SKY, "P", "-"),
-    "or1_int": Look("OR interval", GREEN, "X", "-"),
-    "or2": Look("water-filling", RED, "*", "-"),
-    "or2_oracle": Look("water-filling, oracle noise", RED, "+", ":"),
-    "wcp": Look("weighted split-CP", ORANGE, "<", ":"),
-    "cp_centre": Look("shift-aware centre", GREEN, ">", ":"),
-    "ei": Look("EI", GREY, "s", "-"),
-    "ucb": Look("UCB", ORANGE, "^", "-"),
-    "k1": Look("OR-LCB (κ = 1)", BLUE, "o", "-"),
-    "k2": Look("2 × floor", GREEN, "D", "--"),
-    "k5": Look("5 × floor", RED, "v", ":"),
-    "shape": Look("shape-aware", PINK, "*", "-"),
+# Colour, marker, line. No marker of Case B is made of strokes only, because a stroke cannot be drawn open.
+DRAWN: dict[str, tuple[str, str, str | tuple[int, tuple[float, ...]]]] = {
+    "released": (RED, "s", "-"),
+    "morozov": (BLUE, "o", "-"),
+    "ml2": (ORANGE, "^", "--"),
+    "gcv": (GREEN, "v", "-."),
+    "lcurve": (PINK, "D", ":"),
+    "oracle": (BLACK, "x", (0, (1, 1))),
+    "dak": (GREY, "s", ":"),
+    "dak_kl": (BLACK, "p", ":"),
+    "cp": (ORANGE, "^", "--"),
+    "ncp": (VIOLET, "v", (0, (1, 1.5))),
+    "triv": (PINK, "D", (0, (4, 2))),
+    "or1": (BLUE, "o", "-"),
+    "or1_nf": (SKY, "P", "-"),
+    "or1_int": (GREEN, "h", "-"),
+    "or2": (RED, "*", "-"),
+    "or2_oracle": (RED, "d", ":"),
+    "wcp": (ORANGE, "<", ":"),
+    "cp_centre": (GREEN, ">", ":"),
+    "ei": (GREY, "s", "-"),
+    "ucb": (ORANGE, "^", "-"),
+    "k1": (BLUE, "o", "-"),
+    "k2": (GREEN, "D", "--"),
+    "k5": (RED, "v", ":"),
+    "shape": (PINK, "*", "-"),
 }
+LOOKS: dict[str, Look] = {arm: Look(ARMS[arm], *drawn) for arm, drawn in DRAWN.items()}
 
 DATASET_COLOURS = {"diabetes": BLUE, "concrete": ORANGE, "energy": GREEN, "yacht": RED, "california": PINK}
-BENCHMARKS = {
-    "branin": "Branin-2D",
-    "griewank": "Griewank-5D",
-    "ackley": "Ackley-5D",
-    "hartmann": "Hartmann-6",
-    "levy": "Levy-10D",
-}
-
 RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
