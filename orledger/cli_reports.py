@@ -74,12 +74,12 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
         )
     with reading(db) as results, _steps("report") as step:
         planned = expected_cells(results)
-        text = render_report(results, db.name, planned=planned, title=title, step=step)
+        text = render_report(results, planned=planned, title=title, step=step)
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
         click.echo(f"{out}: {len(text.encode()) / 1e6:.1f} MB")
         if latex is not None and pdf is not False:
-            path = write_pdf(results, out.with_suffix(".pdf"), db.name, planned=planned, title=title, latex=latex)
+            path = write_pdf(results, out.with_suffix(".pdf"), planned=planned, title=title, latex=latex)
             click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
@@ -96,7 +96,7 @@ def findings(db: Path, out: Path | None) -> None:
     from orledger.reports.findings import findings as document
 
     with reading(db) as results:
-        text = document(results, db.name, expected_cells(results))
+        text = document(results, expected_cells(results))
     if out is None:
         click.echo(text)
         return

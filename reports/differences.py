@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.recheck_data import load_publication
+from orledger.reports.paper import reasons
+from orledger.reports.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +26,7 @@ SAME_SIZE = "within a factor of two"
 APART = "differs"
 ABSENT = "absent here"
 VERDICTS = (AGREE, CLOSE, SAME_SIZE, APART, ABSENT)
+FARTHEST = 3  # differences that a table's line names
 SHOWN_NOT_MEASURED = {("Bgapsurv", "single")}  # the paper's own single-seed values, which our table quotes
 
 
@@ -38,6 +42,18 @@ class Difference:
     ours: float | None
     ratio: float | None
     verdict: str
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """How one table compares with the paper's: counts by verdict, the cells farthest apart, and the numbers of known reasons."""
+
+    name: str
+    title: str
+    counts: Mapping[str, int]
+    total: int
+    farthest: tuple[Difference, ...]
+    reasons: tuple[int, ...]
 
 
 def verdict(low: float, high: float, paper: float, ours: float) -> str:
@@ -106,3 +122,21 @@ def differences(tables: Sequence[Table], publication: Publication | None = None)
         ratio = ours / paper if ours is not None and paper else None
         found.append(Difference(entry.table, entry.row, entry.column, entry.printed, paper, ours, ratio, word))
     return found
+
+
+def table_lines(found: Sequence[Difference]) -> list[TableLine]:
+    """One line per table that has counterparts in the paper, in the order of the tables."""
+    lines = []
+    for name, (_, _, title) in TABLES.items():
+        mine = [d for d in found if d.table == name and d.verdict != ABSENT]
+        if not mine:
+            continue
+        apart = sorted(
+            (d for d in mine if d.ratio is not None and d.ratio > 0 and d.verdict != AGREE),
+            key=lambda d: -max(d.ratio or 1, 1 / (d.ratio or 1)),
+        )
+        known = tuple(reason.number for reason in reasons() if name in reason.tables)
+        lines.append(
+            TableLine(name, title, Counter(d.verdict for d in mine), len(mine), tuple(apart[:FARTHEST]), known)
+        )
+    return lines

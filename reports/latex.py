@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from orledger.reports.values import Text, Value
+from orledger.reports import format as rules
+from orledger.reports.values import Number, Text, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,6 +98,11 @@ def render(value: Value | str, marks: Mapping[str, str] | None = None) -> Latex:
     return Latex("".join(token(t, marks or {}) for t in value.tokens()))
 
 
+def short(value: float | None) -> Latex:
+    """A number to three significant digits, nothing for what is absent."""
+    return Latex("") if value is None else render(Number(value, rules.SHORT))
+
+
 def comment(text: str) -> Latex:
     """``text`` as LaTeX comment lines; nothing in it can end the comment."""
     return Latex("\n".join("% " + re.sub(r"[^\x20-\x7e]", "?", line) for line in text.splitlines()))
@@ -134,7 +140,7 @@ def environment() -> Environment:
         keep_trailing_newline=True, autoescape=False, undefined=StrictUndefined, finalize=finalize,  # noqa: S701 - finalize escapes
         loader=FunctionLoader(lambda name: files("orledger.templates").joinpath(name).read_text(encoding="utf-8")),
     )  # fmt: skip
-    made.filters["latex_name"] = name
+    made.filters |= {"latex_name": name, "short": short}
     made.globals |= {"preamble": preamble, "spans": spans, "comment": comment, "render": render}
     return made
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import QueryRefusedError
+from orledger.reports.source import content_hash
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,9 +64,7 @@ DATASETS = """
 SELECT name, origin, n_rows, n_features, target, distinct_targets, sha256, count(*) AS cells
 FROM dataset GROUP BY ALL ORDER BY name, origin
 """
-CONTENT = """
-SELECT coalesce(md5(string_agg(cell_id || coalesce(content_hash, state), '' ORDER BY cell_id)), 'empty') AS hash FROM cell
-"""
+UNCHECKED = "not compared with"  # in the origin of a table that was read from a data directory
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,11 @@ class Ledger:
         """The cases and studies that have cells, in order."""
         return sorted({b["case_name"] for b in self.blocks})
 
+    @property
+    def unchecked_datasets(self) -> list[str]:
+        """Datasets that a file in a data directory supplied and that nobody compared with their source."""
+        return sorted({d["name"] for d in self.datasets if UNCHECKED in d["origin"]})
+
 
 def trace(db: Database, sql: str, *, ordered: bool = True) -> Query:
     """The query with the head of its answer; a query that no longer runs shows its error instead of rows.
@@ -134,7 +138,7 @@ def gather(db: Database) -> Ledger:
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
     return Ledger(
-        content_hash=db.sql(CONTENT)["hash"][0],
+        content_hash=content_hash(db),
         runs=_dicts(db.sql(RUNS)),
         blocks=_dicts(db.sql(BLOCKS)),
         arm_refusals=_dicts(db.sql(ARM_REFUSALS)),

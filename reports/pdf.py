@@ -12,7 +12,7 @@ from orledger.errors import OrledgerError
 from orledger.reports import latex as tex
 from orledger.reports.figures import draw
 from orledger.reports.ledger import gather
-from orledger.reports.report import number
+from orledger.reports.paper import reasons
 from orledger.reports.style import save
 from orledger.reports.tables import build_tables
 
@@ -51,7 +51,6 @@ def compile_document(folder: Path, name: str, latex: str) -> Path:
 def write_pdf(
     db: Database,
     path: Path,
-    database: str,
     *,
     latex: str,
     title: str = "Audit report",
@@ -72,7 +71,7 @@ def write_pdf(
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
         text = tex.environment().get_template("report.tex.j2").render(
-            title=title, database=database, ledger=gather(db), tables=tables, figures=shown, number=number
+            title=title, ledger=gather(db), tables=tables, figures=shown, reasons=reasons()
         )  # fmt: skip
         (folder / "report.tex").write_text(text, encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,9 +17,10 @@ from markupsafe import Markup
 
 from orledger import __version__
 from orledger.audit.recheck import recheck
-from orledger.reports.differences import AGREE, differences
+from orledger.reports.differences import ABSENT, AGREE, VERDICTS, differences, table_lines
 from orledger.reports.figures import draw
 from orledger.reports.ledger import Ledger, Query, gather, trace
+from orledger.reports.paper import reasons
 from orledger.reports.render import table_html
 from orledger.reports.style import METADATA
 from orledger.reports.tables import build_tables
@@ -188,14 +189,13 @@ def totals(ledger: Ledger) -> dict[str, int]:
 
 def render_report(
     db: Database,
-    database: str,
     *,
     planned: Sequence[Planned] = (),
     title: str = "Audit report",
     figures: Iterable[str] = (),
     step: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """The whole report as one HTML text; ``database`` is the name shown, ``step`` is told what is being made.
+    """The whole report as one HTML text, the same for a copy of the database under any name; ``step`` is told what is being made.
 
     ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too; ``figures`` names the
     figures to draw, all of them by default.
@@ -211,7 +211,6 @@ def render_report(
     folder = files("orledger.templates")
     return environment().get_template("report.html.j2").render(
         title=title,
-        database=database,
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
@@ -222,6 +221,9 @@ def render_report(
         totals=totals(ledger),
         differences=compared,
         agree=sum(d.verdict == AGREE for d in compared),
+        lines=table_lines(compared),
+        words=[v for v in VERDICTS if v != ABSENT],
+        reasons=reasons(),
         recheck=findings,
         verdicts=sorted(counts.items()),
     )  # fmt: skip

@@ -40,14 +40,12 @@ def test_the_corpus_is_small_and_whole(corpus):
 
 def test_the_findings_are_those_of_the_corpus(corpus):
     with open_results(corpus) as results:
-        assert findings(results, corpus.name, expected_cells(results)) == (RESULTS / "FINDINGS.md").read_text(
-            encoding="utf-8"
-        )
+        assert findings(results, expected_cells(results)) == (RESULTS / "FINDINGS.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_the_report_is_that_of_the_corpus(corpus):
     with open_results(corpus) as results:
-        page = render_report(results, corpus.name, planned=expected_cells(results))
+        page = render_report(results, planned=expected_cells(results))
     assert page == (RESULTS / "report.html").read_text(encoding="utf-8")
     assert len(page.encode()) < 8e6

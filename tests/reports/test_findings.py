@@ -4,15 +4,17 @@ import pytest
 import synthetic_db
 
 from orledger.audit.recheck import CONVENTION, MATCHES, Finding
-from orledger.reports.differences import AGREE, APART, Difference
-from orledger.reports.findings import conventions, findings, paper, table_lines
-from orledger.reports.ledger import ARM_REFUSALS
-from orledger.reports.tables import TABLES
+from orledger.reports.differences import AGREE, APART, Difference, table_lines
+from orledger.reports.findings import conventions, findings
+from orledger.reports.ledger import ARM_REFUSALS, UNCHECKED, gather
+from orledger.reports.paper import paper, reasons
+from orledger.reports.source import content_hash
+from orledger.reports.tables import TABLES, build
 
 
 @pytest.fixture(scope="module")
 def document(audited):
-    return findings(audited, "synthetic.duckdb")
+    return findings(audited)
 
 
 def test_every_hypothesis_stands_beside_the_papers_conclusion(document):
@@ -87,3 +89,35 @@ def test_refusals_that_differ_in_numbers_only_are_one_line():
         ("eta = … is below … (or1)", 2, -1.999, -0.75),
         ("the fit failed", 1, None, None),
     ]
+
+
+def test_the_findings_name_the_database_by_the_hash_that_the_tables_carry(audited, document):
+    assert content_hash(audited) in document
+    assert build("dictionary", audited).database == content_hash(audited)
+    assert ".duckdb" not in document
+
+
+def test_datasets_from_a_data_directory_are_named_as_not_compared_with_their_source():
+    con = synthetic_db.connect()
+    synthetic_db.build(con, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9)
+    con.execute(
+        "UPDATE dataset SET origin = 'user file yacht.csv (not compared with OpenML 42370)' WHERE name = 'yacht'"
+    )
+    con.execute("UPDATE dataset SET origin = 'scikit-learn load_diabetes' WHERE name = 'diabetes'")
+    assert gather(synthetic_db.Adapter(con)).unchecked_datasets == ["yacht"]
+
+
+def test_the_origin_of_a_user_file_says_that_it_was_not_compared(tmp_path):
+    """The words by which the findings know such a dataset are those that the loader writes."""
+    from orledger.runners.case_b.data import load
+
+    rows = "\n".join(",".join(str(i * 7 + j) for j in range(7)) for i in range(308))
+    (tmp_path / "yacht.csv").write_text("a,b,c,d,e,f,residuary_resistance\n" + rows)
+    assert UNCHECKED in load("yacht", str(tmp_path)).origin
+
+
+def test_reasons_that_disclose_a_choice_are_marked():
+    marked = {r.number: (r.in_view, r.after_run) for r in reasons()}
+    told = {r.number for r in reasons() if "in view" in r.text or "near the paper" in r.text}
+    assert told
+    assert all(marked[n][0] for n in told)

@@ -22,7 +22,7 @@ def database(audited):
 
 @pytest.fixture(scope="module")
 def page(database):
-    return render_report(database, "synthetic.duckdb")
+    return render_report(database)
 
 
 def test_every_table_and_figure_of_the_paper_is_in_the_report(page, database):
@@ -62,7 +62,7 @@ def test_internal_links_lead_somewhere(page):
 
 
 def test_two_builds_from_one_database_are_the_same_bytes(page, database):
-    assert render_report(database, "synthetic.duckdb") == page
+    assert render_report(database) == page
 
 
 def test_a_hostile_string_is_text_everywhere():
@@ -72,7 +72,7 @@ def test_a_hostile_string_is_text_everywhere():
     con.execute("UPDATE cell SET name = ? || name", [HOSTILE])
     con.execute("UPDATE dataset SET origin = ?, target = ?", [HOSTILE, HOSTILE])
     con.execute("INSERT INTO setting VALUES ('r', 'a', ?, ?, false, ?)", [HOSTILE] * 3)
-    text = render_report(synthetic_db.Adapter(con), HOSTILE, title=HOSTILE, figures=["Bshift"])
+    text = render_report(synthetic_db.Adapter(con), title=HOSTILE, figures=["Bshift"])
     assert "<script>alert" not in text
     assert text.count("<script>") == 1
     assert "&lt;script&gt;alert" in text
@@ -150,10 +150,7 @@ def test_the_pdf_has_every_table_and_is_the_same_twice(database, tmp_path):
     from orledger.reports.pdf import write_pdf
 
     one, two = (
-        write_pdf(
-            database, tmp_path / f"{n}.pdf", "synthetic.duckdb", latex=latex, figures=["Aprofile", "Cinv"]
-        ).read_bytes()
-        for n in "ab"
+        write_pdf(database, tmp_path / f"{n}.pdf", latex=latex, figures=["Aprofile", "Cinv"]).read_bytes() for n in "ab"
     )
     assert one[:5] == b"%PDF-"
     assert one == two
