@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from matplotlib.lines import Line2D
 
 from orledger.reports.figure import Canvas, FigureSpec, letter
 from orledger.reports.style import BLACK, BLUE, GREY, ORANGE, RED, look, spread
@@ -71,7 +72,7 @@ def seed_cv(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def draw_profile(canvas: Canvas) -> str:
     """Test RMSE against noise for the six rules, one panel per grid."""
     data = canvas.rows(SELECTED)
-    axes = canvas.axes(1, max(1, len(grids_of(data))), height=2.9, sharey=True)
+    axes = canvas.axes(1, max(1, len(grids_of(data))), height=3.1, sharey=True)
     if data.is_empty():
         canvas.nothing(axes[0], "no Case A rules in this database")
         return "No Case A rules were run."
@@ -90,7 +91,8 @@ def draw_profile(canvas: Canvas) -> str:
                 ax.axhline(clean, color=style.colour, lw=0.6, ls=":")
         ax.set(xscale="log", yscale="log", xlabel="relative noise", title=f"{grid}² collocation points")
     axes[0].set_ylabel("median test RMSE")
-    axes[0].legend(ncols=2, loc="best")
+    handles, names = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower center", ncols=6)
     letter(axes)
     seeds = data["seed"].n_unique()
     return (
@@ -116,14 +118,14 @@ def draw_lam2(canvas: Canvas) -> str:
             mine = here.filter(pl.col("rule") == rule)
             line = quartiles(mine, ["level"], "lam2")
             shift = 1.0 + 0.05 * (place - 2.5)
-            ax.plot(line["level"] * shift, line["mid"], color=style.colour, ls=style.line, label=style.name)
+            ax.plot(line["level"] * shift, line["mid"], color=style.colour, ls=style.line)
             ax.fill_between(line["level"] * shift, line["low"], line["high"], color=style.colour, alpha=0.08, lw=0)
             ax.plot(mine["level"] * shift, mine["lam2"], style.marker, color=style.colour, ms=2.6, alpha=0.75)
         ax.set(xscale="log", yscale="log", xlabel="relative noise", title=f"{grid}² collocation points")
         ax.grid(False, axis="y")
     axes[0].set_ylabel("selected data-fit weight λ₂")
-    handles, names = axes[0].get_legend_handles_labels()
-    canvas.figure.legend(handles, names, loc="outside lower center", ncols=6)
+    handles = [Line2D([], [], color=s.colour, marker=s.marker, ls=s.line, ms=3, label=s.name) for s in map(look, RULES)]
+    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=6)
     letter(axes)
     return (
         "The data-fit weight each rule selects: median, interquartile band and every cell. Faint horizontals are the "
@@ -174,7 +176,7 @@ def draw_stability(canvas: Canvas) -> str:
     """Seed dispersion of the RMSE: by level, pooled, and at fixed weights over the repeat-run floor."""
     data = canvas.rows(SELECTED).filter(pl.col("level") > 0)
     solves = canvas.rows(SOLVES)
-    axes = canvas.axes(1, 3, height=2.8)
+    axes = canvas.axes(1, 3, height=3.1)
     cv = seed_cv(data, ["grid", "level", "rule"]) if not data.is_empty() else data
     if cv.is_empty():
         for ax in axes:
@@ -197,7 +199,7 @@ def draw_stability(canvas: Canvas) -> str:
             )
     axes[0].set(xscale="log", yscale="log", xlabel="relative noise", ylabel="seed CV of RMSE", title="by level")
     handles, names = axes[0].get_legend_handles_labels()
-    canvas.figure.legend(handles, names, loc="outside lower center", ncols=6)
+    canvas.figure.legend(handles, names, loc="outside lower left", ncols=3, title="(a), (b)", alignment="left")
     groupings = [(f"{g}²", cv.filter(pl.col("grid") == g)) for g in grids_of(cv)]
     if len(groupings) > 1:
         groupings.append(("pooled", cv))
@@ -217,7 +219,8 @@ def draw_stability(canvas: Canvas) -> str:
         if not base.is_empty():
             axes[2].plot(base["lam2"], base["cv"], "x:", color=colour, label=f"{grid}², over backends, σ = 0")
     axes[2].set(xscale="log", yscale="log", xlabel="fixed weight λ₂", title="fixed weights, floor")
-    axes[2].legend(fontsize=6)
+    handles, names = axes[2].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower right", ncols=2, title="(c)", alignment="left")
     letter(axes)
     return (
         "Reproducibility over noise draws: coefficient of variation of the test RMSE (ddof 1). (a) by level, thick lines "
@@ -230,7 +233,7 @@ def draw_gain(canvas: Canvas) -> str:
     """What Morozov gains over the released weight, and what it loses to the oracle."""
     data = canvas.rows(SELECTED).filter(pl.col("level") > 0)
     other = canvas.rows(OTHER_BACKEND)
-    axes = canvas.axes(1, 2, height=2.8)
+    axes = canvas.axes(1, 2, height=3.0)
     if data.is_empty():
         for ax in axes:
             canvas.nothing(ax, "no noisy Case A rules in this database")
@@ -267,11 +270,12 @@ def draw_gain(canvas: Canvas) -> str:
         ax.set(xscale="log", xlabel="relative noise")
     axes[0].set(yscale="log", ylabel="RMSE ratio", title="released / Morozov")
     axes[1].set_title("Morozov / oracle")
-    axes[0].legend(fontsize=6.5)
+    handles, names = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower center", ncols=len(names))
     letter(axes)
     return (
         "Gain over the released weight and price against the oracle, per cell (dots), median and range over seeds. "
-        "Dashed: the same cells on other backends."
+        "Dashed: medians of the portability cells, recomputed on the backend named in the legend."
     )
 
 

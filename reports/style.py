@@ -87,6 +87,7 @@ RC: dict[str, Any] = {
     "lines.linewidth": 1.3,
     "lines.markersize": 4,
     "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
     "legend.frameon": False,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
