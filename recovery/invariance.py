@@ -16,7 +16,8 @@ class Invariance:
 
     Index 0 of the last axis is the anchor kappa, index 1 the anchor kappa'. gap: runner-up gap at the anchor (inf with one
     candidate); tie: gap at or below rounding, where no condition fires. fires: |kappa' - kappa| osc(c) < gap (the
-    proposition). sharp: only candidates whose width moves the right way count. ratio and sharp_ratio: left side over gap.
+    proposition), by more than the rounding of m - kappa c. sharp: only candidates whose width moves the right way count.
+    ratio and sharp_ratio: left side over gap.
     """
 
     chosen: np.ndarray
@@ -60,12 +61,15 @@ def kappa_invariance(m: np.ndarray, c: np.ndarray, kappa: float, kappa_prime: fl
         tie.append(tied)
         left.append(abs(there - here) * np.maximum(lead, 0.0))
     picks, gaps, ties, sharp_left = (np.stack(v, -1) for v in (chosen, gap, tie, left))
+    # An inequality that rounding alone decides proves nothing about the values that are compared.
+    size = (np.abs(m) + max(abs(kappa), abs(kappa_prime)) * np.abs(c)).max(-1)
+    needed = gaps - 8 * np.finfo(float).eps * size[..., None]
     wide = np.broadcast_to((abs(kappa_prime - kappa) * osc)[..., None], gaps.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio, sharp_ratio = (np.where(v == 0, np.where(ties, np.inf, 0.0), v / gaps) for v in (wide, sharp_left))
     return Invariance(
         picks, picks[..., 0] == picks[..., 1], osc, gaps, ties, ratio, sharp_ratio,
-        ~ties & (wide < gaps), ~ties & (sharp_left < gaps),
+        ~ties & (wide < needed), ~ties & (sharp_left < needed),
     )  # fmt: skip
 
 

@@ -51,6 +51,11 @@ def occam(spec: Spectral, eta: float) -> Occam:
     slack = misfit_slack(spec)
     if margin < -slack:
         reason = f"eta = {eta:.6g} is below the best achievable misfit {y0:.6g}"
+        if spec.dropped:
+            total = spec.dropped + len(spec.s2)
+            reason += (
+                f"; {spec.dropped} of {total} directions are at the rounding of the factorisation and were not used"
+            )
         return Occam(float("nan"), float("nan"), eta, True, margin, reason)
     s2, yt = to_numpy(spec.s2), to_numpy(spec.yt)
     target = max(margin, 0.0) * (eta + y0)
@@ -68,7 +73,7 @@ def misfit_slack(spec: Spectral) -> float:
     """How far below the best misfit eta may lie before the data are refused: what rounding can hide, no more.
 
     Kernel form: a direction dropped with eigenvalue <= cut can still carry sqrt(cut) times the solution's norm. Feature
-    form: the residual is explicit, so only its own rounding counts.
+    form: the cut is at the rounding of the singular values themselves, and only the residual's own rounding is forgiven.
     """
     rounding = 64 * machine_eps(spec.s2) * spec.ynorm
     if spec.form == "features":

@@ -22,7 +22,8 @@ class Spectral:
     """The observations in their own singular basis.
 
     s2: (k,) squared singular values, decreasing, all positive; yt: (k,) data coefficients; y02: squared norm of the data
-    outside the range (the squared best misfit); n: number of noisy rows; exact: the eliminated rows, or None.
+    outside the range (the squared best misfit); n: number of noisy rows; exact: the eliminated rows, or None;
+    dropped: directions left out because they are at the rounding of the factorisation.
     """
 
     s2: Array
@@ -33,6 +34,7 @@ class Spectral:
     basis: Array
     exact: ExactRows | None
     resolution: float
+    dropped: int
 
     @classmethod
     def from_gram(
@@ -74,7 +76,7 @@ class Spectral:
         w, Q = xp.flip(w[keep], (0,)), xp.flip(Q[:, keep], (1,))
         z = Q.T @ y
         rest = y - Q @ z
-        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5)
+        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, int((~keep).sum()))
 
     @classmethod
     def from_features(cls, Phi: Array, y: Array, *, exact: Any = None, rank_tol: float | None = None) -> Spectral:
@@ -102,7 +104,7 @@ class Spectral:
         U, s, Wt = U[:, keep], s[keep], Wt[keep]
         z = U.T @ y
         rest = y - U @ z  # the explicit residual: |y|^2 - |z|^2 would lose half the digits near zero
-        return cls(s * s, z, float(rest @ rest), len(y), "features", Wt.T, rows, cut)
+        return cls(s * s, z, float(rest @ rest), len(y), "features", Wt.T, rows, cut, int((~keep).sum()))
 
     def project(self, b: Array, kxx: Array | None = None) -> Projection:
         """The functionals to certify, in the singular basis.

@@ -62,6 +62,9 @@ RULES = (
     Setting(
         "lcurve_corner", "menger", False, "Definition of the default L-curve corner.", ("menger", "gradient", "chord")
     ),
+    Setting(
+        "lcurve_scale", "log", False, "Axes on which the corner is sought: logarithms or plain.", ("log", "linear")
+    ),
 )
 CERTIFICATES = (
     Setting("rungs", [1.01, 1.05, 1.1, 1.5, 2.0], True, "Inflations of the Occam radius."),

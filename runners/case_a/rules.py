@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery import CORNERS, EmptySetError, gcv, lcurve_corner, log_marginal, matched_mu
+from orledger.recovery import CORNERS, EmptySetError, gcv, log_marginal, matched_mu
+from orledger.recovery import lcurve_corner as corner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,9 @@ def morozov(solves: Solves, eta: float) -> int | None:
     return _first_smallest(np.abs(solves.misfit - eta), solves.ok)
 
 
-def choices(solves: Solves, found: Criteria, eta: float, *, ml2_scale: str, lcurve: str) -> Iterator[Choice]:
+def choices(
+    solves: Solves, found: Criteria, eta: float, *, ml2_scale: str, lcurve_corner: str, lcurve_scale: str
+) -> Iterator[Choice]:
     """The selection of every rule, first the default, then every named variant of ML-II and of the L-curve."""
     ok = solves.ok
     yield Choice("released", None, 0 if 0 in ok else None, "the solve at the released weight failed")
@@ -95,18 +98,18 @@ def choices(solves: Solves, found: Criteria, eta: float, *, ml2_scale: str, lcur
     yield Choice("ml2", None, picks[ml2_scale], none)
     for scale, index in picks.items():
         yield Choice("ml2", scale, index, none)
-    corners = {name: _corner(solves, name) for name in CORNERS}
+    corners = {name: _corner(solves, name, lcurve_scale) for name in CORNERS}
     few = "fewer than three usable solves with positive misfit and norm"
-    yield Choice("lcurve", None, corners[lcurve], few)
+    yield Choice("lcurve", None, corners[lcurve_corner], few)
     for name, index in corners.items():
         yield Choice("lcurve", name, index, few)
 
 
-def _corner(solves: Solves, variant: str) -> int | None:
+def _corner(solves: Solves, variant: str, scale: str) -> int | None:
     ok = [i for i in solves.ok if solves.misfit[i] > 0 and solves.norm[i] > 0]
     if len(ok) < 3:
         return None
-    return int(ok[lcurve_corner(solves.misfit[ok], solves.norm[ok], variant)])
+    return int(ok[corner_of(solves.misfit[ok], solves.norm[ok], variant, scale=scale)])
 
 
 def _first_smallest(values: np.ndarray, allowed: np.ndarray) -> int | None:

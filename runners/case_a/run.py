@@ -63,7 +63,8 @@ def _rules(result: CellResult, solves: Solves, data: Data, settings: Mapping[str
         result.series("solve", metric, values[known], idx=known)
     for index, reason in found.reasons.items():
         result.fact(f"no_nugget_{index}", reason)
-    picked = list(choices(solves, found, data.eta, ml2_scale=settings["ml2_scale"], lcurve=settings["lcurve_corner"]))
+    variants = {name: settings[name] for name in ("ml2_scale", "lcurve_corner", "lcurve_scale")}
+    picked = list(choices(solves, found, data.eta, **variants))
     best = min(solves.rmse[solves.ok])
     for choice in sorted(picked, key=lambda c: RULES.index(c.rule)):
         if choice.index is None:

@@ -74,6 +74,7 @@ def _extra_arms(out: CellResult, problem: Problem, side: FitSide, settings: Mapp
             side.phi_test,
             ratios,
             ridge=settings["centre_ridge"],
+            dead_sd=settings["dead_sd"],
             level=level,
         )
         record_band(out, "cp_centre", found.band, problem.y_test, alpha)

@@ -14,6 +14,6 @@ SPLIT_OPTIONS = {
     "iid": {},
     "shift": {"train_end": "shift_train_end"},
     "shiftcol": {"train_end": "shift_train_end", "column": "shiftcol_column"},
-    "wide": {"scouts": "wide_scouts"},
+    "wide": {"scouts": "wide_scouts", "ridge": "wide_ridge"},
 }
 """For each regime, the arguments of make_split that matter and the settings that give them."""

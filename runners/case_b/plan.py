@@ -41,6 +41,7 @@ SPLIT = (
     Setting(
         "wide_scouts", 0.1, False, "Share of rows that only fit the direction of the wide shift and are then left out."
     ),
+    Setting("wide_ridge", 1.0, False, "Ridge penalty of the direction that the scouts fit."),
 )
 TRAIN = (
     Setting("precision", "float64", False, "Floating-point type of training.", ("float64", "float32")),

@@ -57,7 +57,14 @@ def standardise(X: np.ndarray) -> np.ndarray:
 
 
 def _ranked(
-    X: np.ndarray, y: np.ndarray, regime: str, g: np.random.Generator, train_end: str, column: int, scouts: float
+    X: np.ndarray,
+    y: np.ndarray,
+    regime: str,
+    g: np.random.Generator,
+    train_end: str,
+    column: int,
+    scouts: float,
+    ridge: float,
 ) -> np.ndarray:
     """The usable rows in an order in which the first ones train."""
     n, d = X.shape
@@ -72,7 +79,9 @@ def _ranked(
         if regime == "wide":
             shuffled = g.permutation(n)
             scout, rest = np.split(shuffled, [int(scouts * n)])
-            slope = np.linalg.solve(Z[scout].T @ Z[scout] + np.eye(d), Z[scout].T @ (y[scout] - y[scout].mean()))
+            slope = np.linalg.solve(
+                Z[scout].T @ Z[scout] + ridge * np.eye(d), Z[scout].T @ (y[scout] - y[scout].mean())
+            )
             order = np.argsort(Z[rest] @ slope, kind="stable")
             ranks = np.empty(rest.size)
             ranks[order] = np.arange(rest.size)
@@ -92,11 +101,12 @@ def make_split(
     train_end: str = "low",
     column: int = 0,
     scouts: float = 0.1,
+    ridge: float = 1.0,
 ) -> Split:
     """The split of table rows X (n, d), y (n,) in ``regime``, drawn from ``g``; y is read by ``wide`` alone (scouts)."""
     if regime not in REGIMES:
         raise UsageError(f"unknown regime {regime!r}", hint=f"one of {', '.join(REGIMES)}")
-    order = _ranked(X, y, regime, g, train_end, column, scouts)
+    order = _ranked(X, y, regime, g, train_end, column, scouts, ridge)
     n_train = train_size(order.size, regime)
     train = g.permutation(order[:n_train])
     n_cal = calibration_size(n_train)

@@ -74,14 +74,21 @@ def weighted_conformal(residuals: np.ndarray, center: np.ndarray, ratios: Ratios
 
 
 def reweighted_centre(
-    phi_fit: np.ndarray, y_fit: np.ndarray, weights: np.ndarray, others: list[np.ndarray], *, ridge: float
+    phi_fit: np.ndarray,
+    y_fit: np.ndarray,
+    weights: np.ndarray,
+    others: list[np.ndarray],
+    *,
+    ridge: float,
+    dead_sd: float,
 ) -> list[np.ndarray]:
     """Predictions at the feature rows ``others`` of a weighted ridge regression with intercept on the fit rows.
 
-    The objective is the weighted mean of squares plus ``ridge`` |theta|^2 on features standardised over the fit rows.
+    The objective is the weighted mean of squares plus ``ridge`` |theta|^2 on features standardised over the fit rows; a
+    feature whose standard deviation there is at most ``dead_sd`` is left out.
     """
     centre, sd = phi_fit.mean(axis=0), phi_fit.std(axis=0)
-    keep = sd > 1e-6
+    keep = sd > dead_sd
     share = weights / weights.sum()
 
     def scaled(phi: np.ndarray) -> np.ndarray:
@@ -103,8 +110,9 @@ def centre_conformal(
     ratios: Ratios,
     *,
     ridge: float,
+    dead_sd: float,
     level: float,
 ) -> ConformalBand:
     """Split conformal around the reweighted centre."""
-    at_cal, at_test = reweighted_centre(phi_fit, y_fit, ratios.fit, [phi_cal, phi_test], ridge=ridge)
+    at_cal, at_test = reweighted_centre(phi_fit, y_fit, ratios.fit, [phi_cal, phi_test], ridge=ridge, dead_sd=dead_sd)
     return split_conformal(y_cal - at_cal, at_test, level)

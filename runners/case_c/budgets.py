@@ -25,20 +25,25 @@ BUDGETS = ("near-initial", "moderate", "converged")
 
 @dataclass(frozen=True)
 class Budget:
-    """One named budget: ``steps`` of Adam at ``rate``, or L-BFGS-B to ``tolerance`` within ``steps`` iterations."""
+    """One named budget: ``steps`` of Adam at ``rate``, or L-BFGS-B to ``tolerance`` within ``steps`` iterations.
+
+    L-BFGS-B also ends after ``evaluations`` of the likelihood, and keeps raw parameters within ``bound`` of zero.
+    """
 
     name: str
     optimiser: str
     steps: int
     rate: float = 0.0
     tolerance: float = 0.0
+    evaluations: int = 0
+    bound: float = 0.0
 
 
 # The settings each budget depends on, and so the only ones of these that belong into a cell's spec.
 BUDGET_SETTINGS = {
     "near-initial": ("near_initial_steps", "adam_rate"),
     "moderate": ("moderate_steps", "adam_rate"),
-    "converged": ("converged_iterations", "converged_tolerance"),
+    "converged": ("converged_iterations", "converged_tolerance", "converged_evaluations", "converged_bound"),
 }
 
 
@@ -49,5 +54,12 @@ def make_budget(name: str, settings: Mapping[str, Any]) -> Budget:
     if name == "moderate":
         return Budget(name, "adam", settings["moderate_steps"], rate=settings["adam_rate"])
     if name == "converged":
-        return Budget(name, "lbfgs", settings["converged_iterations"], tolerance=settings["converged_tolerance"])
+        return Budget(
+            name,
+            "lbfgs",
+            settings["converged_iterations"],
+            tolerance=settings["converged_tolerance"],
+            evaluations=settings["converged_evaluations"],
+            bound=settings["converged_bound"],
+        )
     raise UsageError(f"unknown fit budget {name!r}", hint=f"one of {', '.join(BUDGETS)}")

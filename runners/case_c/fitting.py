@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from orledger.runners.case_c.budgets import Budget
     from orledger.runners.case_c.kernel import Layout, Pairs
 
-# Raw parameters of a converged fit stay in this box: beyond it the constrained ones no longer change in float64.
-RAW_BOUND = 20.0
 ADAM_FIRST, ADAM_SECOND, ADAM_FLOOR = 0.9, 0.999, 1e-8
 
 
@@ -65,7 +63,7 @@ def _lbfgs(raw: Array, layout: Layout, data: FitData, budget: Budget) -> tuple[A
         raw if host else raw.cpu().numpy(),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-RAW_BOUND, RAW_BOUND)] * layout.size,
-        options={"maxiter": budget.steps, "maxfun": 10 * budget.steps, "gtol": budget.tolerance, "ftol": 0.0},
+        bounds=[(-budget.bound, budget.bound)] * layout.size,
+        options={"maxiter": budget.steps, "maxfun": budget.evaluations, "gtol": budget.tolerance, "ftol": 0.0},
     )
     return found.x if host else raw.new_tensor(found.x), int(found.nit)

@@ -70,18 +70,18 @@ def evaluate(benchmark: str, unit: torch.Tensor, box: tuple[float, float]) -> tu
 
 
 def make_problem(benchmark: str, dim: int, seed: int, settings: Mapping[str, Any]) -> Problem:
-    """The problem of a cell; designs depend on the dimension and the seed only, so objectives of one dimension share them."""
+    """The problem of a cell; every objective, dimension and seed has designs of its own, which all blocks share."""
     import torch
     from torch.quasirandom import SobolEngine
 
-    cloud_name = (dim,) if settings["cloud"] == "one" else (dim, seed)
+    cloud_name = (dim,) if settings["cloud"] == "one" else (benchmark, dim, seed)
     cloud_seed = seed_of("case_c", "cloud", *cloud_name)
     candidates = SobolEngine(dim, scramble=True, seed=cloud_seed).draw(settings["candidates"], dtype=torch.float64)
     if settings["initial_design"] == "sobol":
-        engine = SobolEngine(dim, scramble=True, seed=seed_of("case_c", "initial", dim, seed))
+        engine = SobolEngine(dim, scramble=True, seed=seed_of("case_c", "initial", benchmark, dim, seed))
         initial = engine.draw(settings["initial"], dtype=torch.float64)
     else:
-        stream = torch_generator("case_c", "initial", dim, seed)
+        stream = torch_generator("case_c", "initial", benchmark, dim, seed)
         initial = torch.rand(settings["initial"], dim, generator=stream, dtype=torch.float64)
     low, high = (float(v) for v in settings[f"box_{benchmark}"])
     values, optimum = evaluate(benchmark, torch.cat([candidates, initial]), (low, high))

@@ -59,13 +59,13 @@ def prepare(cell: Cell, *, perturbation: float = 0.0, ladder: bool = True) -> tu
     """The problem and the loop of a cell; ``perturbation`` scales a fixed random direction added to the raw parameters."""
     keys: Any = cell.keys
     settings = cell.settings
-    dim, seed, mixtures = keys["dim"], keys["seed"], keys["mixtures"]
+    benchmark, dim, seed, mixtures = keys["benchmark"], keys["dim"], keys["seed"], keys["mixtures"]
     layout = Layout(mixtures, dim)
-    stream = torch_generator("case_c", "means", dim, mixtures, seed)
+    stream = torch_generator("case_c", "means", benchmark, dim, mixtures, seed)
     means = settings["means_spread"] * torch.randn(mixtures, dim, generator=stream, dtype=torch.float64)
     raw = initial_raw(layout, means, settings["alpha_cap"])
     if perturbation:
-        direction = torch_generator("case_c", "perturbation", dim, mixtures, seed)
+        direction = torch_generator("case_c", "perturbation", benchmark, dim, mixtures, seed)
         raw += perturbation * torch.randn(layout.size, generator=direction, dtype=torch.float64)
     spec = LoopSpec(
         layout=layout,
@@ -79,7 +79,7 @@ def prepare(cell: Cell, *, perturbation: float = 0.0, ladder: bool = True) -> tu
         ladder=ladder,
         schedule=Schedule.of(settings) if cell.block == "schedule" else None,
     )
-    return make_problem(keys["benchmark"], dim, seed, settings), spec
+    return make_problem(benchmark, dim, seed, settings), spec
 
 
 def describe(result: CellResult, problem: Problem, found: dict[str, Trajectory]) -> None:

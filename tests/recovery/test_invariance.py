@@ -76,3 +76,22 @@ def test_flatness_bound_dominates_the_measured_oscillation():
     tiny = flatness_bound(1.0, 0.0, 1.0, 1, 1e-12, 1.0)
     assert tiny == pytest.approx(0.5e-24, rel=1e-9)
     assert flatness_bound(3.0, 4.0, 1.0, 10, 1.0, 1.0) == pytest.approx(5.0)
+
+
+def test_an_inequality_that_rounding_decides_does_not_fire():
+    """At the anchor 2 the gap and |kappa' - kappa| osc are both 0.9; as floats the gap is larger, yet the argmin moves."""
+    m, c = np.array([0.3, 0.2, 1.0, 1.6, -1.0, -0.1]), np.array([0.4, 0.1, 0.8, 0.3, 0.0, 0.9])
+    found = kappa_invariance(m, c, 1.0, 2.0)
+    assert found.gap[1] > found.osc
+    assert not found.coincided
+    assert not found.fires_any
+    assert not found.sharp_any
+
+
+def test_no_criterion_fires_wrongly_on_short_decimals():
+    """Values with one decimal are full of equalities that floats turn into inequalities."""
+    g = np.random.default_rng(11)
+    m, c = g.integers(-20, 21, (20_000, 6)) / 10, g.integers(0, 11, (20_000, 6)) / 10
+    found = kappa_invariance(m, c, 1.0, 2.0)
+    assert found.fires_any.sum() > 100
+    assert found.coincided[found.sharp_any | found.fires_any].all()

@@ -125,3 +125,12 @@ def test_a_length_too_short_for_the_expansion_says_what_to_do():
         exact_linearisation(6, -4.5).problems(evaluation(3, 0.1, 0.9), "features")
     assert "cert_form" in caught.value.hint
     exact_linearisation(6, -4.5).problems(evaluation(3, 0.1, 0.9), "gram")
+
+
+def test_a_problem_that_float64_cannot_resolve_is_refused_with_the_number_of_lost_directions():
+    """The rows are independent, so exact arithmetic would fit any data; the refusal must not blame the data alone."""
+    lin = exact_linearisation(12, 0.0)
+    (spec, _), _ = lin.problems(evaluation(3, 0.1, 0.9), "features")
+    found = occam(spec, 0.0)
+    assert found.refused
+    assert f"{len(lin.z) - len(spec.s2)} of {len(lin.z)} directions" in found.reason

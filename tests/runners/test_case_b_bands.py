@@ -172,9 +172,9 @@ def test_reweighted_centre_is_least_squares_without_penalty_and_follows_the_weig
     g = np.random.default_rng(6)
     phi = g.standard_normal((60, 3))
     y = 1.0 + phi @ np.array([1.0, -2.0, 0.5])
-    (found,) = reweighted_centre(phi, y, g.uniform(0.5, 2, 60), [phi], ridge=0.0)
+    (found,) = reweighted_centre(phi, y, g.uniform(0.5, 2, 60), [phi], ridge=0.0, dead_sd=1e-6)
     assert found == pytest.approx(y, abs=1e-10)
     x = np.linspace(-1, 1, 60)[:, None]
     right = (x[:, 0] > 0).astype(float) + 1e-9
-    (bent,) = reweighted_centre(x, np.abs(x[:, 0]), right, [np.array([[0.8]])], ridge=0.0)
+    (bent,) = reweighted_centre(x, np.abs(x[:, 0]), right, [np.array([[0.8]])], ridge=0.0, dead_sd=1e-6)
     assert bent == pytest.approx([0.8], abs=1e-3)

@@ -152,14 +152,15 @@ def test_evaluated_candidates_leave_the_set_unless_told_to_stay():
     assert len(set(first.actions)) < len(first.actions)
 
 
-def test_objectives_of_one_dimension_share_their_designs_and_others_do_not():
+def test_objectives_of_one_dimension_have_designs_of_their_own():
+    """Ackley and Griewank both have five inputs; with shared designs their seeds would not be independent units."""
     facts = {
         name: result(cell).facts
-        for name in ("ackley", "griewank", "levy")
+        for name in ("ackley", "griewank")
         for cell in cells(benchmarks=[name], settings={"evaluations": 6})
     }
     for what in ("candidates", "initial_design"):
-        assert facts["ackley"][what] == facts["griewank"][what] != facts["levy"][what]
+        assert facts["ackley"][what] != facts["griewank"][what]
 
 
 def test_nearest_distance_is_the_median_over_remaining_candidates(branin):

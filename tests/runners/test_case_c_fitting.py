@@ -51,7 +51,7 @@ def test_converged_budget_reaches_a_stationary_point_below_the_others(data):
     pairs = Pairs.of(x)
     settings = {
         "near_initial_steps": 2, "moderate_steps": 20, "adam_rate": 0.01,
-        "converged_iterations": 200, "converged_tolerance": 1e-5,
+        "converged_iterations": 200, "converged_tolerance": 1e-5, "converged_evaluations": 2000, "converged_bound": 20.0,
     }  # fmt: skip
     near, moderate, converged = (
         fit(raw, layout, pairs, y, make_budget(n, settings)) for n in ("near-initial", "moderate", "converged")
@@ -63,7 +63,9 @@ def test_converged_budget_reaches_a_stationary_point_below_the_others(data):
     assert again.steps == converged.steps
 
 
-@pytest.mark.parametrize("budget", [Budget("a", "adam", 12, rate=0.05), Budget("b", "lbfgs", 8, tolerance=1e-6)])
+@pytest.mark.parametrize(
+    "budget", [Budget("a", "adam", 12, rate=0.05), Budget("b", "lbfgs", 8, tolerance=1e-6, evaluations=80, bound=20.0)]
+)
 def test_fits_on_tensors_agree_with_fits_on_arrays(data, budget, monkeypatch):
     """The lines another device runs, here on the CPU. Few iterations: L-BFGS amplifies rounding, and the posterior has
     several maxima, so that long runs of two libraries may end in different ones.

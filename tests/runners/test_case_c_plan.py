@@ -120,6 +120,9 @@ def test_cloud_and_design_depend_on_what_their_settings_say():
     assert not torch.equal(per_seed[0].candidates, per_seed[1].candidates)
     one = [make_problem("branin", 2, seed, DEFAULTS | {"cloud": "one"}) for seed in (0, 1)]
     assert torch.equal(one[0].candidates, one[1].candidates)
+    ackley, griewank = (make_problem(name, 5, 0, DEFAULTS | {"cloud": "one"}) for name in ("ackley", "griewank"))
+    assert torch.equal(ackley.candidates, griewank.candidates)
+    assert not torch.equal(ackley.initial, griewank.initial)
     assert not torch.equal(one[0].initial, one[1].initial)
     uniform = make_problem("branin", 2, 0, DEFAULTS | {"initial_design": "uniform"})
     assert not torch.equal(uniform.initial, one[0].initial)
