@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from orledger.errors import DataError
+from orledger.schema.hashing import content_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from orledger.audit.mapping import Mapping
@@ -54,6 +58,11 @@ def to_records(table: pl.DataFrame, mapping: Mapping, name: str) -> pl.DataFrame
         raise DataError(
             f"{name}: no column {absent[0]!r} (the mapping {mapping.file} names it)",
             hint=f"columns are: {', '.join(table.columns)}",
+        )
+    nested = [c for c in needed if table.schema[c].is_nested()]
+    if nested:
+        raise DataError(
+            f"{name}: the column {nested[0]!r} holds {table.schema[nested[0]]}", hint="a column holds texts or numbers"
         )
     keys = [pl.col(k).cast(pl.String).str.strip_chars().alias(k) for k in mapping.keys]
     empty = pl.lit(None, dtype=pl.String)
@@ -128,7 +137,7 @@ def import_table(con: Any, path: Path, mapping: Mapping) -> Imported:
     placed = rows.join(new, on=list(mapping.keys), how="inner")
     values = placed.drop_nulls("value")
     gaps = placed.filter(pl.col("value").is_null())
-    _insert(con, mapping, new, values, gaps, content, path.name)
+    _insert(con, mapping, new, values, gaps, f"missing in {path.name}")
     return Imported(mapping.study, new.height, cells.height - new.height, values.height, gaps.height)
 
 
@@ -150,10 +159,25 @@ def _name(mapping: Mapping, key: tuple[str, ...]) -> str:
     return "/".join((mapping.study, mapping.block, *key))
 
 
+def _hashes(cells: Iterable[str], values: pl.DataFrame, gaps: pl.DataFrame, reason: str) -> list[str]:
+    """The content hash of each cell, from its own records and missing entries."""
+    records = {key[0]: frame for key, frame in values.partition_by("cell_id", as_dict=True).items()}
+    missing = gaps.group_by("cell_id").agg("arm")
+    arms = dict(zip(missing["cell_id"], missing["arm"], strict=True))
+    found = []
+    for cell in cells:
+        rows = records.get(cell, values.head(0))
+        idx = np.ma.array(rows["idx"].fill_null(0).to_numpy(), mask=rows["idx"].is_null().to_numpy())
+        texts = {name: rows[name].to_list() for name in ("arm", "metric", "label")}
+        columns = {**texts, "idx": idx, "value": rows["value"].to_numpy()}
+        found.append(content_hash("done", None, columns, [(arm, reason, None) for arm in arms.get(cell, [])]))
+    return found
+
+
 def _insert(
-    con: Any, mapping: Mapping, new: pl.DataFrame, values: pl.DataFrame, gaps: pl.DataFrame, content: str, name: str
+    con: Any, mapping: Mapping, new: pl.DataFrame, values: pl.DataFrame, gaps: pl.DataFrame, reason: str
 ) -> None:
-    """Cells, records and refusals in one transaction, column by column."""
+    """Cells, records and refusals in one transaction, column by column; ``reason`` is that of a missing entry."""
     counts = dict(values.group_by("cell_id").len().iter_rows())
     keys = [
         json.dumps(dict(zip(mapping.keys, key, strict=True)), ensure_ascii=False)
@@ -162,13 +186,14 @@ def _insert(
     con.execute("BEGIN")
     try:
         con.execute(
-            "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, n_records, content_hash)"
+            "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, n_records, content_hash, finished)"
             " SELECT unnest(?::VARCHAR[]), ?, ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON::MAP(VARCHAR, VARCHAR),"
-            " unnest(?::VARCHAR[]), ?, 'done', unnest(?::BIGINT[]), ?",
+            " unnest(?::VARCHAR[]), ?, 'done', unnest(?::BIGINT[]), unnest(?::VARCHAR[]), ?",
             [
                 new["cell_id"].to_list(), mapping.study, mapping.block,
                 [_name(mapping, key) for key in new.select(mapping.keys).iter_rows()], keys, new["spec"].to_list(),
-                HASH_VERSION, [counts.get(c, 0) for c in new["cell_id"]], content,
+                HASH_VERSION, [counts.get(c, 0) for c in new["cell_id"]], _hashes(new["cell_id"], values, gaps, reason),
+                datetime.now(UTC).replace(tzinfo=None),
             ],
         )  # fmt: skip
         columns = [values[c].to_list() for c in ("cell_id", "arm", "metric", "label", "idx", "value")]
@@ -176,7 +201,7 @@ def _insert(
         con.execute("INSERT INTO record SELECT " + ", ".join(f"unnest(?::{t}[])" for t in types), columns)
         con.execute(
             "INSERT INTO refusal SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, NULL",
-            [gaps["cell_id"].to_list(), gaps["arm"].to_list(), f"missing in {name}"],
+            [gaps["cell_id"].to_list(), gaps["arm"].to_list(), reason],
         )
         con.execute("DELETE FROM metric WHERE case_name = ? AND block = ?", [mapping.study, mapping.block])
         arms = ", ".join(sorted(set(values["arm"].to_list())))

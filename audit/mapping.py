@@ -43,8 +43,8 @@ def read_mapping(path: Path) -> Mapping:
     """The mapping in the TOML file at ``path``."""
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(f"{path}: cannot be read as a TOML text: {error}") from error
     return parse_mapping(text, path.name)
 
 
@@ -62,7 +62,7 @@ def parse_mapping(text: str, file: str) -> Mapping:
         "form": form,
         "keys": top.texts("keys"),
         "file": file,
-        "missing": tuple(top.take("missing", list, "a list of texts", ["", "NA", "NaN", "nan", "?"])),
+        "missing": _missing(top),
         "source": top.text("source", ""),
         "metrics": tuple(_metric(t) for t in top.tables("metric", [])),
     }
@@ -85,6 +85,13 @@ def parse_mapping(text: str, file: str) -> Mapping:
     shape.done()
     top.done()
     return mapping
+
+
+def _missing(top: Table) -> tuple[str, ...]:
+    words = top.take("missing", list, "a list of texts", list(Mapping.missing))
+    if not all(isinstance(word, str) for word in words):
+        raise top.fail("missing", 'a list of texts, numbers too: ["-999", ""]')
+    return tuple(words)
 
 
 def _metric(t: Table) -> tuple[str, str, str | None, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -53,9 +54,13 @@ class Table:
         return value
 
     def number(self, key: str, default: Any = _REQUIRED) -> Any:
-        """A number, as float."""
+        """A finite number, as float."""
         value = self.take(key, (int, float), "a number", default)
-        return float(value) if isinstance(value, (int, float)) else value
+        if not isinstance(value, (int, float)):
+            return value
+        if not math.isfinite(value):
+            raise self.fail(key, "a finite number")
+        return float(value)
 
     def integer(self, key: str, default: Any = _REQUIRED) -> Any:
         """A whole number."""

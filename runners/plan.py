@@ -43,7 +43,10 @@ def load_preset(name: str) -> Preset:
         path = Path(name)
         if not path.is_file():
             raise UsageError(f"no preset file at {path}", hint=f"presets that ship: {', '.join(preset_names())}")
-        text = path.read_text(encoding="utf-8")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: cannot be read as a TOML text: {error}") from error
     else:
         if name not in preset_names():
             raise UsageError(

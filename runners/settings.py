@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +14,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """One named choice that numbers depend on; ``given`` is true when the paper states the value."""
+    """One named choice that numbers depend on; ``given`` is true when the paper states the value.
+
+    ``low`` and ``high`` bound a number, ends included unless ``inside``.
+    """
 
     name: str
     default: Any
     given: bool
     description: str
     choices: tuple[Any, ...] | None = None
+    low: float | None = None
+    high: float | None = None
+    inside: bool = False
+
+    @property
+    def range(self) -> str:
+        """The values allowed, in words: above 0, at least 1, between 0 and 1."""
+        if self.high is None:
+            return f"{'above' if self.inside else 'at least'} {self.low:g}"
+        return f"between {self.low or 0:g} and {self.high:g}" + (", ends excluded" if self.inside else "")
+
+    def admits(self, value: float) -> bool:
+        """Whether a number is finite and within the bounds."""
+        below = self.low is not None and (value <= self.low if self.inside else value < self.low)
+        above = self.high is not None and (value >= self.high if self.inside else value > self.high)
+        return math.isfinite(value) and not below and not above
+
+
+def table_of(value: Any, where: str) -> Mapping[str, Any]:
+    """``value`` when it is a table of a preset; otherwise an error that names the place."""
+    if not isinstance(value, dict):
+        raise UsageError(f"{where}: expected a table, found {value!r}")
+    return value
 
 
 def resolve(declared: Iterable[Setting], overrides: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Every declared setting with its value in force; an unknown name or a value of another type is an error naming ``where``."""
     known = {s.name: s for s in declared}
+    overrides = table_of(overrides, where)
     unknown = sorted(set(overrides) - set(known))
     if unknown:
         raise UsageError(f"{where}: unknown setting {unknown[0]!r}", hint=f"known settings: {', '.join(sorted(known))}")
@@ -42,6 +70,11 @@ def resolve(declared: Iterable[Setting], overrides: Mapping[str, Any], where: st
             raise UsageError(
                 f"{where}.{name}: {value!r} is not one of {', '.join(map(repr, setting.choices))}",
                 hint=setting.description,
+            )
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and not setting.admits(value):
+            bounds = "finite" if setting.low is None else setting.range
+            raise UsageError(
+                f"{where}.{name}: {value!r} is out of range: it must be {bounds}", hint=setting.description
             )
         values[name] = value
     return values

@@ -7,6 +7,7 @@ repetitions of one way of repeating share a job: "in the same process" then mean
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
@@ -22,15 +23,21 @@ SOLVER = (
         "lam2_grid", [14900.0, 500.0, 50.0, 5.0, 0.5, 0.05, 0.005], True, "Data-fit weights; the released one first."
     ),
     Setting("inducing", {"16": 22, "24": 30}, True, "Inducing points per side for each collocation grid."),
-    Setting("rank", 10, True, "Terms of the tensor decomposition."),
-    Setting("epochs", 120, True, "Largest number of epochs; an epoch updates factor 0, then factor 1."),
-    Setting("test_points", 60, True, "Points per side of the closed test grid."),
-    Setting("init_seed", 0, True, "Seed of the initial factors, uniform on [0, 1), from NumPy's Mersenne Twister."),
+    Setting("rank", 10, True, "Terms of the tensor decomposition.", low=1),
+    Setting("epochs", 120, True, "Largest number of epochs; an epoch updates factor 0, then factor 1.", low=1),
+    Setting("test_points", 60, True, "Points per side of the closed test grid.", low=1),
+    Setting(
+        "init_seed", 0, True, "Seed of the initial factors, uniform on [0, 1), from NumPy's Mersenne Twister.", low=0
+    ),
     Setting("log_length", -2.311, False, "Logarithm of the kernel's length scale, from the released configuration."),
     Setting("jitter", 23.5, False, "exp(-jitter) is added to the kernel matrix of the inducing points."),
-    Setting("lam1", 700000100.0, False, "Boundary weight; nearby values reproduce the printed numbers as well."),
+    Setting("lam1", 700000100.0, False, "Boundary weight; nearby values reproduce the printed numbers as well.", low=0),
     Setting(
-        "tol", 1e-6, False, "A run stops when the summed relative change of both factors in an epoch is below this."
+        "tol",
+        1e-6,
+        False,
+        "A run stops when the summed relative change of both factors in an epoch is below this.",
+        low=0,
     ),
     Setting(
         "linearisation",
@@ -68,11 +75,16 @@ RULES = (
 )
 CERTIFICATES = (
     Setting("rungs", [1.01, 1.05, 1.1, 1.5, 2.0], True, "Inflations of the Occam radius."),
-    Setting("cert_side", 12, True, "Evaluation points per side."),
+    Setting("cert_side", 12, True, "Evaluation points per side.", low=1),
     Setting(
-        "cert_low", 0.05, False, "First coordinate of the evaluation grid; the paper's distance of the outer ring."
+        "cert_low",
+        0.05,
+        False,
+        "First coordinate of the evaluation grid; the paper's distance of the outer ring.",
+        low=0,
+        high=1,
     ),
-    Setting("cert_high", 0.95, False, "Last coordinate of the evaluation grid."),
+    Setting("cert_high", 0.95, False, "Last coordinate of the evaluation grid.", low=0, high=1),
     Setting(
         "cert_solve",
         "morozov",
@@ -88,7 +100,7 @@ CERTIFICATES = (
         "Gram matrix, whose rounding moves the noise-free medians by up to 1.5 percent). The paper does not name its own.",
         ("features", "gram"),
     ),
-    Setting("gp_z", 1.96, False, "Posterior standard deviations in the half-width of the credible band."),
+    Setting("gp_z", 1.96, False, "Posterior standard deviations in the half-width of the credible band.", low=0),
     Setting(
         "gp_scale",
         "profiled",
@@ -207,8 +219,9 @@ def _axis(axes: Mapping[str, Any], name: str, where: str) -> list[Any]:
                 f"{where}.{name}: expected {'one of ' + ', '.join(allowed) if allowed else kind.__name__}, found {v!r}"
             )
     lowest = 1 if name in ("grids", "ranks") else 0
-    if kind is not str and min(values) < lowest:
-        raise UsageError(f"{where}.{name}: {min(values)!r} is out of range: at least {lowest}")
+    for v in values:
+        if kind is not str and not (math.isfinite(v) and v >= lowest):
+            raise UsageError(f"{where}.{name}: {v!r} is out of range: a finite number, at least {lowest}")
     if len(set(values)) != len(values):
         raise UsageError(f"{where}.{name}: a value occurs twice in {values!r}")
     return values

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import os
 import sys
@@ -117,7 +118,11 @@ def _assemble(source: Source, names: list[str], rows: np.ndarray, origin: str) -
 
 def read_csv(source: Source, path: Path, origin: str) -> Table:
     """The table in the CSV file at ``path`` (a header line, then numbers)."""
-    with path.open(newline="", encoding="utf-8") as handle:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as a CSV text: {error}") from error
+    with io.StringIO(text, newline="") as handle:
         reader = csv.reader(handle)
         names = next(reader, [])
         rows = []

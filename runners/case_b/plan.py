@@ -9,25 +9,28 @@ does not name.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
 from orledger.runners.case_b.names import DATASETS, EXTRA_ARMS, REGIMES, SCALES, SPLIT_OPTIONS
 from orledger.runners.cells import Cell, Job, digest
-from orledger.runners.settings import Setting, resolve
+from orledger.runners.settings import Setting, resolve, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DATA = (
-    Setting("california_rows", 1500, True, "Rows of the california table that are used."),
-    Setting("california_seed", 0, False, "Seed of NumPy's default generator that draws them without replacement."),
-    Setting("max_levels", 20, True, "A target with this many levels or fewer is categorical and refused."),
-    Setting("min_distinct", 50, True, "The audit asks for at least this many distinct targets."),
+    Setting("california_rows", 1500, True, "Rows of the california table that are used.", low=10),
+    Setting(
+        "california_seed", 0, False, "Seed of NumPy's default generator that draws them without replacement.", low=0
+    ),
+    Setting("max_levels", 20, True, "A target with this many levels or fewer is categorical and refused.", low=0),
+    Setting("min_distinct", 50, True, "The audit asks for at least this many distinct targets.", low=0),
     Setting("min_r2", 0.05, True, "The audit asks for a random-forest R2 above this, folds in file order."),
-    Setting("folds", 5, True, "Folds of the audit's cross-validation."),
-    Setting("rf_trees", 100, False, "Trees of the audit's random forest."),
-    Setting("rf_state", 0, False, "Random state of the audit's forest and of its shuffled folds."),
+    Setting("folds", 5, True, "Folds of the audit's cross-validation.", low=2),
+    Setting("rf_trees", 100, False, "Trees of the audit's random forest.", low=1),
+    Setting("rf_state", 0, False, "Random state of the audit's forest and of its shuffled folds.", low=0),
 )
 SPLIT = (
     Setting("shift_train_end", "low", False, "Which end of the ranking trains under shift.", ("low", "high")),
@@ -37,21 +40,33 @@ SPLIT = (
         False,
         "Zero-based column of the shiftcol ranking; with diabetes and the low end, one of two columns that leave the "
         "printed share of test rows inside the training box.",
+        low=0,
     ),
     Setting(
-        "wide_scouts", 0.1, False, "Share of rows that only fit the direction of the wide shift and are then left out."
+        "wide_scouts",
+        0.1,
+        False,
+        "Share of rows that only fit the direction of the wide shift and are then left out.",
+        low=0,
+        high=1,
+        inside=True,
     ),
-    Setting("wide_ridge", 1.0, False, "Ridge penalty of the direction that the scouts fit."),
+    Setting("wide_ridge", 1.0, False, "Ridge penalty of the direction that the scouts fit.", low=0),
 )
 TRAIN = (
     Setting("precision", "float64", False, "Floating-point type of training.", ("float64", "float32")),
     Setting("hidden", [64, 32, 16], False, "Widths of the extractor; ReLU after the first two."),
-    Setting("coordinates", 8, False, "Coordinates of the embedding, each with its own activation."),
-    Setting("depth", 3, False, "Dyadic depth of the inducing grid: 2^depth - 1 points per coordinate."),
+    Setting("coordinates", 8, False, "Coordinates of the embedding, each with its own activation.", low=1),
+    Setting("depth", 3, False, "Dyadic depth of the inducing grid: 2^depth - 1 points per coordinate.", low=1),
     Setting("grid_low", -10.0, False, "Lower end of the interval that holds the inducing grid."),
     Setting("grid_high", 10.0, False, "Upper end of the interval that holds the inducing grid."),
     Setting(
-        "scale_margin", 0.95, False, "The embedding is scaled to this share of the interval, as ScaleToBounds does."
+        "scale_margin",
+        0.95,
+        False,
+        "The embedding is scaled to this share of the interval, as ScaleToBounds does.",
+        low=0,
+        high=1,
     ),
     Setting(
         "clamp_embedding", True, False, "Rows outside the frozen range are moved to its ends, as the release does."
@@ -61,22 +76,25 @@ TRAIN = (
         80,
         False,
         "Passes over the training rows; with the other training settings, one of about 38 that were tried on diabetes, near the paper there.",
+        low=1,
     ),
-    Setting("batch_size", 32, False, "Rows per minibatch; the last, shorter one is kept."),
-    Setting("learning_rate", 0.01, False, "Adam's step size."),
-    Setting("weight_decay", 0.0005, False, "L2 penalty of Adam on every parameter."),
+    Setting("batch_size", 32, False, "Rows per minibatch; the last, shorter one is kept.", low=1),
+    Setting("learning_rate", 0.01, False, "Adam's step size.", low=0, inside=True),
+    Setting("weight_decay", 0.0005, False, "L2 penalty of Adam on every parameter.", low=0),
     Setting(
         "fit_kl", False, False, "Whether the fit-split net keeps the KL term; false makes it the released learner."
     ),
-    Setting("nets_per_batch", 32, False, "Nets trained in lockstep; part of the composition of a batch."),
+    Setting("nets_per_batch", 32, False, "Nets trained in lockstep; part of the composition of a batch.", low=1),
 )
 BANDS = (
-    Setting("level", 0.95, True, "Nominal level of the conformal order statistic."),
-    Setting("alpha", 0.05, True, "Level of the interval score."),
-    Setting("z", 1.96, True, "Multiple of the noise in the network's band and in the observation allowance."),
+    Setting("level", 0.95, True, "Nominal level of the conformal order statistic.", low=0, high=1, inside=True),
+    Setting("alpha", 0.05, True, "Level of the interval score.", low=0, high=1, inside=True),
+    Setting("z", 1.96, True, "Multiple of the noise in the network's band and in the observation allowance.", low=0),
 )
 HEAD = (
-    Setting("dead_sd", 1e-6, True, "Feature columns with a smaller standard deviation on the fit rows are dead."),
+    Setting(
+        "dead_sd", 1e-6, True, "Feature columns with a smaller standard deviation on the fit rows are dead.", low=0
+    ),
     Setting(
         "kappa_method",
         "grid",
@@ -89,32 +107,61 @@ HEAD = (
         1e-6,
         True,
         "Relative primal-dual gap above which the guard substitutes the global certificate.",
+        low=0,
     ),
-    Setting("guard_factor", 5.0, True, "The guard fires when |mid - ridge| exceeds half + this times max(1, max |y|)."),
-    Setting("cap", 20.0, True, "Half-widths above this many standard deviations of the fit targets count as tail."),
+    Setting(
+        "guard_factor",
+        5.0,
+        True,
+        "The guard fires when |mid - ridge| exceeds half + this times max(1, max |y|).",
+        low=0,
+    ),
+    Setting(
+        "cap", 20.0, True, "Half-widths above this many standard deviations of the fit targets count as tail.", low=0
+    ),
 )
 WATERFILL = (
     Setting(
-        "hint_epoch", 5, True, "Epoch whose noise level is the hint of the water-filling prior, set right after it."
+        "hint_epoch",
+        5,
+        True,
+        "Epoch whose noise level is the hint of the water-filling prior, set right after it.",
+        low=1,
     ),
     Setting(
-        "waterfill_radius", 1.0, False, "Radius rho of the ellipsoid of the water-filling prior, in sd of the targets."
+        "waterfill_radius",
+        1.0,
+        False,
+        "Radius rho of the ellipsoid of the water-filling prior, in sd of the targets.",
+        low=0,
+        inside=True,
     ),
-    Setting("waterfill_floor", 1e-4, False, "Smallest prior variance the water-filling prior assigns to a column."),
-    Setting("oracle_floor", 1e-3, False, "Noise hint of or2_oracle when no noise was injected, in sd of the targets."),
+    Setting(
+        "waterfill_floor", 1e-4, False, "Smallest prior variance the water-filling prior assigns to a column.", low=0
+    ),
+    Setting(
+        "oracle_floor", 1e-3, False, "Noise hint of or2_oracle when no noise was injected, in sd of the targets.", low=0
+    ),
 )
 EXTRA = (
     Setting("extra_arms", [], False, "Further arms of the main block: wcp, cp_centre."),
-    Setting("wcp_penalty", 1.0, False, "Inverse penalty C of the logistic classifier behind the likelihood ratios."),
-    Setting("wcp_clip", 0.01, False, "Classifier probabilities are kept this far from 0 and 1."),
-    Setting("centre_ridge", 0.01, False, "Ridge penalty of the reweighted last layer of cp_centre."),
+    Setting(
+        "wcp_penalty",
+        1.0,
+        False,
+        "Inverse penalty C of the logistic classifier behind the likelihood ratios.",
+        low=0,
+        inside=True,
+    ),
+    Setting("wcp_clip", 0.01, False, "Classifier probabilities are kept this far from 0 and 1.", low=0, high=0.5),
+    Setting("centre_ridge", 0.01, False, "Ridge penalty of the reweighted last layer of cp_centre.", low=0),
 )
 GAP = (
     Setting("gap_truth", "sin(2x) + 0.3 x^2", False, "The truth of the gap task.", ("sin(2x) + 0.3 x^2",)),
-    Setting("gap_side", 25, False, "Design points on each of [-3, -1] and [1, 3], equally spaced."),
-    Setting("gap_calibration", 13, True, "Calibration points among the design points."),
-    Setting("gap_noise", 0.1, True, "Standard deviation of the noise on the design points."),
-    Setting("gap_grid", 300, False, "Points of the evaluation grid on [-4, 4]."),
+    Setting("gap_side", 25, False, "Design points on each of [-3, -1] and [1, 3], equally spaced.", low=2),
+    Setting("gap_calibration", 13, True, "Calibration points among the design points.", low=1),
+    Setting("gap_noise", 0.1, True, "Standard deviation of the noise on the design points.", low=0),
+    Setting("gap_grid", 300, False, "Points of the evaluation grid on [-4, 4].", low=1),
 )
 SETTINGS = DATA + SPLIT + TRAIN + BANDS + HEAD + WATERFILL + EXTRA + GAP
 
@@ -153,7 +200,7 @@ def plan(table: Mapping[str, Any], where: str) -> list[Job]:
     for block, build in builders.items():
         if block in table:
             here = f"{where}.{block}"
-            axes = table[block]
+            axes = table_of(table[block], here)
             for axis in axes:
                 if axis not in BLOCK_AXES[block]:
                     raise UsageError(
@@ -199,14 +246,14 @@ def _list(
 
 def _levels(axes: Mapping[str, Any], dataset: str, where: str) -> list[float]:
     """The noise levels of a dataset: ``rel_of.<dataset>`` when given, else ``rel``."""
-    special = axes.get("rel_of", {})
+    special = table_of(axes.get("rel_of", {}), f"{where}.rel_of")
     for name in special:
         if name not in DATASETS:
             raise UsageError(f"{where}.rel_of.{name}: unknown dataset", hint=f"one of {', '.join(DATASETS)}")
     source, name = (special, dataset) if dataset in special else (axes, "rel")
     levels = _list(source, name, where, float)
-    if min(levels) < 0:
-        raise UsageError(f"{where}.{name}: a noise level is negative: {levels!r}")
+    if not all(math.isfinite(v) and v >= 0 for v in levels):
+        raise UsageError(f"{where}.{name}: noise levels are finite and not negative, found {levels!r}")
     return levels
 
 
@@ -226,8 +273,12 @@ def _main(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]:
             ]
             for regime in _list(axes, "regimes", where, str, REGIMES)
         ]
-    for i, keys in enumerate(axes.get("single", [])):
+    single = axes.get("single", [])
+    if not isinstance(single, list):
+        raise UsageError(f"{where}.single: expected a list of tables, found {single!r}")
+    for i, entry in enumerate(single):
         here = f"{where}.single[{i}]"
+        keys = table_of(entry, here)
         expected = {"dataset": str, "regime": str, "seed": int, "rel": float}
         if set(keys) != set(expected):
             raise UsageError(f"{here}: expected the keys {', '.join(expected)}, found {', '.join(sorted(keys))}")

@@ -48,6 +48,9 @@ def test_the_example_in_the_docs(tmp_path):
     assert tests["all-four"]["outcome"] == "different"
     assert tests["pruning"]["outcome"] == "undecided"
     assert {c["id"]: c["state"] for c in d1["claims"]} == {"never-hurts": "fails"}
+    checked = run("db", "check", "--db", db)
+    assert checked.exit_code == 0, checked.output
+    assert "14 content hashes verified" in checked.output
     again = run("import", EXAMPLES / "demsar2006.csv", "--mapping", EXAMPLES / "demsar2006.mapping.toml", "--db", db)
     assert "0 cells and 0 records stored, 14 cells were there already" in again.output
 
@@ -146,3 +149,24 @@ def test_a_corrected_file_does_not_slip_in_beside_the_old_one(tmp_path, db):
     (tmp_path / "t.csv").write_text("dataset,seed,method,score\nu,0,a,2\n", encoding="utf-8")
     with pytest.raises(DataError, match="already holds mine/b/u/0 from another file"):
         import_table(db.con, tmp_path / "t.csv", mapping)
+
+
+def test_missing_entries_are_part_of_what_a_check_verifies(tmp_path):
+    table, mapping, db = tmp_path / "t.csv", tmp_path / "m.toml", tmp_path / "d.duckdb"
+    mapping.write_text(LONG, encoding="utf-8")
+    table.write_text("dataset,seed,method,score\nx,1,p,0.5\nx,1,q,NA\ny,1,p,\ny,1,q,0.25\n", encoding="utf-8")
+    assert "2 cells and 2 records" in run("import", table, "--mapping", mapping, "--db", db).output
+    checked = run("db", "check", "--db", db)
+    assert checked.exit_code == 0, checked.output
+
+
+def test_a_column_of_lists_is_named(tmp_path, db):
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"dataset": [["x"]], "seed": [1], "method": ["p"], "score": [0.5]}).write_parquet(path)
+    with pytest.raises(DataError, match="'dataset' holds List"):
+        import_table(db.con, path, parse_mapping(LONG, "m.toml"))
+
+
+def test_words_for_missing_must_be_texts():
+    with pytest.raises(TableError, match="a list of texts, numbers too"):
+        parse_mapping("missing = [-999]\n" + LONG, "m.toml")
