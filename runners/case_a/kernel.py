@@ -39,8 +39,8 @@ def se_features(x: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
     count = int(far**2 + 20 * far + 40)
     phi = np.zeros((len(x), count + 2))
     phi[:, 0] = np.exp(-t * t / 2)
-    for n in range(1, count + 2):
-        phi[:, n] = phi[:, n - 1] * t / np.sqrt(n)
+    for k in range(1, count + 2):
+        phi[:, k] = phi[:, k - 1] * t / np.sqrt(k)
     n = np.arange(count)
     second = np.sqrt((n + 1) * (n + 2)) * phi[:, 2:] - (2 * n + 1) * phi[:, :count]
     second[:, 2:] += np.sqrt(n[2:] * (n[2:] - 1)) * phi[:, : count - 2]

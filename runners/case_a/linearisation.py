@@ -117,7 +117,8 @@ class Linearisation:
             self.a[:, None] * product(inner, value, value) - lap,
             *(product(P, value, value) for P in (edge, points)),
         ]
-        lower = np.linalg.qr(np.vstack(rows).T, mode="r").T
+        upper: np.ndarray = np.linalg.qr(np.vstack(rows).T, mode="r")  # type: ignore[assignment]
+        lower = upper.T
         n = len(self.z)
         rest = np.linalg.norm(lower[n:, n:], axis=1)
         return np.pad(lower[:n, :n], ((0, 0), (0, 1))), np.column_stack([lower[n:, :n], rest])
@@ -131,4 +132,5 @@ def _reduced(value: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndar
     size, eps = np.linalg.norm(second, axis=1).max(), np.finfo(float).eps
     U, s, _ = np.linalg.svd(np.vstack([value, second / size]), full_matrices=False)
     kept = (U * s)[:, s > eps * s[0]]
-    return kept[: len(value)], size * kept[len(value) :], np.nonzero(np.outer(s, s) > eps * s[0] ** 2)
+    i, j = np.nonzero(np.outer(s, s) > eps * s[0] ** 2)
+    return kept[: len(value)], size * kept[len(value) :], (i, j)
