@@ -79,7 +79,9 @@ def names(table: str, row: str, column: str) -> tuple[str, str]:
     words = matching()["words"]
     row, column = (" ".join(words.get(word, word) for word in text.split()) for text in (row, column))
     row = rules.get("rows", {}).get(row, rules.get("row", "{}").format(row))
-    return row, rules.get("columns", {}).get(column, column)
+    row, _, part = row.partition(" > ")  # a row of the paper that is a part of our cell
+    column = rules.get("columns", {}).get(column, column)
+    return row, f"{column}.{part}" if part else column
 
 
 def numbers_of(table: Table) -> dict[tuple[str, str], float]:

@@ -1,7 +1,7 @@
 """How a number becomes digits: one set of rules for every table, caption, macro and page.
 
-A format never switches method in silence: a number that a fixed format would print as zero is printed in scientific notation
-instead, because a value that is not zero must not look like one; and minus zero is zero.
+A format never switches method in silence: a number that a fixed format would print as zero is printed in scientific notation,
+or as below the last digit where the style says so, because a value that is not zero must not look like one. Zero itself is a plain 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Style:
     """How to print one number.
 
     ``kind`` is ``fixed`` (decimals), ``significant`` (digits, scientific outside 1e-3 .. 1e5), ``scientific`` (always a power of ten,
-    unless that power is 0), ``integer`` (thousands separated), ``general`` (no trailing zeros) or ``p`` (the rules of p-values). ``scale`` multiplies first, so that a fraction prints as a percentage.
+    unless that power is 0), ``integer`` (thousands separated), ``general`` (no trailing zeros), ``ratio`` (significant digits, or one
+    plus the deviation where those would hide it) or ``p`` (the rules of p-values). ``scale`` multiplies first, so that a fraction
+    prints as a percentage; ``bounded`` prints what a fixed format would round to zero as below its last digit.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Style:
     sign: bool = False
     suffix: str = ""
     scale: float = 1.0
+    bounded: bool = False
 
     def signed(self) -> Style:
         """The same style with an explicit plus sign."""
@@ -46,6 +49,10 @@ class Style:
     def times(self) -> Style:
         """The same style followed by a multiplication sign, for ratios."""
         return replace(self, suffix="×")
+
+    def bound(self) -> Style:
+        """The same style, which prints a small value as below the last digit it shows (``<0.001``) instead of a power of ten."""
+        return replace(self, bounded=True)
 
 
 def fixed(decimals: int) -> Style:
@@ -61,6 +68,11 @@ def significant(digits: int) -> Style:
 def scientific(digits: int) -> Style:
     """``digits`` significant digits times a power of ten."""
     return Style("scientific", digits)
+
+
+def ratio(digits: int) -> Style:
+    """A ratio to ``digits`` significant digits; one that they would print as 1 shows two digits of its deviation (1.0034, 1 + 1.1e-11)."""
+    return Style("ratio", digits)
 
 
 def percent(decimals: int) -> Style:
@@ -81,13 +93,17 @@ def digits(value: float, style: Style) -> Digits:
     if style.kind == "integer":
         text, exponent = f"{round(number):,d}", None
     elif style.kind == "fixed":
-        text, exponent = f"{number:.{style.digits}f}", None
+        text, exponent = ("0" if number == 0 else f"{number:.{style.digits}f}"), None
         if number != 0 and float(text) == 0:
+            if style.bounded and number > 0:
+                return Digits(f"<{10.0**-style.digits:.{style.digits}f}", None, style.suffix)
             text, exponent = _scientific(number, 2)
         elif abs(number) >= 1e6:
             text, exponent = _scientific(number, max(style.digits, 2) + 1)
     elif style.kind == "significant":
         text, exponent = _significant(number, style.digits)
+    elif style.kind == "ratio":
+        text, exponent = _ratio(number, style.digits)
     elif style.kind == "scientific":
         text, exponent = _scientific(number, style.digits)
     elif style.kind == "p":
@@ -99,8 +115,8 @@ def digits(value: float, style: Style) -> Digits:
             text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         raise FormatError(f"unknown number style {style.kind!r}")
-    if float(text.replace(",", "")) == 0:
-        text = text.lstrip("-")
+    if text.lstrip("-") == "0":
+        text = "0"
     if style.sign and number == 0:
         text = "0"  # an exact tie, not a small difference
     elif style.sign and not text.startswith("-"):
@@ -123,6 +139,18 @@ def _significant(number: float, count: int) -> tuple[str, int | None]:
     if -3 <= power < 5:
         return f"{number:.{max(count - 1 - power, 0)}f}", None
     return _scientific(number, count)
+
+
+def _ratio(number: float, count: int) -> tuple[str, int | None]:
+    if number == 1:
+        return "1", None
+    text, exponent = _significant(number, count)
+    if exponent is not None or float(text) != 1:
+        return text, exponent
+    mantissa, power = _scientific(abs(number - 1), 2)
+    if power is not None and power >= -4:
+        return f"{number:.{1 - power}f}", None
+    return f"1{'+' if number > 1 else '-'}{mantissa}", power
 
 
 def _scientific(number: float, count: int) -> tuple[str, int | None]:

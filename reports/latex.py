@@ -86,6 +86,11 @@ def token(t: Token, marks: Mapping[str, str]) -> str:
         return rf"$\mathbf{{{t.text}}}$" if t.bold else f"${t.text}$"
     if t.kind == "mark":
         return f"$^{{{MARKS.get(t.text) or escape(t.text)}}}$"
+    if t.kind == "table":
+        # A table that a paper inputs alone refers to its neighbours by name: no label, no question marks.
+        label = name(t.text)
+        text = rf"Table~\ifcsname r@tab:{label}\endcsname\ref{{tab:{label}}}\else {label}\fi"
+        return rf"\textbf{{{text}}}" if t.bold else text
     if t.kind == "absent":
         mark = marks.get(t.text)
         return "--" if mark is None else f"--$^{{{mark}}}$"
@@ -96,6 +101,11 @@ def render(value: Value | str, marks: Mapping[str, str] | None = None) -> Latex:
     """A value, or plain text, as LaTeX."""
     value = Text(value) if isinstance(value, str) else value
     return Latex("".join(token(t, marks or {}) for t in value.tokens()))
+
+
+def breakable(text: Latex) -> Latex:
+    """``text`` with a place to break after every underscore, for long names in narrow columns."""
+    return Latex(text.replace(r"\_", r"\_\allowbreak{}"))
 
 
 def short(value: float | None) -> Latex:
@@ -141,7 +151,7 @@ def environment() -> Environment:
         loader=FunctionLoader(lambda name: files("orledger.templates").joinpath(name).read_text(encoding="utf-8")),
     )  # fmt: skip
     made.filters |= {"latex_name": name, "short": short}
-    made.globals |= {"preamble": preamble, "spans": spans, "comment": comment, "render": render}
+    made.globals |= {"preamble": preamble, "spans": spans, "comment": comment, "render": render, "breakable": breakable}
     return made
 
 

@@ -30,6 +30,13 @@ BANDS = {
     "wcp": "weighted split-CP",
     "cp_centre": "split-CP, shifted centre",
 }
+# The four heads of the two-by-two ablation: what happens to flat feature columns, and which rows deliver.
+HEADS = {
+    "clamp_all": "clamped, all rows",
+    "clamp_fit": "clamped, fit rows",
+    "drop_all": "dropped, all rows",
+    "drop_fit": "dropped, fit rows",
+}
 REGIMES = {"iid": "i.i.d.", "shift": "covariate shift", "wide": "widening shift", "shiftcol": "axis shift"}
 REGIONS = {"gap": "design gap", "ind": "in distribution", "ext": "extrapolation"}
 SCALES = {"frozen": "frozen scale", "train": "released scale"}
@@ -44,7 +51,7 @@ SEARCHES = {
 }
 STEMS = {"branin": "Branin", "griewank": "Griewank", "ackley": "Ackley", "hartmann": "Hartmann", "levy": "Levy"}
 
-ARMS = {**RULES, **BANDS, **SEARCHES}
+ARMS = {**RULES, **BANDS, **HEADS, **SEARCHES}
 
 
 def benchmark(key: str, dim: float | None) -> str:

@@ -13,6 +13,7 @@ from orledger.reports import latex as tex
 from orledger.reports.figures import draw
 from orledger.reports.ledger import gather
 from orledger.reports.paper import reasons
+from orledger.reports.prose import typed
 from orledger.reports.style import save
 from orledger.reports.tables import build_tables
 
@@ -71,7 +72,7 @@ def write_pdf(
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
         text = tex.environment().get_template("report.tex.j2").render(
-            title=title, ledger=gather(db), tables=tables, figures=shown, reasons=reasons()
+            title=title, ledger=gather(db), tables=tables, figures=shown, reasons=reasons(), typed=typed
         )  # fmt: skip
         (folder / "report.tex").write_text(text, encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)

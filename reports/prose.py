@@ -12,7 +12,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from orledger.reports import symbols
-from orledger.reports.values import Join, Text, Value
+from orledger.reports.tables import TABLES
+from orledger.reports.values import Join, Math, TableRef, Text, Value
 
 # Private-use characters frame the number of a collected value; they are removed from any text that contains them.
 OPEN, CLOSE = "\ue000", "\ue001"
@@ -20,7 +21,10 @@ SYMBOLS = {name.lower(): value for name, value in vars(symbols).items() if isins
 
 
 def prose(template: str, **values: Any) -> Join:
-    """The sentence(s) of ``template`` with ``values`` in place; ``{{ sym.lambda2 }}`` gives a formula of reports.symbols."""
+    """The sentence(s) of ``template`` with ``values`` in place.
+
+    ``{{ sym.lambda2 }}`` gives a formula of reports.symbols, ``{{ table('Afloor') }}`` a reference to another table.
+    """
     collected: list[Value] = []
 
     def finalize(value: Any) -> str:
@@ -34,7 +38,7 @@ def prose(template: str, **values: Any) -> Join:
         return f"{OPEN}{len(collected) - 1}{CLOSE}"
 
     environment = Environment(undefined=StrictUndefined, finalize=finalize, autoescape=False)  # noqa: S701 - writers escape
-    text = environment.from_string(" ".join(template.split())).render(sym=SYMBOLS, **values)
+    text = environment.from_string(" ".join(template.split())).render(sym=SYMBOLS, table=TableRef, **values)
     parts: list[Value | str] = []
     for piece in re.split(f"({OPEN}[0-9]+{CLOSE})", text):
         if piece.startswith(OPEN):
@@ -42,3 +46,22 @@ def prose(template: str, **values: Any) -> Join:
         elif piece:
             parts.append(piece)
     return Join(tuple(parts))
+
+
+# Formulas that plain text writes with an underscore or a star, longest first.
+FORMULAS = {
+    value.plain: value
+    for value in sorted((v for v in SYMBOLS.values() if isinstance(v, Math)), key=lambda v: -len(v.plain))
+    if "_" in value.plain or "*" in value.plain
+}
+
+
+def typed(text: str) -> Join:
+    """Plain words in which formulas (``ρ_oc``) and names of tables (``Table Afloor``) are recognised, so that every writer can set them."""
+    formulas = "|".join(rf"(?<!\w){re.escape(plain)}(?!\w)" for plain in FORMULAS)
+    tables = "|".join(rf"\bTable {re.escape(name)}\b" for name in sorted(TABLES, key=len, reverse=True))
+    found: list[Value | str] = []
+    for piece in re.split(f"({formulas}|{tables})", text):
+        name = piece.removeprefix("Table ")
+        found.append(FORMULAS.get(piece) or (TableRef(name) if name != piece and name in TABLES else piece))
+    return Join(tuple(piece for piece in found if piece != ""))

@@ -45,18 +45,31 @@ def plain_token(t: Token, marks: Mapping[str, str]) -> str:
         return _mantissa(t) + power + t.suffix
     if t.kind == "math":
         return t.plain
+    if t.kind == "table":
+        return f"Table {t.text}"
     if t.kind == "absent":
         return "–" + (f"({marks[t.text]})" if t.text in marks else "")
     return one_line(t.text)
 
 
-def html_token(t: Token, marks: Mapping[str, str]) -> str:
-    """One token as HTML; every character that came from data is escaped."""
+def formula(t: Token) -> str:
+    """The plain form of a formula as HTML: what follows an underscore becomes a subscript, a star a subscript star."""
+    text = html.escape(t.plain)
+    text = re.sub(r"_(?:\{([^}]*)\}|(\w+))", lambda m: f"<sub>{m.group(1) or m.group(2)}</sub>", text)
+    return re.sub(r"(?<=\w)\*", "<sub>⋆</sub>", text)
+
+
+def html_token(t: Token, marks: Mapping[str, str], links: bool = False) -> str:
+    """One token as HTML; every character that came from data is escaped. ``links``: the page has the other tables."""
     if t.kind == "number":
         power = "" if t.exponent is None else f"·10<sup>{html.escape(str(t.exponent).replace('-', MINUS))}</sup>"
         body = html.escape(_mantissa(t)) + power + html.escape(t.suffix)
     elif t.kind == "math":
-        body = f"<i>{html.escape(t.plain)}</i>"
+        body = f"<i>{formula(t)}</i>"
+    elif t.kind == "table":
+        body = f"Table {html.escape(t.text)}"
+        if links:
+            body = f'<a href="#table-{html.escape(t.text, quote=True)}">{body}</a>'
     elif t.kind == "mark":
         body = f"<sup>{html.escape(t.text)}</sup>"
     elif t.kind == "absent":
@@ -71,6 +84,8 @@ def html_token(t: Token, marks: Mapping[str, str]) -> str:
 
 def markdown_token(t: Token, marks: Mapping[str, str]) -> str:
     """One token as Markdown without emphasis; characters with a meaning in Markdown or HTML are escaped."""
+    if t.kind == "math":
+        return re.sub(r"([|*\[\]])", r"\\\1", formula(t))
     text = html.escape(plain_token(t, marks), quote=False)
     text = re.sub(r"([\\`*_{}\[\]#+!|~$])", r"\\\1", text)  # no link without brackets: parentheses may stay
     return f"<sup>{text}</sup>" if t.kind == "mark" else text
@@ -82,10 +97,10 @@ def plain(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
     return "".join(plain_token(t, marks or {}) for t in value.tokens())
 
 
-def inline_html(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
-    """A value as inline HTML."""
+def inline_html(value: Value | str, marks: Mapping[str, str] | None = None, *, links: bool = False) -> str:
+    """A value as inline HTML; with ``links`` its references to tables are links inside the page."""
     value = Text(value) if isinstance(value, str) else value
-    return "".join(html_token(t, marks or {}) for t in value.tokens())
+    return "".join(html_token(t, marks or {}, links) for t in value.tokens())
 
 
 def markdown_inline(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
@@ -107,12 +122,16 @@ def sort_key(value: Value) -> str:
     return "" if scalar is None else str(scalar)
 
 
-def table_html(t: Table, *, caption: bool = True, provenance: bool = True) -> str:
-    """The table as an HTML fragment: headers with scope, groups as their own bodies, notes and provenance under it."""
+def table_html(t: Table, *, provenance: bool = True, links: bool = False) -> str:
+    """The table as an HTML fragment: headers with scope, groups as their own bodies, notes and provenance under it.
+
+    ``links`` makes references to other tables links, for a page that has them all.
+    """
     marks = t.absences()
     out = [f'<figure class="ledger-table" id="table-{html.escape(t.name, quote=True)}">', "<table>"]
-    if caption:
-        out.append(f"<caption>{inline_html(t.caption)}</caption>")
+    out.append(
+        f"<caption><strong>Table {html.escape(t.name)}.</strong> {inline_html(t.caption, links=links)}</caption>"
+    )
     out.append("<thead>")
     if t.spans:
         cells, at = [], 0
@@ -131,14 +150,16 @@ def table_html(t: Table, *, caption: bool = True, provenance: bool = True) -> st
     for group in t.groups:
         out.append("<tbody>")
         if group.heading is not None:
-            out.append(f'<tr><th scope="rowgroup" colspan="{len(t.columns)}">{inline_html(group.heading)}</th></tr>')
+            out.append(
+                f'<tr><th scope="rowgroup" colspan="{len(t.columns)}">{inline_html(group.heading, links=links)}</th></tr>'
+            )
         for row in group.rows:
             cells = []
             for i, (column, cell) in enumerate(zip(t.columns, row.cells, strict=True)):
                 tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
                 key = html.escape(sort_key(cell), quote=True)
                 cells.append(
-                    f'<{tag}{scope} class="{_align(column.align)}" data-sort="{key}">{inline_html(cell, marks)}</{tag}>'
+                    f'<{tag}{scope} class="{_align(column.align)}" data-sort="{key}">{inline_html(cell, marks, links=links)}</{tag}>'
                 )
             out.append("<tr>" + "".join(cells) + "</tr>")
         out.append("</tbody>")
@@ -146,7 +167,7 @@ def table_html(t: Table, *, caption: bool = True, provenance: bool = True) -> st
     notes = t.footnotes()
     if notes or provenance:
         out.append("<figcaption>")
-        out += [f"<p>{inline_html(note)}</p>" for note in notes]
+        out += [f"<p>{inline_html(note, links=links)}</p>" for note in notes]
         if provenance:
             queries = "\n\n".join(t.queries)
             out.append(
@@ -162,7 +183,7 @@ def page(t: Table) -> str:
     """The table as a small page of its own that needs nothing else."""
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
-        f"<title>{html.escape(one_line(t.title))}</title>\n<style>{PAGE_STYLE}</style>\n{table_html(t)}</html>\n"
+        f"<title>Table {html.escape(t.name)}. {html.escape(one_line(t.title))}</title>\n<style>{PAGE_STYLE}</style>\n{table_html(t)}</html>\n"
     )
 
 
@@ -181,7 +202,14 @@ def table_markdown(t: Table) -> str:
         {"l": ":--", "c": ":-:", "r": "--:"}.get(c.align, ":--") if isinstance(c.align, str) else ":--"
         for c in t.columns
     ]
-    out = [f"## {markdown_inline(t.title)}", "", markdown_inline(t.caption), "", _pipes(headers), _pipes(rules)]
+    out = [
+        f"## Table {markdown_inline(t.name)}. {markdown_inline(t.title)}",
+        "",
+        markdown_inline(t.caption),
+        "",
+        _pipes(headers),
+        _pipes(rules),
+    ]
     for group in t.groups:
         if group.heading is not None:
             out.append(_pipes([f"**{markdown_inline(group.heading)}**", *[""] * (len(t.columns) - 1)]))

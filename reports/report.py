@@ -21,7 +21,8 @@ from orledger.reports.differences import ABSENT, AGREE, VERDICTS, differences, t
 from orledger.reports.figures import draw
 from orledger.reports.ledger import Ledger, Query, gather, trace
 from orledger.reports.paper import reasons
-from orledger.reports.render import table_html
+from orledger.reports.prose import typed
+from orledger.reports.render import inline_html, table_html
 from orledger.reports.style import METADATA
 from orledger.reports.tables import build_tables
 
@@ -61,6 +62,7 @@ class FigureView:
     name: str
     title: str
     caption: str
+    words: Markup  # the caption with its formulas set
     uri: str
     queries: tuple[Query, ...]
 
@@ -146,12 +148,13 @@ def figure_view(db: Database, drawn: Drawn) -> FigureView:
     buffer = io.BytesIO()
     drawn.figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
     uri = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
-    return FigureView(drawn.name, drawn.title, drawn.caption, uri, tuple(trace(db, q) for q in drawn.queries))
+    words = Markup(inline_html(typed(drawn.caption), links=True))  # noqa: S704 - inline_html escapes by type
+    return FigureView(drawn.name, drawn.title, drawn.caption, words, uri, tuple(trace(db, q) for q in drawn.queries))
 
 
 def table_view(db: Database, table: Table) -> TableView:
     """The table as escaped HTML with its queries."""
-    markup = Markup(table_html(table, provenance=False))  # noqa: S704 - table_html escapes by type
+    markup = Markup(table_html(table, provenance=False, links=True))  # noqa: S704 - table_html escapes by type
     return TableView(table.name, table.title, markup, tuple(trace(db, q) for q in table.queries))
 
 

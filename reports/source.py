@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError
+from orledger.reports.names import ARMS
 from orledger.reports.values import Text, Value
 
 if TYPE_CHECKING:
@@ -198,14 +199,14 @@ class Source:
         arms = sorted({a for u in uses for a in u.arms})
         if arms:
             query = (
-                "SELECT c.name, string_agg(f.arm, ', ' ORDER BY f.arm) AS arms, min(f.reason) AS reason, min(f.margin) AS margin "
+                "SELECT c.name, list(f.arm ORDER BY f.arm) AS arms, min(f.reason) AS reason, min(f.margin) AS margin "
                 f"FROM refusal f JOIN cell c USING (cell_id) WHERE c.case_name = '{case}' AND c.block = '{block}' "
                 f"AND f.arm IN ({_list(arms)}) GROUP BY c.cell_id, c.name ORDER BY c.name"
             )
             found = [r for r in self.results.sql(query).to_dicts() if r["name"] in {row["name"] for row in stored}]
             if found:
                 listed = "; ".join(
-                    f"{r['name']}: {r['arms']} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
+                    f"{r['name']}: {' + '.join(ARMS.get(a, a) for a in r['arms'])} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
                     for r in found[:NAMED]
                 )
                 more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""

@@ -61,8 +61,3 @@ SHIFT_LCB = Math(r"m(x)-\kappa c(x)", "m(x) − κc(x)")
 def collocation(grid: int) -> Math:
     """A tensor grid of ``grid`` points per side."""
     return Math(f"{int(grid)}^2", f"{int(grid)}²")
-
-
-def kappa_pair(low: int, high: int) -> Math:
-    """Two multiples of the floor that are compared."""
-    return Math(rf"{int(low)}{{\leftrightarrow}}{int(high)}", f"{int(low)}↔{int(high)}")

@@ -134,9 +134,7 @@ class Table:
             for i, (reason, mark) in enumerate(absences.items()):
                 parts += [Text(mark, italic=True), f" {reason}" + ("; " if i + 1 < len(absences) else ".")]
             lines.append(Join(tuple(parts)))
-        used = {
-            token.text for row in self.rows() for cell in row.cells for token in cell.tokens() if token.kind == "mark"
-        }
+        used = {token.text for value in self.values() for token in value.tokens() if token.kind == "mark"}
         lines += [Text(f"{mark} {words}") for mark, words in MARKS.items() if mark in used]
         return tuple(lines)
 

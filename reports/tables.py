@@ -37,7 +37,7 @@ TABLES = {
     "Bgapsurv": ("tables_b_gap", "table_bgapsurv", "Case B: single-seed values against many seeds"),
     "C": ("tables_c", "table_c", "Case C: final regret"),
     "CpairEI": ("tables_c", "table_cpair_ei", "Case C: final regret against EI"),
-    "CpairOR": ("tables_c", "table_cpair_or", "Case C: final regret against OR-LCB"),
+    "CpairOR": ("tables_c", "table_cpair_or", "Case C: final regret against OR-LCB 1×"),
     "CaucEI": ("tables_c", "table_cauc_ei", "Case C: mean regret against EI"),
     "Ckappa": ("tables_c_kappa", "table_ckappa", "Case C: inertness of the ladder"),
     "Cinv": ("tables_c_kappa", "table_cinv", "Case C: the invariance criterion at every step"),

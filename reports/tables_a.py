@@ -13,6 +13,7 @@ from orledger.audit.signedrank import signed_rank
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
+from orledger.reports.names import RULES
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Table
 from orledger.reports.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join
@@ -20,14 +21,6 @@ from orledger.reports.values import Absent, Blank, Count, Interval, Number, Text
 if TYPE_CHECKING:
     from orledger.reports.source import Source
 
-RULES = {
-    "released": "released",
-    "morozov": "Morozov",
-    "ml2": "ML-II",
-    "gcv": "GCV",
-    "lcurve": "L-curve",
-    "oracle": "oracle",
-}
 DEPLOYABLE = ("released", "morozov", "ml2", "gcv", "lcurve")  # the oracle reads the test set
 REFERENCE_GRID, COARSE_GRID = 24, 16
 
@@ -184,7 +177,7 @@ def table_astab(source: Source) -> Table:
         """Seed-to-seed dispersion of the selected model: coefficient of variation of test RMSE (sample standard deviation over mean)
         across the {{ seeds }} noise seeds of a (grid, noise level) group. Median rows: over groups; ratio rows: divided by Morozov's.
         Bold: lowest of the five rules that need no test data; the oracle is a reference. Test: exact signed-rank over groups, the
-        group being the independent unit. The noise-free level measures the solver and not the noise: see Table Afloor.""",
+        group being the independent unit. The noise-free level measures the solver and not the noise: see {{ table('Afloor') }}.""",
         seeds=Text(f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"),
     )  # fmt: skip
     columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 
 REFERENCE = "same_process"  # the way of repeating whose first run the others are set against
+WAYS = {
+    "same_process": "same process",
+    "new_process": "new process each time",
+    "threads_1": "1 thread, set explicitly",
+    "threads_2": "2 threads",
+    "float32": "single precision",
+    "ulp": "data moved by one last bit",
+}
 
 
 def with_backend(frame: pl.DataFrame) -> pl.DataFrame:
@@ -43,7 +51,9 @@ def table_afloor(source: Source) -> Table:
         rows = []
         for b in backends:
             runs = part.filter((pl.col("where") == b) | (pl.col("cell_id") == first))
-            rows.append(floor_row(f"grid {grid:g} {b}", Text(b, mono=True), runs, weights)[0])
+            rows.append(
+                floor_row(f"grid {grid:g} {b}", Text(WAYS[b]) if b in WAYS else Text(b, mono=True), runs, weights)[0]
+            )
         row, floors[grid] = floor_row(f"grid {grid:g} all", Text("all together"), part, weights)
         heading = prose("{{ grid }} collocation, noise-free", grid=sym.collocation(int(grid)))
         groups.append(Group((*rows, row), heading))
@@ -53,13 +63,15 @@ def table_afloor(source: Source) -> Table:
         groups.append(
             Group(
                 tuple(normalised),
-                Text("median dispersion of Table Astab over the floor at the rule's own median weight"),
+                prose("median dispersion of {{ table('Astab') }} over the floor at the rule's own median weight"),
             )
         )
     caption = prose(
         """The floor under every dispersion: the noise-free solve has one answer, so the spread of its repetitions is the solver's and the
         machine's. Coefficient of variation of test RMSE at each fixed {{ sym.lambda2 }}, over the repetitions of each way of
-        repeating together with one reference run, and over all runs; a plain 0 says that they agree bit for bit. Curves:
+        repeating together with one reference run, and over all runs; a plain 0 says that they agree bit for bit. Ways of repeating:
+        in one process or in a freshly started one, with one or two threads for the linear algebra, in single instead of double
+        precision, and with every datum moved at random to a neighbouring number of double precision (its last bit). Curves:
         distinct RMSE curves out of runs.
         {% if norm %}Last block: each rule's median dispersion across noise seeds on the finer grid, divided by the floor at that
         weight and set in its column.{% endif %}""",

@@ -43,19 +43,22 @@ def table_aladder(source: Source) -> Table:
             )
         rows.append(Row(f"m {m:g}", (Number(m, rules.fixed(2)), *cells)))
     ends: list[Value] = []
+    ranges: list[Value | str] = []
     for lv in block.levels:
         part = block.at(cond, lv)
         top, bottom = (by_seed(part.filter(pl.col("m") == m), pl.col("half")) for m in (rungs[-1], rungs[0]))
         ratio = top / bottom if top.size == bottom.size else np.empty(0)
-        ends += [seed_median(ratio, rules.significant(4).times(), brackets=lv > 0), Blank(), Blank(), Blank()]
+        ends += [seed_median(ratio, rules.significant(4).times()), Blank(), Blank(), Blank()]
+        if lv > 0 and ratio.size:
+            ranges += ["; " if ranges else "", s.spread(ratio, rules.significant(4)), " at ", level_header(lv)]
     last = Group((Row("ends", (join(f"{rungs[-1]:g} / {rungs[0]:g}"), *ends)),))
     law = law_deviation(block.at(cond, 0.0))
     caption = prose(
         """The inflation ladder {{ sym.m_def }}: median half-width of the conditional interval, its ratio to the actual error, how much
         tighter it is than the global certificate, and coverage of the truth; each the median over seeds of the median over points,
-        coverage over all points. Last row: widest over narrowest rung.{% if law %} With exact data the width must be proportional to
+        coverage over all points. Last row: widest over narrowest rung{% if ranges %} (range over seeds {{ ranges }}){% endif %}.{% if law %} With exact data the width must be proportional to
         {{ sym.law }}; the largest relative deviation over all points and pairs of neighbouring rungs is {{ law }}.{% endif %}""",
-        law=law,
+        law=law, ranges=join(*ranges) if ranges else None,
     )  # fmt: skip
     columns = [Column("m", sym.M, "l")]
     for lv in block.levels:

@@ -10,6 +10,7 @@ import polars as pl
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
+from orledger.reports.names import BANDS, REGIMES
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.values import Absent, Number, Text, Value, best, join
@@ -18,24 +19,13 @@ if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 KEYS = ["dataset", "regime", "seed", "rel"]
-ARMS = {
-    "dak": "DAK, KL dropped", "dak_kl": "DAK, KL repaired", "cp": "split-CP", "ncp": "normalized split-CP",
-    "triv": "constant band (triv)", "or1": "OR head (R1)", "or1_nf": "\u00a0\u00a0without floor", "or1_int": "\u00a0\u00a0pure interval",
-    "or2": "water-filling (R2)", "or2_oracle": "\u00a0\u00a0oracle noise hint", "wcp": "weighted split-CP", "cp_centre": "split-CP, shifted centre",
-}  # fmt: skip
 OPTIONAL = ("wcp", "cp_centre")  # arms of the open questions: shown when recorded
-REGIMES = {
-    "iid": "i.i.d.",
-    "shift": "covariate shift along a random direction",
-    "shiftcol": "shift along one coordinate",
-    "wide": "shift that widens the target",
-}
 REFUSED = "the arm refused or was not run in every cell of this group"
 
 
 def arms_frame(source: Source, metrics: list[str], regimes: tuple[str, ...]) -> pl.DataFrame:
     """Scores of all arms, one row per cell and arm."""
-    frame = source.wide("b", "main", list(ARMS), metrics, KEYS, where={"regime": regimes})
+    frame = source.wide("b", "main", list(BANDS), metrics, KEYS, where={"regime": regimes})
     return frame.filter(pl.col("label").is_null()).drop_nulls("coverage") if not frame.is_empty() else frame
 
 
@@ -51,7 +41,7 @@ def table_barms(source: Source) -> Table:
         if part.is_empty():
             continue
         rows, scores = [], []
-        for arm, label in ARMS.items():
+        for arm, label in BANDS.items():
             mine = part.filter(pl.col("arm") == arm)
             if mine.is_empty() and arm in OPTIONAL:
                 continue
@@ -81,8 +71,8 @@ def table_barms(source: Source) -> Table:
         )
     caption = prose(
         """All arms of Case B. Coverage: mean over cells. Width and interval score (95 per cent; lower is better): median
-        [quartiles] over cells, the width being the median half-width within a cell; its mean, where the tail lives, is in Table
-        Btail. Penalty share: median over cells of the part of the score that comes from misses. {{ sym.n }}: cells in which the arm
+        [quartiles] over cells, the width being the median half-width within a cell; its mean, where the tail lives, is in {{ table('Btail') }}. DAK is the network as
+        released, whose loss drops the KL term; the OR head adds a conformal floor and a noise allowance to the OR interval. Penalty share: median over cells of the part of the score that comes from misses. {{ sym.n }}: cells in which the arm
         delivered. Bold: lowest median score. Targets are standardised. Cells that differ only in label noise share a split, so the
         number of independent units is the number of splits.""",
     )  # fmt: skip
@@ -95,7 +85,7 @@ def table_barms(source: Source) -> Table:
     )
 
 
-SHIFT_ARMS = {"cp": "split-CP", "triv": "constant", "or1": "OR head", "or1_nf": "OR, no floor"}
+SHIFT_ARMS = {arm: BANDS[arm] for arm in ("cp", "triv", "or1", "or1_nf")}
 
 
 def table_bshift(source: Source) -> Table:

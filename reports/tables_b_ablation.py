@@ -11,6 +11,7 @@ from orledger.audit.signedrank import signed_rank
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
+from orledger.reports.names import HEADS
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.values import Absent, Blank, Count, Number, Text, Value, join
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 KEYS = ["dataset", "seed", "rel"]
-VARIANTS = {
-    "clamp_all": ("clamped", "all rows"), "clamp_fit": ("clamped", "fit rows"),
-    "drop_all": ("dropped", "all rows"), "drop_fit": ("dropped", "fit rows"),
-}  # fmt: skip
+VARIANTS = {arm: tuple(label.split(", ")) for arm, label in HEADS.items()}  # flat columns, delivery
 SCALES = {"width_median": "median", "width_mean": "mean", "width_max": "largest", "interval_score": "interval score"}
 LEAK = 0.999  # null-space share above which a test functional lies outside the span of the features
 METRICS = [*SCALES, "coverage", "blow_up", "ns_max", "nullity", "misfit_ratio"]
@@ -81,7 +79,8 @@ def table_babl(source: Source) -> Table:
         clamped or dropped, the head delivered from all training rows or from the fit rows only. A refused head has no width: refusals
         are counted, and the medians over cells of the tight half-width (median, mean, largest within a cell) stand on the delivered
         ones. Blow-up: fraction of delivered cells whose mean half-width exceeds 20. Leak: cells with a test functional outside the
-        span of the features ({{ sym.ns_max }} above {{ leak }}). Delivering from all rows refuses where the fit rows do not in
+        span of the features ({{ sym.ns_max }} above {{ leak }}). Score: median over delivered cells of the interval score at
+        95 per cent, lower is better. Delivering from all rows refuses where the fit rows do not in
         {{ clamp }} cells (clamped) and {{ drop }} cells (dropped); exact McNemar p {{ p_clamp }} and {{ p_drop }}.""",
         cells=cells_total, leak=Number(LEAK, rules.fixed(3)), clamp=quotes["clamp refusals all rows only"], drop=quotes["drop refusals all rows only"],
         p_clamp=quotes["clamp refusals McNemar p"], p_drop=quotes["drop refusals McNemar p"],
@@ -142,8 +141,8 @@ def table_battr(source: Source) -> Table:
             x = [complete[arm].to_numpy() for arm in terms]
             # pairs first: two equal ratios then differ by exactly zero, and count as a tie
             result = signed_rank(x[0] - x[1] if len(x) == 2 else (x[0] - x[1]) - (x[2] - x[3]))
-            ratio = Number(10 ** s.known(result.effect), rules.significant(3))
-            interval = s.interval_cell(result, rules.significant(3), lambda dex: 10**dex)
+            ratio = Number(10 ** s.known(result.effect), rules.ratio(3))
+            interval = s.interval_cell(result, rules.ratio(3), lambda dex: 10**dex)
             quotes |= {f"{key} ratio": ratio, f"{key} p": s.p_cell(result)}
             rows.append(
                 Row(
@@ -164,7 +163,8 @@ def table_battr(source: Source) -> Table:
         """Which defect does what: paired ratios between variants over the cells in which both delivered. The ratio is ten to the median
         difference of {{ sym.log10 }}, with the 95 per cent interval of the median from order statistics, the exact signed-rank p, the
         number of pairs and the smallest p they can give. Columns: clamped over dropped; delivery: all rows over fit rows; interaction:
-        the ratio of the two delivery ratios. Cells that share a split are not independent: these p-values are optimistic.""",
+        the ratio of the two delivery ratios. A ratio that three digits would show as 1 is printed with its deviation from one: where that is
+        of the size of rounding, a small p says that its sign is regular and not that the effect matters. Cells that share a split are not independent: these p-values are optimistic.""",
     )  # fmt: skip
     columns = (
         Column("scale", Text("scale"), "l"), Column("effect", Text("effect"), "l"), Column("ratio", Text("ratio"), "r"),
@@ -177,5 +177,5 @@ def table_battr(source: Source) -> Table:
         columns,
         tuple(groups),
         quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
+        layout=Layout("footnotesize", 3.5),
     )

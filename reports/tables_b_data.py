@@ -9,6 +9,7 @@ import polars as pl
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
+from orledger.reports.names import REGIMES
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables_b import KEYS
@@ -84,7 +85,7 @@ def table_blevels(source: Source) -> Table:
                 f"{dataset} {regime} {n_c}",
                 (
                     Text(str(dataset), mono=True),
-                    Text(str(regime)),
+                    Text(REGIMES.get(str(regime), str(regime))),
                     *sizes,
                     fractions[0],
                     Number(k, rules.INTEGER),

@@ -10,6 +10,7 @@ import polars as pl
 from orledger.audit.signedrank import signed_rank
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
+from orledger.reports.names import BANDS, REGIONS, SCALES
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Table
 from orledger.reports.values import Absent, Count, Interval, Number, Text, Value, best
@@ -18,11 +19,7 @@ if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 KEYS = ["seed", "scale"]
-ARMS = {
-    "dak": "DAK", "cp": "split-CP", "ncp": "normalized split-CP", "triv": "constant band (triv)", "or1": "OR band", "or1_int": "OR certificate",
-}  # fmt: skip
-REGIONS = {"gap": "design gap", "ind": "where data are", "ext": "extrapolation"}
-SCALES = {"frozen": "scale frozen on the fit rows", "train": "scale of the released code (train mode)"}
+ARMS = {arm: BANDS[arm] for arm in ("dak", "cp", "ncp", "triv", "or1", "or1_int")}
 METRICS = ["coverage", "width_mean", "interval_score"]
 NOT_RUN = "the arm delivered on no seed"
 
@@ -81,7 +78,7 @@ def table_bgap(source: Source) -> Table:
             )
     caption = prose(
         """The one-dimensional gap task: median [quartiles] over seeds, for every arm and region, with the feature scale frozen on the
-        fit rows and with the scale that the released code recomputes on every batch. Coverage, width (mean half-width) and
+        fit rows and with the scale that the released code recomputes on every batch it evaluates. Coverage, width (mean half-width) and
         interval score (95 per cent) refer to the noiseless truth.{% if level %} Reached: seeds whose coverage is at least the
         nominal level {{ level }}.{% endif %} Bold: lowest median score in the region.""",
         level=None if level is None else Number(level, rules.fixed(4)),
@@ -96,10 +93,13 @@ def table_bgap(source: Source) -> Table:
 
 
 QUANTITIES = {
-    "cp coverage": ("split-CP coverage", "cp", "coverage"), "ncp coverage": ("norm. split-CP coverage", "ncp", "coverage"),
-    "dak coverage": ("DAK coverage", "dak", "coverage"), "or1 coverage": ("OR coverage", "or1", "coverage"),
-    "cp width": ("split-CP width", "cp", "width_mean"), "or1 width": ("OR width", "or1", "width_mean"),
-}  # fmt: skip
+    f"{arm} {word}": (f"{BANDS[arm]}, {word}", arm, metric)
+    for word, metric, arms in (
+        ("coverage", "coverage", ("cp", "ncp", "dak", "or1")),
+        ("width", "width_mean", ("cp", "or1")),
+    )
+    for arm in arms
+}
 PUBLISHED = """
 SELECT row_name, printed, value
 FROM published
@@ -127,7 +127,7 @@ def table_bgapsurv(source: Source) -> Table:
                     verdicts.append(verdict(single.value, x))
                     word = Text(verdicts[-1], bold=verdicts[-1] == "outside")
                 extremes = Interval(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max"))
-                cells = (Text(label), Text(region), single, s.median_iqr(x, rules.fixed(3)), extremes, word)
+                cells = (Text(label), Text(REGIONS[region]), single, s.median_iqr(x, rules.fixed(3)), extremes, word)
                 rows.append(Row(f"{scale} {quantity} {region}", cells))
         if rows:
             heading = prose("{{ scale }}, {{ n }} seeds", scale=scale_words, n=part["seed"].n_unique())

@@ -8,6 +8,7 @@ import polars as pl
 
 from orledger.audit.signedrank import signed_rank
 from orledger.reports import format as rules
+from orledger.reports import names
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
 from orledger.reports.prose import prose
@@ -18,7 +19,7 @@ from orledger.reports.values import Absent, Count, Number, Text, Value, join
 if TYPE_CHECKING:
     from orledger.reports.source import Source
 
-REGIMES = {"iid": "i.i.d.", "shift": "shift"}
+REGIMES = {regime: names.REGIMES[regime] for regime in ("iid", "shift")}
 OR_ARMS = ["or1", "or1_nf", "or1_int"]
 BLOW_UP = 20.0  # within-cell median half-width, on a standardised target
 LISTED = 20  # rows of the tail table that are printed
@@ -142,7 +143,7 @@ def table_btail(source: Source) -> Table:
         star = s.number(row["kappa_star"], rules.significant(2), "no inflation covers the calibration points")
         cells = (
             Text(name, mono=True), s.number(row["n_test"], rules.INTEGER), Number(row["n_over_cap"], rules.INTEGER), s.number(row["width_median"], rules.fixed(2)),
-            s.number(row["width_mean"], rules.fixed(1)), s.number(row["width_max"], rules.significant(3)), s.number(row["ns_max"], rules.fixed(3)), star,
+            s.number(row["width_mean"], rules.fixed(1)), s.number(row["width_max"], rules.significant(3)), s.number(row["ns_max"], rules.fixed(3).bound()), star,
         )  # fmt: skip
         rows.append(Row(f"{name} {row['cell_id'][:6]}" if over["cell"].n_unique() < over.height else name, cells))
     points, total = int(frame["n_over_cap"].sum()), int(frame["n_test"].sum() or 0)

@@ -12,26 +12,24 @@ from orledger.audit.signedrank import signed_rank
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
+from orledger.reports.names import SEARCHES
+from orledger.reports.names import benchmark as benchmark_words
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Table
-from orledger.reports.values import Absent, Interval, Math, Number, Text, Value, best, join
+from orledger.reports.values import Absent, Interval, Number, Text, Value, best, join
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 KEYS = ["benchmark", "dim", "seed"]
-ARMS: dict[str, Value] = {
-    "ei": Text("EI"), "ucb": Text("UCB"), "k1": Text("OR-LCB"),
-    "k2": Math(r"2{\times}\mathrm{floor}", "2×floor"), "k5": Math(r"5{\times}\mathrm{floor}", "5×floor"),
-}  # fmt: skip
-NAMES = {"branin": "Branin", "hartmann": "Hartmann", "griewank": "Griewank", "ackley": "Ackley", "levy": "Levy"}
+ARMS: dict[str, Value] = {arm: Text(SEARCHES[arm]) for arm in ("ei", "ucb", "k1", "k2", "k5")}
 ALPHA = 0.05
 NOT_RUN = "the arm has no finished trajectory here"
 
 
 def benchmark_name(benchmark: str, dim: float | None) -> Text:
     """A benchmark with its dimension."""
-    return Text(NAMES.get(benchmark, benchmark) + ("" if dim is None else f"-{dim:g}D"))
+    return Text(benchmark_words(benchmark, dim))
 
 
 def regrets(source: Source) -> pl.DataFrame:
@@ -95,9 +93,9 @@ def table_c(source: Source) -> Table:
         """Median (worst) final simple regret over {{ sym.n }} seeds after {{ evaluations }} evaluations, fit budget {{ budget }};
         benchmarks ordered by the dispersion of the certified width, flattest first. Bold: lowest median of the row, several when
         equal.{% if chi %} Friedman test over the complete (benchmark, seed) blocks: statistic {{ chi }}, p {{ p }}; mean ranks
-        EI {{ ei }}, UCB {{ ucb }}, OR-LCB {{ k1 }}, 2×floor {{ k2 }}, 5×floor {{ k5 }}.{% endif %}""",
+        {% for label, rank in ranks %}{{ label }} {{ rank }}{{ ', ' if not loop.last else '.' }}{% endfor %}{% endif %}""",
         evaluations=words(budget["evaluations"].to_list()), budget=words(budget["budget"].to_list()),
-        chi=quotes.get("final Friedman statistic"), p=quotes.get("final Friedman p"), **{a: quotes.get(f"final mean rank {a}") for a in ARMS},
+        chi=quotes.get("final Friedman statistic"), p=quotes.get("final Friedman p"), ranks=[(h, quotes.get(f"final mean rank {a}")) for a, h in ARMS.items()],
     )  # fmt: skip
     columns = (
         Column("benchmark", Text("benchmark"), "l"),
@@ -174,7 +172,7 @@ def pairs_table(source: Source, name: str, title: str, metric: str, reference: s
         Column("benchmark", Text("benchmark"), "l"), Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("difference", Text("median diff."), "r"),
         Column("interval", Text("95% interval")), Column("counts", Text("better/worse/tied")), Column("p", sym.P, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
-    return Table(name, title, caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 4.0))
+    return Table(name, title, caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 3.3))
 
 
 def pair_row(key: str, label: Value, arm: str, differences: np.ndarray, quotes: dict[str, Value]) -> Row:
@@ -221,7 +219,7 @@ def table_cpair_ei(source: Source) -> Table:
 def table_cpair_or(source: Source) -> Table:
     """Table CpairOR: final regret against OR-LCB."""
     return pairs_table(
-        source, "CpairOR", "Case C: final regret against OR-LCB", "final_regret", "k1", "Final simple regret"
+        source, "CpairOR", "Case C: final regret against OR-LCB 1×", "final_regret", "k1", "Final simple regret"
     )
 
 

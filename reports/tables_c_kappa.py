@@ -11,6 +11,7 @@ from orledger.audit.counts import clopper_pearson
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
+from orledger.reports.names import rung_pair
 from orledger.reports.prose import prose
 from orledger.reports.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables_c import ARMS, KEYS, benchmark_name, dispersions, part_of, words
@@ -89,17 +90,17 @@ def table_ckappa(source: Source) -> Table:
     ]
     caption = prose(
         """Inertness of the ladder {{ sym.kappa }} = 1, 2, 5, by actions: a pair is inert on a seed when both arms choose the same candidate
-        at each of the {{ steps }} steps. {{ sym.dispersion }}: median over steps and seeds along OR-LCB, from the exact radius and from
+        at each of the {{ steps }} steps. {{ sym.dispersion }}: median over steps and seeds along OR-LCB 1×, from the exact radius and from
         the 97-point grid of the paper, which cannot resolve below its own end. Ladder: all three arms agree, with the two-sided
         95 per cent Clopper-Pearson interval; the seed is the independent unit. Escape: median over seeds of the first step at which
         the exact dispersion exceeds {{ limit }}. Last column, a control without any {{ sym.kappa }}: UCB takes the actions of
-        OR-LCB. The fit budget of the surrogate is not given by the paper, so the table is repeated for every budget that was run.""",
+        OR-LCB 1×. The fit budget of the surrogate is not given by the paper, so the table is repeated for every budget that was run.""",
         steps=steps, limit=s.power_of_ten(ESCAPE),
     )  # fmt: skip
     columns = (
         Column("benchmark", Text("benchmark"), "l"), Column("dispersion", Text("exact"), "r"), Column("dispersion grid", Text("grid"), "r"),
-        *(Column(f"inert {p}", sym.kappa_pair(*map(int, p.split("-")))) for p in PAIRS), Column("ladder", Text("ladder")), Column("ladder interval", Text("95% interval")),
-        Column("escape", Text("escape"), "r"), Column("ucb", Text("UCB = OR-LCB")),
+        *(Column(f"inert {p}", Text(rung_pair(p))) for p in PAIRS), Column("ladder", Text("ladder")), Column("ladder interval", Text("95% interval")),
+        Column("escape", Text("escape"), "r"), Column("ucb", Text("UCB = 1×")),
     )  # fmt: skip
     spans = (Span(1, 2, sym.DISPERSION), Span(3, 5, Text("inert seeds")))
     return Table(
@@ -110,7 +111,7 @@ def table_ckappa(source: Source) -> Table:
         tuple(groups),
         spans,
         quotes=quotes,
-        layout=Layout("scriptsize", 3.5),
+        layout=Layout("scriptsize", 2.5),
     )
 
 

@@ -21,7 +21,7 @@ Scalar = str | int | float | None
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of a rendered value: ``text`` | ``number`` | ``math`` | ``mark`` (superscript) | ``absent`` (a dash, with its reason)."""
+    """A piece of a rendered value: ``text`` | ``number`` | ``math`` | ``mark`` (superscript) | ``absent`` (a dash, with its reason) | ``table`` (the name of another table)."""
 
     kind: str
     text: str
@@ -194,6 +194,19 @@ class Mark(Value):
 
     def _fields(self) -> Mapping[str, Scalar]:
         return {}
+
+
+@dataclass(frozen=True)
+class TableRef(Value):
+    """Another table by its name: its number in LaTeX, a link where the page has it, the name elsewhere."""
+
+    name: str
+
+    def _tokens(self) -> Iterator[Token]:
+        yield Token("table", self.name, bold=self.bold)
+
+    def _fields(self) -> Mapping[str, Scalar]:
+        return {"": f"Table {self.name}"}
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import io
 import pytest
 
 from orledger.reports import format as rules
-from orledger.reports import latex, render
-from orledger.reports.prose import prose
+from orledger.reports import latex, render, symbols
+from orledger.reports.prose import prose, typed
 from orledger.reports.summaries import power_of_ten
 from orledger.reports.table import Column, Group, Row, Span, Table, TableError, empty
 from orledger.reports.values import (
@@ -31,8 +31,20 @@ from orledger.reports.values import (
     [
         (0.8612, rules.fixed(3), "0.861"),
         (-0.0004, rules.fixed(2), "−4.0·10⁻⁴"),  # not zero, so it must not print as zero
-        (0.0, rules.fixed(3), "0.000"),
-        (-0.0, rules.fixed(3), "0.000"),
+        (0.0, rules.fixed(3), "0"),  # a plain 0 is exact
+        (-0.0, rules.fixed(3), "0"),
+        (2.1e-29, rules.fixed(3).bound(), "<0.001"),
+        (0.0006, rules.fixed(3).bound(), "0.001"),
+        (0.0, rules.fixed(3).bound(), "0"),
+        (-2.1e-29, rules.fixed(3).bound(), "−2.1·10⁻²⁹"),  # below the last digit would say the wrong thing
+        (6e-11, rules.percent(3).bound(), "<0.001%"),
+        (1.000000000010599, rules.ratio(3), "1+1.1·10⁻¹¹"),
+        (0.9999999999999994, rules.ratio(3), "1−5.6·10⁻¹⁶"),
+        (1.0034227793, rules.ratio(3), "1.0034"),
+        (0.9996, rules.ratio(3), "0.99960"),
+        (1.0, rules.ratio(3), "1"),
+        (0.8539146763, rules.ratio(3), "0.854"),
+        (2765.6, rules.ratio(3), "2766"),
         (61896.2, rules.fixed(0), "61896"),
         (1.234e7, rules.fixed(2), "1.23·10⁷"),
         (0.99996, rules.significant(3), "1.00"),
@@ -106,6 +118,50 @@ def test_prose_keeps_values_typed_and_words_escaped():
     )
     assert latex.render(sentence) == r"$3/7$ of 1,200 at $\lambda_2$ \& 100\%, a\_b."
     assert render.inline_html(sentence) == "3/7 of 1,200 at <i>λ₂</i> &amp; 100%, a_b."
+
+
+def test_formulas_have_real_subscripts_in_html_and_mathematics_in_latex():
+    sentence = prose("{{ sym.v_identity }} & {{ sym.rho_oc }}, {{ sym.e_star }}")
+    assert (
+        render.inline_html(sentence)
+        == "<i>V<sub>1/μ</sub> = pf² + wn²/μ</i> &amp; <i>ρ<sub>oc</sub></i>, <i>E<sub>⋆</sub></i>"
+    )
+    assert r"$\rho_{\mathrm{oc}}$" in latex.render(sentence)
+    assert all("_" not in render.inline_html(v) for v in vars(symbols).values() if isinstance(v, Math))
+
+
+def test_plain_words_get_their_formulas_and_tables_back_and_stay_escaped():
+    words = typed("m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere")
+    assert render.plain(words) == "m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere"
+    assert render.inline_html(words, links=True) == (
+        'm = 2 <i>ρ<sub>oc</sub></i>, see <a href="#table-Afloor">Table Afloor</a> &lt;b&gt; and Table Nowhere'
+    )
+
+
+def test_a_reference_to_a_table_is_its_number_in_latex_a_link_in_a_page_and_its_name_elsewhere():
+    sentence = prose("see {{ table('Afloor') }}.")
+    assert r"\ref{tab:Afloor}" in latex.render(sentence)
+    assert r"\else Afloor\fi" in latex.render(sentence), "a table alone in a paper names its neighbour"
+    assert render.inline_html(sentence, links=True) == 'see <a href="#table-Afloor">Table Afloor</a>.'
+    assert render.inline_html(sentence) == render.markdown_inline(sentence) == "see Table Afloor."
+
+
+def test_the_name_of_a_table_stands_in_its_caption():
+    assert r"\caption[T. A table]{\textbf{T.} Caption.}" in latex.table(sample())
+    assert "<caption><strong>Table T.</strong> Caption.</caption>" in render.table_html(sample())
+    assert render.table_markdown(sample()).startswith("## Table T. A table")
+
+
+def test_a_dagger_in_a_caption_is_explained_below():
+    caption = prose("p {{ p }}.", p=PValue(0.25, 0.25))
+    plain = Table("T", "t", caption, (Column("a", Text("a")),), (Group((Row("r", (Text("x"),)),)),))
+    assert "smallest p" in render.plain(plain.footnotes()[0])
+
+
+def test_long_names_break_at_underscores_in_wrapped_columns():
+    columns = (Column("a", Text("a"), 1.0), Column("b", Text("b"), "l"))
+    text = latex.table(Table("T", "t", Text(""), columns, (Group((Row("r", (Text("a_b"), Text("c_d"))),)),)))
+    assert r"a\_\allowbreak{}b & c\_d" in text
 
 
 def sample() -> Table:

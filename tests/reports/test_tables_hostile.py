@@ -96,6 +96,7 @@ def test_html_has_only_our_own_tags(built):
         "th",
         "td",
         "sup",
+        "sub",
         "i",
         "strong",
         "em",

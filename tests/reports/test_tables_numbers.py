@@ -277,3 +277,29 @@ def test_invariance_counts_every_record_once(con, table):
     assert cell(t, "osc/low silent", "step same").value == by[(0, 1)]
     assert cell(t, "osc/low silent", "step moved").value == by[(0, 0)]
     assert t.quotes["osc/low records"].value == sum(by.values()) == 5 * 6 * 5 * 18 * 3
+
+
+def test_a_regime_is_judged_by_the_count_that_it_prints_in_bold(con, table):
+    """Every verdict follows from the one bold count of its evidence; the learnable-shift row counts the head it recommends."""
+    t = table("regime")
+    for row in t.rows():
+        (bold,) = [p for p in row.cells[2].parts if isinstance(p, Count) and p.bold]
+        assert row.cells[3].text == ("for" if 2 * bold.k > bold.n else "against" if 2 * bold.k < bold.n else "open")
+    pairs = con.execute(
+        "SELECT a.value > b.value FROM record a JOIN record b USING (cell_id, metric) JOIN cell c USING (cell_id) JOIN record r USING (cell_id) "
+        "WHERE a.arm = 'or1_nf' AND b.arm = 'cp' AND metric = 'coverage' AND a.label IS NULL AND b.label IS NULL "
+        "AND c.block = 'main' AND c.keys['regime'] = 'shift' AND r.arm = 'cell' AND r.metric = 'r2' AND r.value >= 0.95"
+    ).fetchall()
+    (bold,) = [p for p in cell(t, "shift learnable", "evidence").parts if isinstance(p, Count) and p.bold]
+    assert (bold.k, bold.n) == (sum(x for (x,) in pairs), len(pairs))
+
+
+def test_attainment_has_its_quartiles_over_points(con, table):
+    rows = con.execute(
+        "SELECT a.value / b.value FROM record a JOIN record b ON a.cell_id = b.cell_id AND a.idx = b.idx AND a.label IS NOT DISTINCT FROM b.label "
+        "JOIN cell c ON c.cell_id = a.cell_id WHERE c.block = 'certificates' AND a.arm = 'global' AND b.arm = 'global' "
+        "AND a.metric = 'certificate' AND b.metric = 'radius' AND a.label = 'grid97' AND c.keys['level']::DOUBLE = 0"
+    ).fetchall()
+    shown = cell(table("Acert"), "attainment grid iqr", "rel 0")
+    assert (shown.low, shown.high) == pytest.approx(np.percentile([x for (x,) in rows], [25, 75]), rel=1e-12)
+    assert cell(table("Acert"), "rho source", "rel 0").text == "closed form"
