@@ -85,9 +85,10 @@ def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Unit
         pl.col("value").cast(pl.Float64),
         pl.col("points").cast(pl.Int64),
     )
+    seen = rows.drop_nulls("value").select("cell_id").unique() if "cell_id" in rows.columns else None
     rows = rows.lazy().select(columns).drop_nulls("value").sort(wanted).collect()
     unique = rows.height == rows.select(wanted).n_unique()
-    absent = _absent(ledger, quantity, wanted, rows, unique)
+    absent = _absent(ledger, quantity, wanted, rows, unique, seen)
     if not unique:
         twice = rows.group_by(wanted, maintain_order=True).agg(pl.len().alias("n")).filter(pl.col("n") > 1)
         rows = rows.join(twice, on=wanted, how="anti", nulls_equal=True)
@@ -99,19 +100,31 @@ def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Unit
 
 
 def _absent(
-    ledger: Ledger, quantity: Quantity, wanted: Sequence[str], rows: pl.DataFrame, unique: bool
+    ledger: Ledger,
+    quantity: Quantity,
+    wanted: Sequence[str],
+    rows: pl.DataFrame,
+    unique: bool,
+    seen: pl.DataFrame | None,
 ) -> pl.DataFrame:
-    """Units that were planned and have no value, each with the reason the database gives."""
+    """Units that were planned and have no value, each with the reason the database gives.
+
+    A query of its own may return any keys, so its planned units are cells: those that are not among the cells it has
+    ``seen``. Keys that cells do not have stay empty; a query that names no cell has no planned units.
+    """
     nothing = pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), "reason": pl.String})
-    if quantity.sql is not None:
+    if quantity.sql is not None and seen is None:
         return nothing
-    identity = ("cells", quantity.case, quantity.block, quantity.where, tuple(wanted))
+    identity = ("cells", quantity.case, quantity.block, quantity.where, quantity.once, tuple(wanted))
     planned = ledger.recall(identity, lambda: _planned(ledger, quantity, wanted))
-    if unique and planned.height == rows.height:  # as many values as cells: nobody is missing
+    if quantity.sql is None and unique and planned.height == rows.height:  # as many values as cells: nobody is missing
         return nothing
     arm = quantity.refused or (quantity.source.arm if quantity.source else None)
     refusals = ledger.recall("refusals", lambda: _refusals(ledger)).filter(pl.col("arm") == (arm or ""))
-    missing = planned.join(rows.select(wanted), on=list(wanted), how="anti", nulls_equal=True)
+    if quantity.sql is not None and seen is not None:
+        missing = planned.join(seen.cast(pl.String), on="cell_id", how="anti")
+    else:
+        missing = planned.join(rows.select(wanted), on=list(wanted), how="anti", nulls_equal=True)
     missing = missing.join(refusals.select("cell_id", "refusal"), on="cell_id", how="left")
     reason = (
         pl.when(pl.col("state") == "done")

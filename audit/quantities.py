@@ -35,6 +35,18 @@ class Condition:
             return f"{expression} IN ({', '.join(literal(v) for v in self.values)})"
         return f"{expression} {OPERATORS[self.operator]} {literal(self.values[0])}"
 
+    def ratio_sql(self, numerator: str, denominator: str) -> str:
+        """The condition on a ratio, asked without dividing: the numerator against the limit times the denominator.
+
+        A positive number over zero is then beyond every limit, as it should be; zero over zero counts as equal to the limit,
+        so that a zero error inside a zero width is covered.
+        """
+        signed = f"CASE WHEN {denominator} < 0 THEN -({numerator}) ELSE {numerator} END"
+        limits = [f"{literal(v)} * abs({denominator})" for v in self.values]
+        if self.operator == "in":
+            return f"{signed} IN ({', '.join(limits)})"
+        return f"{signed} {OPERATORS[self.operator]} {limits[0]}"
+
     def key_sql(self, key: str) -> str:
         """The condition on a key of a cell; keys are stored as text, numbers are compared as numbers."""
         numeric = all(isinstance(v, (int, float)) for v in self.values)
@@ -68,13 +80,35 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
+class Once:
+    """Cells that are one computation under several names: where ``where`` holds, the keys ``over`` change nothing.
+
+    Of the cells that agree in all other keys and in their settings only the first counts, a computed one before any other.
+    """
+
+    over: tuple[str, ...]
+    where: tuple[tuple[str, Condition], ...]
+
+    def sql(self) -> str:
+        """The QUALIFY condition on a row of cell."""
+        repeated = " AND ".join(condition.key_sql(key) for key, condition in self.where)
+        rest = f"list_filter(map_entries(keys), lambda e: e.key NOT IN ({', '.join(literal(k) for k in self.over)}))"
+        order = ", ".join(f"TRY_CAST(keys[{literal(k)}] AS DOUBLE), keys[{literal(k)}]" for k in self.over)
+        return (
+            f"NOT coalesce({repeated}, false) OR row_number() OVER"
+            f" (PARTITION BY list_sort({rest}), json_extract(spec, '$.settings') ORDER BY state <> 'done', {order}) = 1"
+        )
+
+
+@dataclass(frozen=True)
 class Quantity:
     """One number per unit.
 
     A record's value is first divided by ``divide_by`` (same cell and index), then turned into 0 or 1 by ``event``, then
     reduced over the indices of its cell by ``over_idx``, then over cells by ``aggregate``. Instead of a source it can be
     a key of the cell (``key``), the fact that an arm refused (``refused``), the fact that several arms recorded the same
-    series (``identical``), or a query of its own (``sql``) that returns the keys and a column ``value``.
+    series (``identical``), or a query of its own (``sql``) that returns the keys and a column ``value``. ``once`` leaves
+    out cells that repeat another one; a query of its own must then return ``cell_id``.
     """
 
     case: str
@@ -91,6 +125,7 @@ class Quantity:
     sql: str | None = None
     aggregate: Aggregate | None = None
     bound: Bound | None = None
+    once: Once | None = None
 
     @property
     def is_series(self) -> bool:
@@ -125,7 +160,8 @@ def cells_sql(quantity: Quantity, keys: Sequence[str], states: Sequence[str] = (
     if states:
         conditions.append(f"state IN ({', '.join(literal(s) for s in states)})")
     conditions += [condition.key_sql(key) for key, condition in quantity.where]
-    return f"SELECT {', '.join(columns)}{extra} FROM cell WHERE {' AND '.join(conditions)}"
+    once = f" QUALIFY {quantity.once.sql()}" if quantity.once else ""
+    return f"SELECT {', '.join(columns)}{extra} FROM cell WHERE {' AND '.join(conditions)}{once}"
 
 
 def units_sql(quantity: Quantity, keys: Sequence[str], record: str = "record") -> str:
@@ -135,7 +171,10 @@ def units_sql(quantity: Quantity, keys: Sequence[str], record: str = "record") -
     """
     wanted = quantity.raw_keys(keys)
     if quantity.sql is not None:
-        return quantity.sql.strip().rstrip(";")
+        query = quantity.sql.strip().rstrip(";")
+        if quantity.once is None:
+            return query
+        return f"SELECT * FROM (\n{query}\n) SEMI JOIN ({cells_sql(quantity, ())}) USING (cell_id)"
     if quantity.key is not None:
         return cells_sql(
             quantity, wanted, extra=f", TRY_CAST(keys[{literal(quantity.key)}] AS DOUBLE) AS value, 1 AS points"
@@ -157,9 +196,11 @@ def units_sql(quantity: Quantity, keys: Sequence[str], record: str = "record") -
     if quantity.divide_by is not None:
         same = "d.idx = r.idx" if quantity.over_idx else "d.idx IS NOT DISTINCT FROM r.idx"
         joins += f"\nJOIN {record} d ON d.cell_id = r.cell_id AND {same} AND {quantity.divide_by.sql('d')}"
-        value = "(r.value / nullif(d.value, 0))"
+        value = _ratio_sql("r.value", "d.value")
     if quantity.event is not None:
-        value = f"CASE WHEN {quantity.event.sql(value)} THEN 1 ELSE 0 END"
+        ratio = quantity.divide_by is not None
+        happens = quantity.event.ratio_sql("r.value", "d.value") if ratio else quantity.event.sql(value)
+        value = f"CASE WHEN {happens} THEN 1 ELSE 0 END"
     conditions = [quantity.source.sql("r")]
     if quantity.idx is not None:
         conditions.append(f"r.idx {OPERATORS[quantity.idx[0]]} {quantity.idx[1]}")
@@ -173,6 +214,12 @@ def units_sql(quantity: Quantity, keys: Sequence[str], record: str = "record") -
         f"WITH cells AS ({cells})\nSELECT cells.*, {value} AS value, {points} AS points\n"
         f"FROM {record} r {joins}\nWHERE {' AND '.join(conditions)}{tail}"
     )
+
+
+def _ratio_sql(numerator: str, denominator: str) -> str:
+    """The ratio: infinite for something over zero, absent for zero over zero."""
+    over_zero = f"CASE WHEN {numerator} = 0 THEN NULL ELSE sign({numerator}) * 'inf'::DOUBLE END"
+    return f"(CASE WHEN {denominator} = 0 THEN {over_zero} ELSE {numerator} / {denominator} END)"
 
 
 def _identical_sql(quantity: Quantity, cells: str, record: str) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 from orledger.audit.floors import Bound
 from orledger.audit.hypotheses import STATS
-from orledger.audit.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Quantity, Source
+from orledger.audit.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Once, Quantity, Source
 from orledger.audit.tables import Table, TableError
 
 QUANTITY_KEYS = (
     "case", "block", "arm", "metric", "label", "where", "over_idx", "idx", "divide_by", "event", "identical", "refused",
-    "key", "sql", "aggregate", "bound",
+    "key", "sql", "aggregate", "bound", "once",
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | Non
         case=q.text("case"),
         block=q.text("block"),
         source=Source(arm, metric, label) if metric is not None and key is None and sql is None else None,
-        where=tuple((k, _condition(q, "where", v)) for k, v in q.table("where").data.items()),
+        where=_conditions(q),
         over_idx=q.choice("over_idx", tuple(REDUCERS), None),
         idx=_index(q),
         divide_by=_divide_by(q, arm, metric, label),
@@ -47,7 +47,12 @@ def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | Non
         sql=sql,
         aggregate=_aggregate(q),
         bound=_bound(q),
+        once=_once(q),
     )
+
+
+def _conditions(t: Table) -> tuple[tuple[str, Condition], ...]:
+    return tuple((k, _condition(t, "where", v)) for k, v in t.table("where").data.items())
 
 
 def _condition(t: Table, key: str, value: Any) -> Condition:
@@ -104,6 +109,17 @@ def _bound(t: Table) -> Bound | None:
         return None
     found = Bound(table.number("at", None), table.number("below", None), table.number("above", None))
     table.done()
+    return found
+
+
+def _once(t: Table) -> Once | None:
+    table = t.table("once", None)
+    if table is None:
+        return None
+    found = Once(table.texts("over"), _conditions(table))
+    table.done()
+    if not found.where:
+        raise table.fail("where", "the cells in which the keys of over change nothing, such as { level = 0 }")
     return found
 
 

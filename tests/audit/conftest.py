@@ -36,6 +36,12 @@ class HandDatabase:
             self.con.execute("INSERT INTO refusal VALUES (?, ?, ?, NULL)", [cell_id, arm, why])
         return cell_id
 
+    def splits(self, values, rels=(0, 0.25)):
+        """Splits with a few noise levels each; arm a is b plus ``values[split][rel]``."""
+        for split, row in enumerate(values):
+            for rel, d in zip(rels, row, strict=True):
+                self.cell({"split": split, "rel": rel}, [("a", "m", 10 + d), ("b", "m", 10.0)])
+
 
 @pytest.fixture
 def db() -> HandDatabase:

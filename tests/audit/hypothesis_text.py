@@ -1,5 +1,9 @@
 """Hypothesis files for the tests: a complete small one, and the frame around a single comparison or claim."""
 
+from __future__ import annotations
+
+from orledger.audit.reading import parse_hypothesis
+
 GOOD = """
 [hypothesis]
 id = "X"
@@ -60,3 +64,9 @@ verdict = "supported"
 reason = "r"
 all = ["{supported}"]
 """
+
+
+def comparison(body: str):
+    """The comparison of a file that holds nothing else, paired by split and rel."""
+    text = framed('[[comparison]]\nid = "c"\ntitle = "t"\n' + body, ("split", "rel"), "c is less")
+    return parse_hypothesis(text, "x.toml").comparisons[0]

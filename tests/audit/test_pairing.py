@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis_text import framed
+from hypothesis_text import comparison
 
 from orledger.audit.comparisons import evaluate
 from orledger.audit.pairing import Ledger, load_units
 from orledger.audit.quantities import combined_sql
-from orledger.audit.reading import parse_hypothesis
 from orledger.audit.signedrank import signed_rank
 from orledger.errors import DataError
 
 
-def comparison(body: str):
-    text = framed('[[comparison]]\nid = "c"\ntitle = "t"\n' + body, ("split", "rel"), "c is less")
-    return parse_hypothesis(text, "x.toml").comparisons[0]
-
-
-def fill(db, values, rels=(0, 0.25)):
-    """Splits with two noise levels each; arm a is b plus ``values[split][rel]``."""
-    for split, row in enumerate(values):
-        for rel, d in zip(rels, row, strict=True):
-            db.cell({"split": split, "rel": rel}, [("a", "m", 10 + d), ("b", "m", 10.0)])
-
-
 def test_pairs_and_direction(db):
-    fill(db, [(-1, -2), (-3, -4), (-5, -6)])
+    db.splits([(-1, -2), (-3, -4), (-5, -6)])
     (e,) = evaluate(Ledger(db.con), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.variant, e.independent, e.outcome) == ("declared", True, "less")
     assert e.result.p == signed_rank([-1, -2, -3, -4, -5, -6]).p == 2.0**-5
@@ -35,7 +22,7 @@ def test_pairs_and_direction(db):
 
 
 def test_missing_partners_and_refusals_are_listed(db):
-    fill(db, [(-1, -2), (-3, -4), (-5, -6)])
+    db.splits([(-1, -2), (-3, -4), (-5, -6)])
     db.cell({"split": 3, "rel": 0}, [("b", "m", 1.0)], refusals=[("a", "the set is empty")])
     db.cell({"split": 4, "rel": 0}, state="failed")
     db.cell({"split": 5, "rel": 0}, state="planned")
@@ -54,7 +41,7 @@ def test_missing_partners_and_refusals_are_listed(db):
 
 
 def test_nested_values_get_the_blocked_version_beside_the_naive_one(db):
-    fill(db, [(-1, -2), (-3, 4), (-5, -6), (-7, -8), (-9, -10), (-11, -12)])
+    db.splits([(-1, -2), (-3, 4), (-5, -6), (-7, -8), (-9, -10), (-11, -12)])
     blocked, naive = evaluate(
         Ledger(db.con), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\n')
     )
@@ -66,14 +53,14 @@ def test_nested_values_get_the_blocked_version_beside_the_naive_one(db):
 
 
 def test_nested_values_without_a_rule_get_no_p(db):
-    fill(db, [(-1, -2), (-3, -4), (-5, -6)])
+    db.splits([(-1, -2), (-3, -4), (-5, -6)])
     (e,) = evaluate(Ledger(db.con), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\n'))
     assert (e.outcome, e.result.p, e.independent) == ("refused", None, False)
     assert "nested" in e.result.method
 
 
 def test_a_floor_above_alpha_is_untestable(db):
-    fill(db, [(-1, -2), (-3, -4)])
+    db.splits([(-1, -2), (-3, -4)])
     (e,) = evaluate(Ledger(db.con), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.outcome, e.result.floor) == ("untestable", 0.125)
 
@@ -84,7 +71,7 @@ def test_no_data_is_missing(db):
 
 
 def test_log_scale_drops_what_has_no_logarithm(db):
-    fill(db, [(0, 10), (90, -10)])
+    db.splits([(0, 10), (90, -10)])
     (e,) = evaluate(Ledger(db.con), comparison('test = "signed_rank"\narms = ["a", "b"]\ntransform = "log10"\n'))
     assert e.result.n == 3
     assert [d.unit for d in e.result.dropped] == ["1/0.25"]
@@ -93,7 +80,7 @@ def test_log_scale_drops_what_has_no_logarithm(db):
 
 
 def test_where_compares_numbers_as_numbers(db):
-    fill(db, [(-1, -2), (-3, -4)], rels=("0.0", "1e-4"))
+    db.splits([(-1, -2), (-3, -4)], rels=("0.0", "1e-4"))
     for condition, n in (("{ gt = 0 }", 2), ("0", 2), ("0.0001", 2), ("[0, 0.0001]", 4), ("{ ge = 0 }", 4)):
         c = comparison(f'test = "signed_rank"\narms = ["a", "b"]\nwhere = {{ rel = {condition} }}\n')
         assert evaluate(Ledger(db.con), c)[0].result.n == n, condition
@@ -112,7 +99,7 @@ def test_aggregated_over_seeds(db):
 
 
 def test_two_cells_for_one_unit_are_not_guessed_between(db):
-    fill(db, [(-1, -2)])
+    db.splits([(-1, -2)])
     db.cell({"split": 0, "rel": 0, "extra": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
     (e,) = evaluate(Ledger(db.con), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert e.result.n == 1
@@ -163,7 +150,7 @@ def test_bounded_values_are_counted(db):
 
 def test_the_stored_query_returns_the_values(db):
     """What a test row keeps as its origin leads back to the records and their cells."""
-    fill(db, [(-1, -2), (-3, -4)])
+    db.splits([(-1, -2), (-3, -4)])
     c = comparison('test = "signed_rank"\narms = ["a", "b"]\n')
     rows = db.con.execute(combined_sql(c.sides, c.pair)).fetchall()
     columns = [d[0] for d in db.con.description]
@@ -191,7 +178,7 @@ def test_printed_ties_are_ties_at_the_declared_resolution(db):
 def test_a_setting_can_make_nested_values_independent(db):
     """With one noise stream per cell the cells are the units; with a shared stream they are not."""
     body = 'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nindependent_when = { stream = "per_cell" }\n'
-    fill(db, [(-1, -2), (-3, -4), (-5, -6)])
+    db.splits([(-1, -2), (-3, -4), (-5, -6)])
     db.con.execute("""UPDATE cell SET spec = '{"settings":{"stream":"per_cell"}}'""")
     (e,) = evaluate(Ledger(db.con), comparison(body))
     assert (e.variant, e.independent, e.result.n) == ("declared", True, 6)

@@ -1,0 +1,76 @@
+"""Quantities: ratios whose denominator is zero, and computations that stand in the database under several names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis_text import comparison
+
+from orledger.audit.comparisons import evaluate
+from orledger.audit.pairing import Ledger, load_units
+
+ZERO = [
+    # error, width, covered (le 1), outside (gt 1)
+    (0.5, 0.0, 0, 1),  # a positive error outside a width of zero
+    (0.0, 0.0, 1, 0),  # no error inside a width of zero
+    (1.0, 2.0, 1, 0),
+    (3.0, 2.0, 0, 1),
+    (2.0, 2.0, 1, 0),
+]
+
+
+@pytest.mark.parametrize(("event", "column"), [("le", 2), ("gt", 3)])
+def test_events_on_ratios_ask_the_numerator(db, event, column):
+    """Covered and outside are complements, at a width of zero as well."""
+    db.cell(
+        {"split": 0, "rel": 0},
+        [("a", "m", row[0], None, i) for i, row in enumerate(ZERO)]
+        + [("d", "m", row[1], None, i) for i, row in enumerate(ZERO)],
+    )
+    body = f'test = "proportion"\narm = "a"\nover_idx = "sum"\ndivide_by = {{ arm = "d" }}\nevent = {{ {event} = 1 }}\n'
+    (e,) = evaluate(Ledger(db.con), comparison(body))
+    assert (e.result.statistic, e.result.n) == (sum(row[column] for row in ZERO), 5)
+
+
+def test_a_negative_denominator_keeps_the_sense_of_an_event(db):
+    """-3 over -2 is 1.5, above 1; 3 over -2 is not."""
+    for split, v in enumerate((-3.0, 3.0)):
+        db.cell({"split": split, "rel": 0}, [("a", "m", v), ("d", "m", -2.0)])
+    c = comparison('test = "proportion"\narm = "a"\ndivide_by = { arm = "d" }\nevent = { gt = 1 }\n')
+    assert load_units(Ledger(db.con), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [1.0, 0.0]
+
+
+def test_a_ratio_to_zero_is_infinite_and_zero_over_zero_is_absent(db):
+    for split, (a, d) in enumerate(((1.0, 0.0), (0.0, 0.0), (1.0, 4.0))):
+        db.cell({"split": split, "rel": 0}, [("a", "m", a), ("b", "m", 1.0), ("d", "m", d)])
+    c = comparison('test = "signed_rank"\na = { arm = "a", divide_by = { arm = "d" } }\nb = { arm = "b" }\n')
+    assert load_units(Ledger(db.con), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [np.inf, 0.25]
+    (e,) = evaluate(Ledger(db.con), c)
+    assert (e.result.n, e.result.effect) == (1, -0.75)
+    assert {d.unit: d.reason for d in e.result.dropped} == {"0/0": "a: infinite", "1/0": "a: no record"}
+
+
+ONCE = 'once = { over = ["rel"], where = { split = 0 } }\n'
+
+
+def test_one_computation_under_several_names_counts_once(db):
+    """Split 0 does not depend on rel: its first computed cell stands for all; split 1 keeps every cell."""
+    db.cell({"split": 0, "rel": 1}, state="failed")
+    for rel in (2, 10):
+        db.cell({"split": 0, "rel": rel}, [("a", "m", 5.0)])
+    for rel in (1, 2):
+        db.cell({"split": 1, "rel": rel}, [("a", "m", 7.0)])
+    q = comparison('test = "proportion"\narm = "a"\n' + ONCE).sides[0][1]
+    units = load_units(Ledger(db.con), q, ("split", "rel"))
+    assert units.values.select("split", "rel").rows() == [("0", "2"), ("1", "1"), ("1", "2")]
+    assert units.absent.is_empty()
+
+
+def test_a_query_of_its_own_can_count_once_too(db):
+    for rel in (1, 2, 3):
+        db.cell({"split": 0, "rel": rel}, [("a", "m", 5.0)])
+    sql = "SELECT cell_id, keys['split'] AS split, keys['rel'] AS rel, value FROM record JOIN cell USING (cell_id)"
+    q = comparison(f'test = "proportion"\nsql = "{sql}"\n' + ONCE).sides[0][1]
+    units = load_units(Ledger(db.con), q, ("split", "rel"))
+    assert units.values.rows() == [("0", "1", 5.0, 1)]
+    assert units.absent.is_empty()
