@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.counts import fisher, mcnemar, proportion
+from orledger.audit.counts import fisher, mcnemar, mcnemar_units, proportion
 from orledger.audit.friedman import friedman
 from orledger.audit.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
+from orledger.audit.preparing import blocked, prepared
 from orledger.audit.quantities import combined_sql
 from orledger.audit.result import Dropped, TestResult
 from orledger.audit.sign import sign_test
@@ -21,8 +22,6 @@ from orledger.audit.spearman import spearman
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from orledger.audit.hypotheses import Comparison
 
@@ -70,7 +69,7 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
         return _groups(comparison, units, names, evaluation)
     if comparison.test == "proportion":
         return _single(comparison, units[0], evaluation)
-    matched = _transformed(comparison, match(units, names, incomplete=comparison.test == "skillings_mack"), names)
+    matched = prepared(comparison, match(units, names, incomplete=comparison.test == "skillings_mack"), names)
     if not comparison.nested:
         return [evaluation("declared", True, _tested(comparison, matched, names))]
     naive = evaluation("naive", False, _tested(comparison, matched, names))
@@ -86,26 +85,33 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
                 outcome="refused" if naive.outcome != "missing" else "missing",
             )
         ]
-    return [evaluation("blocked", True, _tested(comparison, _blocked(comparison, matched), names)), naive]
+    reduced = _tested(comparison, blocked(comparison, matched), names, reduced=True)
+    return [evaluation("blocked", True, reduced), naive]
 
 
-def _tested(comparison: Comparison, matched: Matched, names: list[str]) -> TestResult:
-    """The test on matched values, with the dropped units attached; an empty result when there are too few units."""
+def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduced: bool = False) -> TestResult:
+    """The test on prepared values, with the dropped units attached; an empty result when there are too few units.
+
+    ``reduced`` is true when every row is an independent unit made of several.
+    """
     x = matched.matrix
     options = {"side": comparison.side}
     if x.shape[0] < FEWEST.get(comparison.test, 1):
         return _nothing(comparison, x.shape[0], matched.dropped)
     if comparison.test in ("signed_rank", "sign"):
         test = signed_rank if comparison.test == "signed_rank" else sign_test
-        result = test(_differences(comparison, x), better=comparison.better, level=comparison.level, **options)
+        d = (x[:, 0] - x[:, 1]) * (comparison.resolution or 1.0)
+        result = test(d, better=comparison.better, level=comparison.level, **options)
         if comparison.transform == "log10":
             result = replace(result, effect_name="median of log10 ratios")
     elif comparison.test == "friedman":
         result = friedman(x if comparison.better == "lower" else -x, names, level=comparison.level)
     elif comparison.test == "skillings_mack":
         result = skillings_mack(x if comparison.better == "lower" else -x, names)
+    elif comparison.test == "mcnemar" and reduced:
+        result = mcnemar_units(x[:, 0] - x[:, 1], f"{comparison.blocked} of the nested differences", **options)
     elif comparison.test == "mcnemar":
-        a, b = x[:, 0] > 0.5, x[:, 1] > 0.5
+        a, b = x[:, 0] > 0, x[:, 1] > 0
         result = mcnemar(int((a & ~b).sum()), int((b & ~a).sum()), int((a & b).sum()), int((~a & ~b).sum()), **options)
     elif comparison.test == "spearman":
         result = spearman(x[:, 0], x[:, 1], **options)
@@ -114,53 +120,6 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str]) -> TestR
     else:
         result = slope(x[:, 0], x[:, 1], level=comparison.level, **options)
     return replace(result, dropped=matched.dropped)
-
-
-def _differences(comparison: Comparison, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """First minus second side; rounded to whole multiples of the resolution, so that printed ties are ties."""
-    d = x[:, 0] - x[:, 1]
-    if comparison.resolution is not None:
-        d = np.rint(d / comparison.resolution) * comparison.resolution
-    return d
-
-
-def _transformed(comparison: Comparison, matched: Matched, names: list[str]) -> Matched:
-    """Values on the declared scale; units whose logarithm does not exist are dropped and named."""
-    if comparison.transform == "none":
-        return matched
-    x = matched.matrix
-    good = ~((x <= 0).any(axis=1))
-    dropped = list(matched.dropped)
-    for i in np.flatnonzero(~good):
-        sides = ", ".join(names[j] for j in np.flatnonzero(x[i] <= 0))
-        dropped.append(Dropped(unit_name(matched.units.row(int(i))), f"{sides}: not positive, log10 does not exist"))
-    keep = pl.Series(good)
-    return replace(
-        matched,
-        units=matched.units.filter(keep),
-        matrix=np.log10(x[good]),
-        points=matched.points[good],
-        dropped=tuple(dropped),
-    )
-
-
-def _blocked(comparison: Comparison, matched: Matched) -> Matched:
-    """One row per independent unit: the declared mean or median of its nested rows, side by side."""
-    columns = [f"v{j}" for j in range(matched.matrix.shape[1])]
-    table = matched.units.hstack(pl.DataFrame(matched.matrix, schema=columns))
-    reduce = pl.col(columns).mean() if comparison.blocked == "mean" else pl.col(columns).median()
-    if comparison.test in (
-        "signed_rank",
-        "sign",
-        "mcnemar",
-    ):  # the difference is what is paired: reduce it, not the sides
-        d = _differences(comparison, matched.matrix)
-        table = matched.units.hstack(pl.DataFrame({"v0": d, "v1": np.zeros_like(d)}))
-    table = table.group_by(list(comparison.unit), maintain_order=True).agg(reduce)
-    matrix = table.select(columns).to_numpy().reshape(table.height, len(columns))
-    return Matched(
-        comparison.unit, table.select(comparison.unit), matrix, np.ones(matrix.shape, dtype=np.int64), matched.dropped
-    )
 
 
 def _groups(comparison: Comparison, units: list[Units], names: list[str], evaluation: Builder) -> list[Evaluation]:
@@ -182,6 +141,9 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
     if not (n_a and n_b):
         return [evaluation("declared", True, _nothing(comparison, n_a + n_b, dropped))]
     result = replace(fisher(a, n_a, b, n_b, comparison.side), dropped=dropped)
+    if comparison.nested and comparison.blocked is not None:
+        rule = "a unit has the event when more than half of its values have it"
+        result = replace(result, method=f"{result.method}; {rule}")
     if comparison.nested and comparison.blocked is None:
         return [
             replace(

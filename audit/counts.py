@@ -15,6 +15,8 @@ from orledger.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
+
 
 @dataclass(frozen=True)
 class ProportionInterval:
@@ -130,6 +132,34 @@ def mcnemar(first_only: int, second_only: int, both: int = 0, neither: int = 0, 
         effect=(first_only - second_only) / n if n else None,
         effect_name="difference of event rates",
         details={"first_only": first_only, "second_only": second_only, "both": both, "neither": neither},
+    )
+
+
+def mcnemar_units(differences: ArrayLike, reduced: str, side: str = "two-sided") -> TestResult:
+    """McNemar's test where an independent unit holds several pairs of events: the sign test on the units' differences.
+
+    ``differences`` (n,), one per unit, are event rates of the first minus the second; ``reduced`` says how a unit's
+    pairs became one difference. Under the null a unit leans either way with equal probability; a unit that leans neither
+    way is dropped. With one pair to a unit this is McNemar's exact test.
+    """
+    check_side(side)
+    d = np.asarray(differences, dtype=float)
+    first, second = int((d > 0).sum()), int((d < 0).sum())
+    m = first + second
+    return TestResult(
+        test="mcnemar",
+        method=f"exact sign test on units ({reduced}), equal units dropped",
+        side=side,
+        n=d.size,
+        n_nonzero=m,
+        ties=0,
+        statistic=float(first),
+        statistic_name="units with the event more often in the first",
+        p=float(binomtest(first, m, 0.5, alternative=side).pvalue) if m else 1.0,
+        floor=signed_rank_floor(m, side),
+        effect=float(d.mean()) if d.size else None,
+        effect_name="mean over units of the difference of event rates",
+        details={"first_more": first, "second_more": second, "equal": d.size - m},
     )
 
 
