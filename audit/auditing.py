@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from orledger.audit.hypotheses import Hypothesis
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "2"
+AUDIT_VERSION = "3"
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
         yield "claim", {
             "claim_id": claim_ids[k.claim.id], **common, "name": k.claim.id, "kind": k.claim.kind,
             "statement": k.claim.statement, "state": k.state, "observed": k.observed, "value": k.value, "n": k.n,
-            "counterexamples": _json(list(k.counterexamples)), "units_sql": k.units_sql,
+            "counterexamples": _json([*k.counterexamples, *(asdict(d) for d in k.dropped)]), "units_sql": k.units_sql,
         }  # fmt: skip
     evidence = f.decision.evidence
     yield "disposition", {

@@ -1,30 +1,34 @@
-"""Statements in words, evaluated as predicates: "never worse", "ordering intact", "monotone", "n of m", "no counterexample"."""
+"""Statements in words, checked on the database: what a claim looked at, what it could not look at, and what it found."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.audit.dispersion import statistic
-from orledger.audit.pairing import Ledger, Matched, load_units, match, unit_name
+from orledger.audit.pairing import Ledger, Matched, Units, load_units, match, unit_name
+from orledger.audit.predicates import PREDICATES, combined
+from orledger.audit.preparing import without
 from orledger.audit.quantities import combined_sql
-from orledger.audit.resampling import resample_backends
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from orledger.audit.hypotheses import Claim
+    from orledger.audit.result import Dropped
 
 LISTED = 50  # counterexamples kept with a claim
+REASONS = 3  # reasons for dropped units that are spelled out in its text
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim with its state (holds, fails, missing, measured), what was observed, and the units that speak against it."""
+    """A claim with its state (holds, fails, missing, measured), what was observed, and the units that speak against it.
+
+    ``dropped`` are the planned units that it could not look at, or only in part, each with the reason.
+    """
 
     claim: Claim
     state: str
@@ -33,204 +37,83 @@ class ClaimResult:
     n: int
     counterexamples: tuple[str, ...]
     units_sql: str
+    dropped: tuple[Dropped, ...] = ()
 
 
 def check(ledger: Ledger, claim: Claim) -> ClaimResult:
-    """``claim`` evaluated on the database; missing when no unit has the values it needs."""
+    """``claim`` evaluated on the database.
+
+    It is missing when no unit has the values it needs, and when it would hold but a whole group that was planned
+    (``within``) has none: a statement about every group cannot rest on some of them. A group that speaks against it
+    refutes it all the same.
+    """
     names = [name for name, _ in claim.sides]
-    matched = match([load_units(ledger, q, claim.pair) for _, q in claim.sides], names)
+    units = [load_units(ledger, q, claim.pair) for _, q in claim.sides]
+    matched = _comparable(claim, match(units, names))
     origin = combined_sql(claim.sides, claim.pair)
+    left_out = _left_out(matched)
     if matched.matrix.shape[0] == 0:
-        return ClaimResult(claim, "missing", "no units", None, 0, (), origin)
+        return ClaimResult(claim, "missing", f"no units{left_out}", None, 0, (), origin, matched.dropped)
     holds, observed, value, against = PREDICATES[claim.kind](claim, matched, names)
     state = holds if isinstance(holds, str) else "holds" if holds else "fails"
-    return ClaimResult(claim, state, observed, value, matched.matrix.shape[0], tuple(against[:LISTED]), origin)
-
-
-# Holds or not (or the state "measured" or "missing"), what was observed, as a number, and the units against it.
-Verdict = tuple["bool | str", str, "float | None", list[str]]
-
-
-def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    excess = m.matrix[:, 0] - m.matrix[:, 1]
-    if claim.better == "higher":
-        excess = -excess
-    worse = excess > claim.tolerance
-    against = [
-        f"{_name(m, i)}: {m.matrix[i, 0]:.6g} against {m.matrix[i, 1]:.6g}" for i in np.flatnonzero(worse).tolist()
-    ]
-    return (
-        not worse.any(),
-        f"{names[0]} is worse than {names[1]} in {worse.sum()} of {worse.size} units",
-        float(worse.sum()),
-        against,
+    lost = _lost_groups(claim, units, matched)
+    if lost:
+        state = "missing" if state == "holds" or claim.kind == "resampled" else state
+        observed = f"no value for {', '.join(lost)}; of the rest: {observed}"
+    return ClaimResult(
+        claim=claim,
+        state=state,
+        observed=observed + left_out,
+        value=None if value is None or np.isnan(value) else value,
+        n=matched.matrix.shape[0],
+        counterexamples=tuple(against[:LISTED]),
+        units_sql=origin,
+        dropped=matched.dropped,
     )
 
 
-def _limit(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    assert claim.limit is not None
-    values = _combined(claim, m)
-    labels, reduced = [], []
-    if claim.stat is None:
-        labels, reduced = [_name(m, i) for i in range(values.size)], values.tolist()
-    else:
-        for label, rows in _groups(claim, m):
-            labels.append(label)
-            reduced.append(statistic(claim.stat, values[rows]))
-    x = np.asarray(reduced)
-    below = claim.kind == "at_most"
-    bad = x > claim.limit + claim.tolerance if below else x < claim.limit - claim.tolerance
-    extreme = float(x.max() if below else x.min())
-    what = f"{claim.stat} of {_what(claim, names)}" if claim.stat else _what(claim, names)
-    observed = f"{'largest' if below else 'smallest'} {what} is {extreme:.6g}, limit {claim.limit:.6g}"
-    if x.size == 1:
-        observed = f"{what} is {extreme:.6g}, limit {claim.limit:.6g}"
-    return not bad.any(), observed, extreme, [f"{labels[i]}: {x[i]:.6g}" for i in np.flatnonzero(bad)]
+def _comparable(claim: Claim, m: Matched) -> Matched:
+    """``m`` without units on which the predicate has nothing to say, each of them named: no ratio, or no place in the order."""
+    undefined = np.flatnonzero(np.isnan(combined(claim, m))).tolist()
+    m = without(m, dict.fromkeys(undefined, f"{claim.combine} is not defined"))
+    if claim.kind != "monotone" or not claim.order:
+        return m
+    outside = [i for i, v in enumerate(m.units[claim.along].to_list()) if v not in claim.order]
+    return without(m, dict.fromkeys(outside, f"{claim.along} is not in the order given"))
 
 
-def _ordering(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    assert claim.stat is not None
-    against, shown = [], ""
-    for label, rows in _groups(claim, m):
-        x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
-        step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
-        good = (step > 0).all() if claim.strict else (step >= -claim.tolerance).all()
-        text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
-        shown = shown or text
-        if not good:
-            against.append(f"{label}: {text}" if claim.within else text)
-    return not against, f"{claim.stat}: {shown}", None, against
+def _lost_groups(claim: Claim, units: Sequence[Units], m: Matched) -> list[str]:
+    """Names of the planned groups ``within`` of which no unit entered."""
+    keys = list(claim.within)
+    if not keys:
+        return []
+    planned = {unit_name(row) for u in units for t in (u.values, u.absent) for row in t.select(keys).iter_rows()}
+    return sorted(planned - {unit_name(row) for row in m.units.select(keys).iter_rows()})
 
 
-def _best(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    assert claim.stat is not None
-    against, shown, count = [], "", 0
-    for label, rows in _groups(claim, m):
-        x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
-        others = x[1:].min() if claim.better == "lower" else x[1:].max()
-        lead = others - x[0] if claim.better == "lower" else x[0] - others
-        text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
-        shown, count = shown or text, count + 1
-        if not (lead > 0 if claim.strict else lead >= -claim.tolerance):
-            against.append(f"{label}: {text}" if claim.within else text)
-    observed = (
-        f"{claim.stat}: {shown}" if count == 1 else f"{names[0]} is best in {count - len(against)} of {count} groups"
-    )
-    return not against, observed, float(count - len(against)), against
+def _left_out(m: Matched) -> str:
+    """The end of what was observed: how many planned units entered, and why the others did not or only in part."""
+    entered = {unit_name(row) for row in m.units.iter_rows()}
+    out = [d for d in m.dropped if d.unit not in entered]
+    partial = [d for d in m.dropped if d.unit in entered]
+    text = ""
+    if out:
+        text += f"; {len(entered)} of {len(entered) + len(out)} units, {len(out)} dropped: {_reasons(out)}"
+    if partial:
+        text += f"; {len(partial)} of {len(entered)} units incomplete: {_reasons(partial)}"
+    return text
 
 
-def _monotone(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    assert claim.along is not None
-    key = m.units[claim.along].to_list()
-    if claim.order:
-        levels: list[str] = [v for v in claim.order if v in key]
-    else:
-        levels = sorted(set(key), key=float)
-    against, shown = [], []
-    for j, name in enumerate(names):
-        x = np.array([statistic(claim.stat or "median", m.matrix[[k == v for k in key], j]) for v in levels])
-        step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
-        shown.append(f"{name}: " + " ".join(f"{v:.4g}" for v in x))
-        bad = np.flatnonzero(step <= 0 if claim.strict else step < -claim.tolerance)
-        against += [f"{name}: {levels[i]} {x[i]:.4g}, {levels[i + 1]} {x[i + 1]:.4g}" for i in bad]
-    return not against, "; ".join(shown), None, against
+def _reasons(dropped: Sequence[Dropped]) -> str:
+    """The most frequent kinds of reasons, with the number of units behind each."""
+    counts = Counter(_kind(d.reason) for d in dropped).most_common()
+    text = ", ".join(f"{reason} ({n})" for reason, n in counts[:REASONS])
+    return text + (f", and {len(counts) - REASONS} other reasons" if len(counts) > REASONS else "")
 
 
-def _count(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    x = m.matrix
-    if x.shape[1] == 2:
-        hits = x[:, 0] < x[:, 1] if claim.better == "lower" else x[:, 0] > x[:, 1]
-        what = f"{names[0]} better than {names[1]}"
-    else:
-        hits, what = x[:, 0] != 0, "true"
-    k, n = int(hits.sum()), hits.size
-    low = None if claim.at_least is None else claim.at_least * n if claim.at_least < 1 else claim.at_least
-    high = None if claim.at_most is None else claim.at_most * n if 0 < claim.at_most < 1 else claim.at_most
-    holds = (low is None or k >= low) and (high is None or k <= high)
-    against = [_name(m, i) for i in np.flatnonzero(~hits if low is not None else hits).tolist()]
-    return holds, f"{what} in {k} of {n} units", float(k), [] if holds else against
-
-
-def _none(_claim: Claim, m: Matched, _names: list[str]) -> Verdict:
-    total, points = float(m.matrix.sum()), int(m.points.sum())
-    against = [f"{_name(m, i)}: {m.matrix[i].sum():.6g}" for i in np.flatnonzero(m.matrix.sum(axis=1) != 0).tolist()]
-    return total == 0, f"{total:.6g} in {points} records", total, against
-
-
-def _measured(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    values = _combined(claim, m)
-    stat = claim.stat or "median"
-    parts = [(label, statistic(stat, values[rows])) for label, rows in _groups(claim, m)]
-    text = ", ".join(f"{label} {v:.4g}" for label, v in parts) if claim.within else f"{parts[0][1]:.6g}"
-    return "measured", f"{stat} of {_what(claim, names)}: {text}", max(v for _, v in parts), []
-
-
-def _resampled(claim: Claim, m: Matched, names: list[str]) -> Verdict:
-    """The first side keeps the lowest median spread over groups when every cell is drawn from a random backend (``along``)."""
-    assert claim.along is not None
-    assert claim.stat is not None
-    rest = [k for k in m.keys if k not in (*claim.within, claim.along)]
-    backends, groups, cells = (
-        [unit_name(r) for r in m.units.select(keys).iter_rows()] for keys in ([claim.along], claim.within, rest)
-    )
-    found = {key: row for row, key in zip(m.matrix, zip(backends, groups, cells, strict=True), strict=True)}
-    b, g, s = sorted(set(backends)), sorted(set(groups)), sorted(set(cells))
-    if len(b) < 2 or len(s) < 2 or len(found) < len(b) * len(g) * len(s):
-        return "missing", "needs every cell on at least two backends and two cells to a group", None, []
-    values = np.array([[[found[i, j, k] for k in s] for j in g] for i in b])
-    r = resample_backends(values, np.random.default_rng(claim.seed), draws=claim.draws, measure=claim.stat)
-    share = float(r.lowest[0])
-    observed = (
-        f"{names[0]} lowest in {round(share * r.draws)} of {r.draws} draws, its median {claim.stat} in"
-        f" [{r.low[0]:.4g}, {r.high[0]:.4g}]"
-    )
-    others = [
-        f"{n}: lowest in {round(v * r.draws)} draws" for n, v in zip(names[1:], r.lowest[1:], strict=True) if v > 0
-    ]
-    return share >= (1.0 if claim.at_least is None else claim.at_least), observed, share, others
-
-
-PREDICATES = {
-    "never_worse": _never_worse,
-    "at_most": _limit,
-    "at_least": _limit,
-    "ordering": _ordering,
-    "best": _best,
-    "monotone": _monotone,
-    "count": _count,
-    "none": _none,
-    "resampled": _resampled,
-    "measured": _measured,
-}
-
-
-def _combined(claim: Claim, m: Matched) -> NDArray[np.float64]:
-    """One value per unit: the only side, or the declared ratio or difference of the first two."""
-    x = m.matrix
-    if x.shape[1] == 1 or claim.combine is None:
-        return x[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return x[:, 0] / x[:, 1] if claim.combine == "ratio" else x[:, 0] - x[:, 1]
-
-
-def _what(claim: Claim, names: list[str]) -> str:
-    if claim.combine is None or len(names) == 1:
-        source = claim.sides[0][1].source
-        return (
-            f"{names[0]} {source.metric}" if source and names[0] != "value" else source.metric if source else names[0]
-        )
-    return f"{names[0]}/{names[1]}" if claim.combine == "ratio" else f"{names[0]} minus {names[1]}"
-
-
-def _groups(claim: Claim, m: Matched) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Name and row numbers of every group of units that agree in the keys ``within``; one group when there are none."""
-    if not claim.within:
-        yield "all", np.arange(m.matrix.shape[0])
-        return
-    labels = np.array([unit_name(r) for r in m.units.select(claim.within).iter_rows()])
-    for label in sorted(set(labels.tolist())):
-        yield label, np.flatnonzero(labels == label)
-
-
-def _name(m: Matched, i: int) -> str:
-    return unit_name(m.units.row(int(i)))
+def _kind(reason: str) -> str:
+    """``reason`` less the trailing clauses that hold the numbers of one unit: "arm refused: empty set: eta = 5.98 is below 6.08"."""
+    first, *rest = reason.split(": ")
+    while rest and any(c.isdigit() for c in rest[-1]):
+        rest.pop()
+    return ": ".join([first, *rest])

@@ -44,30 +44,32 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
         if applies(rule, states):
             terms = [*rule.all, *rule.any, *rule.none]
             decisive = [t for t in terms if states[t.id] == t.value and t not in rule.none] or terms
-            quotes = "; ".join(_quote(t.id, tests, claims) for t in decisive[:SHOWN])
-            more = f"; and {len(decisive) - SHOWN} more" if len(decisive) > SHOWN else ""
-            lacking, unmet = _lacking(hypothesis, rule.verdict, states, tests, claims)
+            names = list(dict.fromkeys(t.id for t in decisive))
+            unmet = _unmet(hypothesis, rule.verdict, states)
+            lacking = _lacking([n for n in unmet if n not in names[:SHOWN]], tests, claims)
             named = tuple(dict.fromkeys([*(t.id for t in terms), *unmet]))
-            return Decision(rule.verdict, f"{rule.reason} ({quotes}{more}){lacking}", number, named)
-    lacking, _ = _lacking(hypothesis, hypothesis.otherwise, states, tests, claims)
+            return Decision(rule.verdict, f"{rule.reason} ({_quotes(names, tests, claims)}){lacking}", number, named)
+    lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 
 
-def _lacking(
-    hypothesis: Hypothesis,
-    verdict: str,
-    states: Mapping[str, str],
-    tests: Mapping[str, Evaluation],
-    claims: Mapping[str, ClaimResult],
-) -> tuple[str, list[str]]:
-    """What a partial verdict lacks for support, as the end of a reason, and the ids behind it; nothing otherwise."""
+def _unmet(hypothesis: Hypothesis, verdict: str, states: Mapping[str, str]) -> list[str]:
+    """The ids whose outcome keeps a partial verdict from being support; none for other verdicts."""
     support = next((r for r in hypothesis.rules if r.verdict == "supported"), None)
     if verdict != "partially refuted" or support is None:
-        return "", []
-    unmet = [t.id for t in support.all if states[t.id] != t.value]
-    quotes = "; ".join(_quote(n, tests, claims) for n in unmet[:SHOWN])
-    more = f"; and {len(unmet) - SHOWN} more" if len(unmet) > SHOWN else ""
-    return (f". It lacks for support: {quotes}{more}" if unmet else ""), unmet
+        return []
+    return list(dict.fromkeys(t.id for t in support.all if states[t.id] != t.value))
+
+
+def _lacking(unmet: list[str], tests: Mapping[str, Evaluation], claims: Mapping[str, ClaimResult]) -> str:
+    """The end of a reason: what stands in the way of support."""
+    return f". Not supported because of: {_quotes(unmet, tests, claims)}" if unmet else ""
+
+
+def _quotes(names: list[str], tests: Mapping[str, Evaluation], claims: Mapping[str, ClaimResult]) -> str:
+    """The first few of ``names`` in words, and how many more there are."""
+    more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return "; ".join(_quote(n, tests, claims) for n in names[:SHOWN]) + more
 
 
 def applies(rule: Rule, states: Mapping[str, str]) -> bool:

@@ -35,6 +35,7 @@ STATS = (
     "max_over_min",
     "sd_log10",
 )
+CLAIM_STATS = (*STATS, "share")  # a share is pooled: the sum of the values over the number of records behind them
 VERDICTS = ("supported", "refuted", "partially refuted", "not testable at this n", "not enough data")
 OUTCOMES = ("less", "greater", "different", "undecided", "untestable", "missing", "refused", "measured")
 STATES = ("holds", "fails", "missing", "measured")
@@ -79,7 +80,8 @@ class Claim:
     """One statement in words as a predicate on quantities; which fields matter depends on ``kind``.
 
     ``combine`` turns two sides into one value per unit (ratio or difference). ``stat`` reduces the units of each group
-    named by ``within`` to one value; without it the predicate looks at every unit.
+    named by ``within`` to one value; without it the predicate looks at every unit. The stat "share" pools: the sum of the
+    values over the number of records behind them.
     """
 
     id: str

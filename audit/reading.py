@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.audit.dispersion import MEASURES
 from orledger.audit.hypotheses import (
+    CLAIM_STATS,
     CLAIMS,
     OUTCOMES,
     STATES,
-    STATS,
     TESTS,
     VERDICTS,
     Claim,
@@ -46,8 +46,8 @@ def read_hypothesis(path: Path) -> Hypothesis:
     """The hypothesis in the TOML file at ``path``."""
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(f"{path}: cannot be read as a TOML text: {error}") from error
     return parse_hypothesis(text, path.name)
 
 
@@ -67,10 +67,7 @@ def parse_hypothesis(text: str, file: str) -> Hypothesis:
     claims = [c for t in top.tables("claim", []) for c in _claims(t, defaults)]
     known = _unique(top, [c.id for c in comparisons], [c.id for c in claims])
     for comparison in comparisons:
-        if comparison.noise is not None and known.get(comparison.noise) != "claim":
-            raise TableError(
-                f"{file}: comparison {comparison.id!r}, key 'noise': expected the id of a claim, found {comparison.noise!r}"
-            )
+        _check_noise(file, comparison, {c.id: c for c in claims})
     disposition = top.table("disposition")
     needs = disposition.texts("needs", ())
     for name in needs:
@@ -94,6 +91,23 @@ def parse_hypothesis(text: str, file: str) -> Hypothesis:
     for table in (head, disposition, top):
         table.done()
     return hypothesis
+
+
+def _check_noise(file: str, comparison: Comparison, claims: dict[str, Claim]) -> None:
+    """A run-to-run floor is one number, so it must be measured where the comparison looks and nowhere else."""
+    if comparison.noise is None:
+        return
+    place = f"{file}: comparison {comparison.id!r}, key 'noise'"
+    claim = claims.get(comparison.noise)
+    if claim is None:
+        raise TableError(f"{place}: expected the id of a claim, found {comparison.noise!r}")
+    for key in (k for k in comparison.pair if k in claim.pair):
+        found = {dict(q.where).get(key) for _, q in (*comparison.sides, *claim.sides)}
+        condition = found.pop() if len(found) == 1 else None
+        if condition is None or condition.operator != "eq":
+            raise TableError(
+                f"{place}: expected a claim about the same {key}; {claim.id!r} is one number, so both must name one {key} in where"
+            )
 
 
 def _defaults(top: Table) -> dict[str, Any]:
@@ -141,8 +155,11 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
     unit = t.texts("unit", pair)
     if not set(unit) <= set(pair):
         raise t.fail("unit", f"keys among those of pair ({', '.join(pair)})")
-    if not 0 < shared["alpha"] < 1:
-        raise t.fail("alpha", "a number between 0 and 1")
+    for key in ("alpha", "level"):
+        if not 0 < shared[key] < 1:
+            raise t.fail(key, "a number between 0 and 1")
+    if shared["resolution"] is not None and shared["resolution"] <= 0:
+        raise t.fail("resolution", "a number above 0")
     variants = list(_variants(t))
     t.done()
     for suffix, words, sides in variants:
@@ -232,7 +249,7 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         "kind": kind,
         "pair": t.texts("pair"),
         "combine": t.choice("combine", ("ratio", "difference"), None),
-        "stat": t.choice("stat", STATS, None),
+        "stat": t.choice("stat", CLAIM_STATS, None),
         "within": t.texts("within", ()),
         "limit": t.number("limit", None),
         "better": t.choice("better", ("lower", "higher"), "lower"),
@@ -251,6 +268,10 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         raise t.fail(needed, f"a value: a claim of kind {kind} needs it")
     if kind == "resampled" and options["stat"] not in MEASURES:
         raise t.fail("stat", f"a measure of spread ({', '.join(MEASURES)})")
+    if options["stat"] == "share" and (
+        kind not in ("at_most", "at_least", "measured") or options["combine"] is not None
+    ):
+        raise t.fail("stat", "another statistic: a share is for at_most, at_least and measured, without combine")
     if kind == "count" and options["at_least"] is None and options["at_most"] is None:
         raise t.fail("at_least", "a number of units, or a share of them below 1 (or at_most)")
     variants = list(_variants(t))

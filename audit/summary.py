@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from orledger.audit.auditing import Audit, Finding
+    from orledger.audit.claims import ClaimResult
     from orledger.audit.comparisons import Evaluation
     from orledger.audit.power import Power
 
@@ -84,7 +85,7 @@ def audit_data(audit: Audit) -> dict[str, Any]:
                 "amendment": f.registration.amendment,
                 "cells_done_at_registration": f.registration.cells_done,
                 "tests": [_test_data(e) for e in f.tests],
-                "claims": [{"id": c.claim.id, "state": c.state, "observed": c.observed, "n": c.n} for c in f.claims],
+                "claims": [_claim_data(c) for c in f.claims],
             }
             for f in audit.findings
         ],
@@ -117,6 +118,17 @@ def _test_data(e: Evaluation) -> dict[str, Any]:
         "p_holm": e.p_holm,
         **{f: getattr(r, f) for f in fields},
         "dropped": [{"unit": d.unit, "reason": d.reason} for d in r.dropped],
+    }
+
+
+def _claim_data(c: ClaimResult) -> dict[str, Any]:
+    return {
+        "id": c.claim.id,
+        "state": c.state,
+        "observed": c.observed,
+        "n": c.n,
+        "against": list(c.counterexamples),
+        "dropped": [{"unit": d.unit, "reason": d.reason} for d in c.dropped],
     }
 
 

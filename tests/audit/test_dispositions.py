@@ -54,6 +54,29 @@ def test_verdicts(db, differences, verdict, word):
     assert word in finding.decision.reason
 
 
+def partial_reason(db, differences, text):
+    register(db.con, hypothesis(text))
+    for k, d in enumerate(differences):
+        db.cell({"k": k}, [("a", "m", 10.0 + d), ("b", "m", 10.0)])
+    (finding,) = audit(db.con).findings
+    assert finding.decision.verdict == "partially refuted"
+    return finding.decision
+
+
+def test_a_partial_verdict_says_what_keeps_it_from_support(db):
+    d = partial_reason(db, [-2, -3, -4, -5, -6, -7, -8, 1], TEXT)
+    assert d.reason.endswith("Not supported because of: w fails: a is worse than b in 1 of 8 units")
+    assert d.evidence == ("c", "w")
+
+
+def test_what_a_reason_quotes_is_not_said_twice(db):
+    """The partial rule itself rests on the failing claim: the same evidence, quoted once."""
+    text = TEXT.replace('all = ["c is less"]\nnone = ["w holds"]', 'all = ["c is less", "w fails"]')
+    d = partial_reason(db, [-2, -3, -4, -5, -6, -7, -8, 1], text)
+    assert d.reason.count("w fails") == 1
+    assert "Not supported" not in d.reason
+
+
 def test_registering_twice_changes_nothing(db):
     first = register(db.con, hypothesis(), now=THEN)
     again = register(db.con, hypothesis())

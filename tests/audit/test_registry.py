@@ -49,6 +49,8 @@ def test_a_good_file():
         (changed('needs = ["c"]', 'needs = ["z"]'), "disposition", "needs", "'z' is none"),
         (changed('otherwise = "refuted"\n', ""), "disposition", "otherwise", "it is missing"),
         (changed('case = "t"', 'case = "t"\nkolor = "red"'), "defaults", "kolor", "known keys"),
+        (changed('case = "t"', 'case = "t"\nonce = { over = ["k"], where = {} }'), "comparison 1.once", "where", "change nothing"),
+        (changed('case = "t"', 'case = "t"\nonce = { where = { k = 0 } }'), "comparison 1.once", "over", "it is missing"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(text, table, key, expected):
@@ -60,6 +62,45 @@ def test_mistakes_are_named(text, table, key, expected):
     assert f"[{table}]" in message
     assert repr(key) in message
     assert expected in message
+
+
+FLOOR = """
+[[claim]]
+id = "floor"
+statement = "s"
+kind = "measured"
+arm = "a"
+{}
+[disposition]
+"""
+
+
+@pytest.mark.parametrize(
+    ("comparison", "claim", "fits"),
+    [
+        ("where = { k = 1 }", "where = { k = 1 }", True),
+        ("where = { k = 1, z = 2 }", 'where = { k = 1 }\npair = ["k", "repeat"]', True),
+        ("where = { z = 2 }", 'pair = ["repeat"]', True),
+        ("", "", False),
+        ("where = { k = 1 }", "where = { k = 2 }", False),
+        ("where = { k = 1 }", "", False),
+        ("where = { k = [1, 2] }", "where = { k = [1, 2] }", False),
+    ],
+)
+def test_a_floor_is_measured_where_the_comparison_looks(comparison, claim, fits):
+    """One number for several grids would give each of them the floor of the worst."""
+    text = changed('test = "signed_rank"', f'test = "signed_rank"\nnoise = "floor"\n{comparison}')
+    text = text.replace("[disposition]\n", FLOOR.format(claim), 1)
+    if fits:
+        assert parse_hypothesis(text, "mine.toml").comparisons[0].noise == "floor"
+    else:
+        with pytest.raises(TableError, match=r"key 'noise': expected a claim about the same k"):
+            parse_hypothesis(text, "mine.toml")
+
+
+def test_a_floor_is_a_claim():
+    with pytest.raises(TableError, match="key 'noise': expected the id of a claim, found 'c'"):
+        parse_hypothesis(changed('test = "signed_rank"', 'test = "signed_rank"\nnoise = "c"'), "mine.toml")
 
 
 def test_broken_toml_names_the_line():
