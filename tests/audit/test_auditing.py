@@ -109,6 +109,31 @@ def test_recomputing_a_stored_test_from_its_own_query(audited):
     assert signed_rank([r[0] for r in d]).p == p
 
 
+def test_a_claim_row_keeps_what_it_could_not_look_at(audited):
+    """Texts speak against the claim, objects are units without a value; what was observed says how many there are."""
+    con, found = audited
+    for f in found.findings:
+        for c in f.claims:
+            (stored,) = con.execute(
+                "SELECT counterexamples FROM claim WHERE hypothesis = ? AND name = ?", [f.hypothesis.id, c.claim.id]
+            ).fetchone()
+            entries = json.loads(stored)
+            assert [e for e in entries if isinstance(e, str)] == list(c.counterexamples)
+            assert [(e["unit"], e["reason"]) for e in entries if isinstance(e, dict)] == [
+                (d.unit, d.reason) for d in c.dropped
+            ]
+            assert bool(c.dropped) == ("dropped:" in c.observed or "incomplete:" in c.observed), c.claim.id
+    assert any(c.dropped for f in found.findings for c in f.claims)
+
+
+def test_the_floor_of_a_test_is_that_of_its_own_grid(audited):
+    con, _ = audited
+    floors = dict(con.execute("SELECT name, value FROM claim WHERE name LIKE 'floor-cv/%'").fetchall())
+    stored = con.execute("SELECT comparison, noise_floor FROM test_result WHERE hypothesis = 'H1'").fetchall()
+    linked = {name.split("/")[0]: floor for name, floor in stored if floor is not None}
+    assert linked == {"cv24": floors["floor-cv/24"]}
+
+
 def test_auditing_twice_gives_identical_rows(audited):
     con, first = audited
     before = rows(con)
