@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from orledger.audit.recheck import CONVENTION, INCONSISTENT, recheck, summary
 from orledger.reports.differences import ABSENT, VERDICTS, differences, table_lines
 from orledger.reports.ledger import Ledger, gather
+from orledger.reports.names import ARMS
 from orledger.reports.paper import paper, reasons
 from orledger.reports.render import markdown_inline
 from orledger.reports.report import number
@@ -68,7 +69,7 @@ def findings(db: Database, planned: Sequence[Planned] = ()) -> str:
         autoescape=False,  # noqa: S701 - Markdown: every text goes through its own escape filter
         keep_trailing_newline=True,
     )
-    env.filters |= {"text": markdown_inline, "short": short}
+    env.filters |= {"text": markdown_inline, "short": short, "arm": lambda key: ARMS.get(key, key)}
     return env.get_template("findings.md.j2").render(
         ledger=ledger,
         paper=paper()["hypothesis"],

@@ -20,6 +20,7 @@ from orledger.audit.recheck import recheck
 from orledger.reports.differences import ABSENT, AGREE, VERDICTS, differences, table_lines
 from orledger.reports.figures import draw
 from orledger.reports.ledger import Ledger, Query, gather, trace
+from orledger.reports.names import ARMS
 from orledger.reports.paper import reasons
 from orledger.reports.prose import typed
 from orledger.reports.render import inline_html, table_html
@@ -135,6 +136,7 @@ def environment() -> Environment:
         "short": lambda value: "" if value is None else f"{value:.3g}",
         "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
         "slug": slug,
+        "arm": lambda key: ARMS.get(key, key),
         "moment": moment,
         "pretty": pretty,
         "pretty_json": pretty_json,
