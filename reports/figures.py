@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError
-from orledger.reports import figures_a, figures_b, figures_c, figures_certificates, figures_gap
+from orledger.reports import (
+    figures_a,
+    figures_b,
+    figures_b_width,
+    figures_c,
+    figures_certificates,
+    figures_gap,
+    figures_ladder,
+)
 from orledger.reports.style import house_style, save
 
 if TYPE_CHECKING:
@@ -17,7 +25,15 @@ if TYPE_CHECKING:
 
 FIGURES: dict[str, FigureSpec] = {
     spec.name: spec
-    for module in (figures_a, figures_certificates, figures_gap, figures_b, figures_c)
+    for module in (
+        figures_a,
+        figures_certificates,
+        figures_ladder,
+        figures_gap,
+        figures_b,
+        figures_b_width,
+        figures_c,
+    )
     for spec in module.FIGURES
 }
 FORMATS = ("svg", "pdf", "png")

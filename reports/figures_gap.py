@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from matplotlib.lines import Line2D
 
 from orledger.reports.figure import Canvas, FigureSpec, letter
+from orledger.reports.names import REGIONS, SCALES
 from orledger.reports.style import BLACK, GREY, look
 
 ARMS = ("dak", "cp", "ncp", "triv", "or1", "or1_int")
-REGIONS = {"gap": "design gap", "ind": "in distribution", "ext": "extrapolation"}
 NONE = "no Case B gap task in this database"
 
 BANDS = """
@@ -59,7 +60,7 @@ def draw_bands(canvas: Canvas) -> str:
     """The bands on the median seed, and every seed's width profile."""
     data, truth = canvas.rows(BANDS), canvas.rows(TRUTH)
     noise = canvas.rows(NOISE)
-    axes = canvas.axes(1, 2, height=3.1)
+    axes = canvas.axes(1, 2, height=3.5)
     if data.is_empty() or truth.is_empty():
         for ax in axes:
             canvas.nothing(ax, NONE)
@@ -76,12 +77,13 @@ def draw_bands(canvas: Canvas) -> str:
         low, high = line["center"] - line["half"], line["center"] + line["half"]
         if arm == "or1":
             axes[0].fill_between(line["x"], low, high, color=style.colour, alpha=0.18, lw=0)
-        axes[0].plot(line["x"], low, color=style.colour, ls=style.line, lw=0.8, rasterized=True)
-        axes[0].plot(line["x"], high, color=style.colour, ls=style.line, lw=0.8, label=style.name, rasterized=True)
+        axes[0].plot(line["x"], low, color=style.colour, ls=style.line, lw=1, rasterized=True)
+        axes[0].plot(line["x"], high, color=style.colour, ls=style.line, lw=1, label=style.name, rasterized=True)
     reach = np.ptp(truth["y"].to_numpy())
-    axes[0].set_ylim(truth["y"].min() - 1.2 * reach, truth["y"].max() + 1.2 * reach)
-    axes[0].set(xlabel="x", title=f"seed {seed}")
-    axes[0].legend(fontsize=6, ncols=2)
+    low, high = axes[0].get_ylim()
+    limits = max(low, truth["y"].min() - 2 * reach), min(high, truth["y"].max() + 2 * reach)
+    cut = " The vertical range is cut for legibility." if limits != (low, high) else ""
+    axes[0].set(xlabel="x", ylabel="y", title=f"seed {seed}", ylim=limits)
     for arm in ARMS:
         style = look(arm)
         for nth, (_, line) in enumerate(joined.filter(pl.col("arm") == arm).group_by("seed", maintain_order=True)):
@@ -90,23 +92,27 @@ def draw_bands(canvas: Canvas) -> str:
                 line["half"],
                 color=style.colour,
                 ls=style.line,
-                lw=0.6,
-                alpha=0.55,
+                lw=0.7,
+                alpha=0.65,
                 label=style.name if nth == 0 else None,
                 rasterized=True,  # thousands of vertices: as vectors they would be a tenth of the report
             )
     allowance = noise["w_obs"].median() if not noise.is_empty() else None
     if allowance is not None:
-        axes[1].axhline(allowance, color=GREY, lw=1, ls="--")
-        axes[1].text(x[0], allowance, " 1.96 σ̂", fontsize=6, va="bottom", color=GREY)
+        name = r"$1.96\,\hat\sigma$, median over seeds"
+        axes[1].axhline(allowance, color=BLACK, lw=1, ls=(0, (6, 2, 1, 2)), label=name)
     axes[1].set(yscale="log", xlabel="x", ylabel="half-width", title=f"all {joined['seed'].n_unique()} seeds")
     for ax in axes:
         for edge in (-3, -1, 1, 3):
             ax.axvline(edge, color="#C8C8C8", lw=0.6, zorder=0)
+    # One legend for both panels; the handles come from (a), where lines are not transparent.
+    named = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    named |= dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
+    canvas.figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4)
     letter(axes)
     return (
-        f"The gap task with one frozen feature scale. (a) Six bands on seed {seed}, the median seed by conformal inflation, vertical range cut for "
-        "legibility. (b) Half-widths of every seed in full. Vertical lines bound the design gap and the extrapolation."
+        f"The gap task with one frozen feature scale. (a) Six bands on seed {seed}, the median seed by conformal inflation.{cut} "
+        "(b) Half-widths of every seed in full. Vertical lines bound the design gap and the extrapolation."
     )
 
 
@@ -136,8 +142,9 @@ def draw_regions(canvas: Canvas) -> str:
                         look(arm).marker,
                         color=look(arm).colour,
                         ms=2.8,
-                        alpha=0.6,
-                        mfc=None if scale == "frozen" else "none",
+                        mew=0.7,
+                        alpha=0.75,
+                        mfc=look(arm).colour if scale == "frozen" else "none",
                     )
                     if values.size:
                         ax.plot([at - 0.16, at + 0.16], [np.median(values)] * 2, color=BLACK, lw=1.3)
@@ -150,6 +157,11 @@ def draw_regions(canvas: Canvas) -> str:
             ax.set_xticks(range(len(ARMS)), [look(a).name for a in ARMS], rotation=60, ha="right", fontsize=6)
     axes[0].set_ylabel("coverage of the truth")
     axes[3].set_ylabel("interval score")
+    handles = [
+        Line2D([], [], ls="", marker="o", color=GREY, mfc=GREY if scale == "frozen" else "none", label=SCALES[scale])
+        for scale in scales
+    ]
+    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return (
         "Coverage and interval score by region, every seed, black bars at the medians. Filled marks: one frozen feature scale; open marks: the released "
         "behaviour, which rescales by the evaluated batch. The dashed line is the conformal level n/(n + 1)."

@@ -1,18 +1,23 @@
-"""Figures: all of them drawn, from full and from empty databases, with the same bytes every time."""
+"""Figures: all of them drawn, from full and from empty databases, legible, with the same bytes every time."""
 
 import hashlib
+import itertools
 
 import numpy as np
 import polars as pl
 import pytest
 import synthetic_db
+from matplotlib.lines import Line2D
 
 from orledger.errors import UsageError
-from orledger.reports.figure import power
+from orledger.reports import figures_b, figures_c, figures_certificates, figures_gap, latex, names, tables_b, tables_c
+from orledger.reports.figure import Canvas, power
 from orledger.reports.figures import FIGURES, chosen, draw, write_figures
 from orledger.reports.figures_a import seed_cv
+from orledger.reports.figures_b_width import percent
 from orledger.reports.figures_c import identity
-from orledger.reports.style import LOOKS, spread
+from orledger.reports.source import Source
+from orledger.reports.style import LOOKS, RED, house_style, look, spread
 
 PAPER = "B Cmech Aprofile Alam2 Aineff Astab Again A Aattain Aladder Awer Amaps Bp Bis Bdecomp Bshift Btriv Babl Bregions C Cfin Cinv"
 
@@ -22,17 +27,157 @@ def full(synthetic):
     return synthetic
 
 
+@pytest.fixture(scope="module")
+def drawn_once(full):
+    return list(draw(full))
+
+
+@pytest.fixture
+def drawn_figures(drawn_once):
+    """All figures, drawn once; they are measured in the style in which they are saved, since ticks are made anew."""
+    with house_style():
+        yield drawn_once
+
+
+def points_of(line):
+    """The vertices of a line and places between them, in pixels; markers alone have nothing between."""
+    at = line.get_transform().transform(np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float))
+    if line.get_linestyle() not in ("None", "", " ") and len(at) > 1:
+        at = np.concatenate([at[:-1] + t * np.diff(at, axis=0) for t in np.linspace(0, 1, 20)])
+    return at
+
+
 def test_every_figure_of_the_paper_exists():
     assert set(FIGURES) == set(PAPER.split())
 
 
-def test_every_figure_is_drawn_from_data_and_says_nothing_is_absent(full):
-    for drawn in draw(full):
+def test_every_figure_is_drawn_from_data_and_says_nothing_is_absent(drawn_figures):
+    for drawn in drawn_figures:
         assert drawn.absent == (), drawn.name
         assert drawn.queries
         assert len(drawn.caption) > 40
         marks = sum(len(ax.lines) + len(ax.collections) + len(ax.patches) + len(ax.images) for ax in drawn.figure.axes)
         assert marks > 0, drawn.name
+
+
+def test_no_legend_lies_over_a_curve_or_a_mark(drawn_figures):
+    for drawn in drawn_figures:
+        for ax in drawn.figure.axes:
+            boxes = [legend.get_window_extent() for legend in drawn.figure.legends]
+            boxes += [ax.get_legend().get_window_extent()] if ax.get_legend() else []
+            for box in boxes:
+                for line in ax.lines:
+                    hidden = [p for p in points_of(line) if box.contains(*p) and ax.bbox.contains(*p)]
+                    assert not hidden, (drawn.name, ax.get_title(loc="left"), line.get_label())
+
+
+def test_nothing_written_leaves_the_canvas_or_lies_under_a_legend_beside_the_axes(drawn_figures):
+    for drawn in drawn_figures:
+        edge = drawn.figure.bbox.padded(1)
+        legends = [legend.get_window_extent() for legend in drawn.figure.legends]
+        written = [ax.get_tightbbox() for ax in drawn.figure.axes]  # axes with their titles, labels, ticks and texts
+        for box in [*legends, *written]:
+            assert edge.contains(box.x0, box.y0), drawn.name
+            assert edge.contains(box.x1, box.y1), drawn.name
+        assert not any(box.overlaps(legend) for box in written for legend in legends), drawn.name
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(legends, 2)), drawn.name
+
+
+def test_no_label_above_a_bar_runs_into_the_title(drawn_figures):
+    for drawn in drawn_figures:
+        for ax in drawn.figure.axes:
+            title = ax._left_title.get_window_extent()
+            for text in ax.texts if ax._left_title.get_text() else []:
+                assert not text.get_window_extent().overlaps(title), (drawn.name, text.get_text())
+
+
+def test_captions_need_no_markup(drawn_figures):
+    """A caption is escaped as it stands: it has no underscore or brace, and LaTeX can set each of its characters."""
+    for drawn in drawn_figures:
+        for text in (drawn.caption, drawn.title):
+            assert not set("_{}^$*`\\") & set(text), drawn.name
+            assert "[U+" not in latex.escape(text), drawn.name
+
+
+def test_radius_dispersion_is_the_tables(full):
+    """Figure Cmech and Table Ckappa measure along OR-LCB 1x, though the other arms recorded widths of their own."""
+    there = {f"{b} {d:g}": v for (b, d), v in tables_c.dispersions(Source(full)).items()}
+    here = dict(full.sql(figures_c.DISPERSION).iter_rows())
+    assert here == pytest.approx(there, rel=1e-12)
+    assert list(here) == list(there)
+
+
+def test_penalty_shares_are_the_medians_over_cells_of_the_table(full):
+    drawn = next(draw(full, ["Bis"]))
+    frame = tables_b.arms_frame(Source(full), ["coverage", "penalty_share"], ("iid", "shift"))
+    for ax, regime in zip(drawn.figure.axes, ("iid", "shift"), strict=False):
+        medians = dict(
+            frame.filter(pl.col("regime") == regime).group_by("arm").agg(pl.col("penalty_share").median()).iter_rows()
+        )
+        expected = [percent(medians[arm]) for arm in figures_b.ARMS if arm in medians]
+        assert [text.get_text() for text in ax.texts] == expected
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.0, "0%"), (1e-9, "<1%"), (0.0099, "<1%"), (0.27, "27%"), (None, "")])
+def test_a_share_that_is_not_zero_is_never_printed_as_zero(share, text):
+    assert percent(share) == text
+
+
+def test_rings_mark_errors_above_the_band_of_their_own_estimator(full):
+    """Every ring of Figure A stands on an error, above the band of the same estimator, and none is missing."""
+    with house_style():
+        canvas = Canvas(full)
+        figures_certificates.draw_slices(canvas)
+    data = figures_certificates.first_seed(full.sql(figures_certificates.POINTS))
+    rows = data["y"].unique().sort()
+    lines = [rows[int((rows - 0.5).abs().arg_min())], rows[0]]
+    expected = sorted(
+        row[error]
+        for row in data.filter(pl.col("y").is_in(lines)).to_dicts()
+        for half, error in (("certificate", "error"), ("half", "half_error"), ("gp_half", "gp_error"))
+        if row[error] is not None and row[half] is not None and row[error] > row[half]
+    )
+    rings = [
+        value
+        for ax in canvas.figure.axes
+        for line in ax.lines
+        if line.get_markeredgecolor() == RED
+        for value in line.get_ydata()
+    ]
+    assert expected, "the made-up credible band misses somewhere"
+    assert sorted(rings) == pytest.approx(expected)
+
+
+def test_the_foot_of_the_budget_figure_shows_each_part_of_zero_width(full):
+    drawn = next(draw(full, ["Bdecomp"]))
+    zeros = full.sql(
+        "SELECT count(*) AS n FROM record JOIN cell USING (cell_id) WHERE block = 'main' AND state = 'done' AND arm = 'or1' "
+        "AND metric = 'w_add' AND label IS NULL AND value = 0"
+    )["n"][0]
+    assert zeros > 0
+    at_foot = sum(len(line.get_xdata()) for line in drawn.figure.axes[1].lines if line.get_marker() == "v")
+    assert at_foot == zeros
+    assert f"the {zeros} triangles" in drawn.caption
+
+
+def test_open_and_filled_marks_of_the_gap_task_can_be_told_apart():
+    assert all(look(arm).marker in Line2D.filled_markers for arm in figures_gap.ARMS)
+
+
+def test_every_drawn_arm_carries_its_one_name():
+    assert {arm: drawn.name for arm, drawn in LOOKS.items()} == {arm: names.ARMS[arm] for arm in LOOKS}
+    assert len(set(names.ARMS.values())) == len(names.ARMS)
+
+
+@pytest.mark.parametrize(
+    ("key", "dim", "text"), [("branin", 2, "Branin-2D"), ("hartmann", 6.0, "Hartmann-6"), ("levy", None, "Levy")]
+)
+def test_benchmarks_are_named_with_their_dimension(key, dim, text):
+    assert names.benchmark(key, dim) == text
+
+
+def test_pairs_of_rungs_are_named_by_their_multiples():
+    assert names.rung_pair("1-5") == "1× ↔ 5×"
 
 
 def test_an_empty_database_gives_frames_that_say_so():
