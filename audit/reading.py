@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -58,16 +59,18 @@ def shipped_hypotheses() -> list[Hypothesis]:
     return [parse_hypothesis(folder.joinpath(n).read_text(encoding="utf-8"), n) for n in names]
 
 
-def parse_hypothesis(text: str, file: str) -> Hypothesis:
-    """The hypothesis in a TOML ``text``; ``file`` is the name that messages use."""
+def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesis:
+    """The hypothesis in a TOML ``text``; ``file`` is the name that messages use.
+
+    ``stored``: the text was registered, perhaps by an earlier version, and what it asks for stands.
+    """
     top = parse(text, file)
     head = top.table("hypothesis")
     defaults = _defaults(top)
     comparisons = [c for t in top.tables("comparison", []) for c in _comparisons(t, defaults)]
     claims = [c for t in top.tables("claim", []) for c in _claims(t, defaults)]
     known = _unique(top, [c.id for c in comparisons], [c.id for c in claims])
-    for comparison in comparisons:
-        _check_noise(file, comparison, {c.id: c for c in claims})
+    comparisons = [_with_noise(file, c, {c.id: c for c in claims}, stored=stored) for c in comparisons]
     disposition = top.table("disposition")
     needs = disposition.texts("needs", ())
     for name in needs:
@@ -93,10 +96,13 @@ def parse_hypothesis(text: str, file: str) -> Hypothesis:
     return hypothesis
 
 
-def _check_noise(file: str, comparison: Comparison, claims: dict[str, Claim]) -> None:
-    """A run-to-run floor is one number, so it must be measured where the comparison looks and nowhere else."""
+def _with_noise(file: str, comparison: Comparison, claims: dict[str, Claim], *, stored: bool) -> Comparison:
+    """The comparison, if its run-to-run floor is measured where it looks and nowhere else: a floor is one number.
+
+    A text that was registered before this was asked keeps its comparison and loses the floor.
+    """
     if comparison.noise is None:
-        return
+        return comparison
     place = f"{file}: comparison {comparison.id!r}, key 'noise'"
     claim = claims.get(comparison.noise)
     if claim is None:
@@ -105,9 +111,12 @@ def _check_noise(file: str, comparison: Comparison, claims: dict[str, Claim]) ->
         found = {dict(q.where).get(key) for _, q in (*comparison.sides, *claim.sides)}
         condition = found.pop() if len(found) == 1 else None
         if condition is None or condition.operator != "eq":
+            if stored:
+                return replace(comparison, noise=None)
             raise TableError(
                 f"{place}: expected a claim about the same {key}; {claim.id!r} is one number, so both must name one {key} in where"
             )
+    return comparison
 
 
 def _defaults(top: Table) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Registration:
 
     def parsed(self) -> Hypothesis:
         """The hypothesis in its text."""
-        return parse_hypothesis(self.text, self.file)
+        return parse_hypothesis(self.text, self.file, stored=True)
 
 
 def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: datetime | None = None) -> Registration:

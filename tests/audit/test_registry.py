@@ -96,6 +96,7 @@ def test_a_floor_is_measured_where_the_comparison_looks(comparison, claim, fits)
     else:
         with pytest.raises(TableError, match=r"key 'noise': expected a claim about the same k"):
             parse_hypothesis(text, "mine.toml")
+        assert parse_hypothesis(text, "mine.toml", stored=True).comparisons[0].noise is None
 
 
 def test_a_floor_is_a_claim():
