@@ -11,10 +11,11 @@ from orledger.audit.dispersion import cv
 from orledger.reports import format as rules
 from orledger.reports import summaries as s
 from orledger.reports import symbols as sym
+from orledger.reports.names import RULES
 from orledger.reports.prose import prose
 from orledger.reports.source import NothingToShowError
 from orledger.reports.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables_a import DEPLOYABLE, RULES, medians_by_rule, seed_cv, selected
+from orledger.reports.tables_a import DEPLOYABLE, medians_by_rule, seed_cv, selected
 from orledger.reports.values import Absent, Blank, Count, Number, Text, Value
 
 if TYPE_CHECKING:

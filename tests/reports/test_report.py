@@ -9,6 +9,7 @@ import synthetic_db
 from orledger.reports.compare import compare
 from orledger.reports.compare_output import comparison_html, comparison_tables
 from orledger.reports.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
+from orledger.reports.paper import reasons
 from orledger.reports.report import number, render_report, slug
 from orledger.reports.tables import build_tables
 
@@ -45,6 +46,35 @@ def test_every_disposition_is_on_the_page_with_its_reason_and_tests(page, databa
         assert str(escape(row["reason"])) in page
         for test in row["test_ids"]:
             assert f'id="test-{test}"' in page
+
+
+def test_the_report_discloses_what_was_chosen_in_view_and_lists_every_known_reason(page):
+    from markupsafe import escape
+
+    first = page[page.index("What to know first") : page.index("What was run")]
+    for reason in reasons():
+        assert f'<li id="reason-{reason.number}">{escape(reason.text)}' in page
+        assert (f'href="#reason-{reason.number}"' in first) == (reason.in_view or reason.after_run)
+    assert 'href="#reasons"' in first
+    assert "tuned" not in page[page.index("<main>") :]
+
+
+def test_what_matches_is_folded_and_refusals_stand_before_the_comparison(page):
+    """Outside of closed disclosures stand only cells that differ and numbers that do not simply match."""
+    assert page.index('id="absent"') < page.index('id="differences"') < page.index('id="recheck"')
+    for name, words in (("differences-t", {"differs"}), ("recheck-t", {"inconsistent", "convention differs"})):
+        rows = page[page.index(f'id="{name}"') :].split("</table>")[0]
+        shown = set(re.findall(r'<span class="verdict [^"]*">([^<]+)</span>', rows))
+        assert shown == words, name
+    for name in ("others-t", "settled-t"):
+        before = page[: page.index(f'id="{name}"')]
+        assert before.count("<details>") == before.count("</details>") + 1, name
+
+
+def test_tables_refer_to_each_other_by_links_and_headings_name_them(page):
+    assert '<a href="#table-Afloor">Table Afloor</a>' in page
+    assert "<h3>Table Afloor. Case A" in page
+    assert "V<sub>1/μ</sub>" in page
 
 
 def test_the_report_names_no_address_outside_itself(page):
