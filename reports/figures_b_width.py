@@ -7,7 +7,7 @@ import polars as pl
 
 from orledger.reports.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures_b import ARMS, MARKERS, NOMINAL, NONE, SCALARS, regimes_of
-from orledger.reports.names import REGIMES
+from orledger.reports.names import HEADS, REGIMES
 from orledger.reports.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, look, spread
 
 BUDGET = """
@@ -35,13 +35,6 @@ WHERE c.case_name = 'b' AND c.block = 'ablation' GROUP BY ALL ORDER BY ALL
 """
 
 ABLATION_CELLS = "SELECT count(*) AS n FROM cell WHERE case_name = 'b' AND block = 'ablation' AND state = 'done'"
-
-HEADS = {
-    "clamp_all": "clamp,\nall rows",
-    "clamp_fit": "clamp,\nfit rows",
-    "drop_all": "drop,\nall rows",
-    "drop_fit": "drop,\nfit rows",
-}
 
 
 def percent(share: float | None) -> str:
@@ -186,7 +179,7 @@ def draw_budget(canvas: Canvas) -> str:
 def draw_ablation(canvas: Canvas) -> str:
     """The two-by-two ablation: refusals, and the width on three scales."""
     data, refused, planned = canvas.rows(ABLATION), canvas.rows(ABLATION_REFUSED), canvas.rows(ABLATION_CELLS)
-    axes = canvas.axes(1, 4, height=2.8)
+    axes = canvas.axes(1, 4, height=3.1)
     total = planned["n"][0]
     if not total:
         for ax in axes:
@@ -206,7 +199,7 @@ def draw_ablation(canvas: Canvas) -> str:
                 ax.plot([place - 0.35, place + 0.35], [np.median(values)] * 2, color=BLACK, lw=1.4)
             ax.set(yscale="log", title=f"{scale} half-width")
         for ax in axes:
-            ax.set_xticks(range(len(HEADS)), list(HEADS.values()), fontsize=5.5)
+            ax.set_xticks(range(len(HEADS)), list(HEADS.values()), rotation=50, ha="right", fontsize=6)
     axes[0].set_title("refused")
     axes[0].set_ylim(0, 1.1 * max([1, *counts.values()]))  # room for the counts above the bars
     letter(axes)

@@ -124,7 +124,7 @@ def draw_regions(canvas: Canvas) -> str:
         return "The gap task was not run."
     level = canvas.rows(LEVEL)["level"][0]
     scales = [s for s in ("frozen", "train") if s in set(data["scale"].to_list())]
-    axes = canvas.axes(2, 3, height=4.2, sharex=True)
+    axes = canvas.axes(2, 3, height=4.6, sharex=True)
     for column, region in enumerate(REGIONS):
         for row, metric in enumerate(("coverage", "score")):
             ax = axes[3 * row + column]

@@ -83,6 +83,16 @@ def test_nothing_written_leaves_the_canvas_or_lies_under_a_legend_beside_the_axe
         assert not any(a.overlaps(b) for a, b in itertools.combinations(legends, 2)), drawn.name
 
 
+def test_level_tick_labels_do_not_touch_each_other(drawn_figures):
+    for drawn in drawn_figures:
+        for ax in drawn.figure.axes:
+            low, high = sorted(ax.get_xlim())
+            labels = [t for t in ax.get_xticklabels() if t.get_text() and low <= t.get_position()[0] <= high]
+            boxes = [t.get_window_extent() for t in labels if t.get_visible() and t.get_rotation() == 0]
+            for left, right in itertools.pairwise(sorted(boxes, key=lambda b: b.x0)):
+                assert left.x1 < right.x0, (drawn.name, ax.get_title(loc="left"))
+
+
 def test_no_label_above_a_bar_runs_into_the_title(drawn_figures):
     for drawn in drawn_figures:
         for ax in drawn.figure.axes:
