@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
-from typing import Any
+import signal
+from typing import Any, NoReturn
 
 import click
 
@@ -41,7 +43,7 @@ Exit codes:
   5    input data cannot be used
   6    a check found a difference
   7    a query was refused, stopped or failed
-  130  stopped by Ctrl-C (143 by SIGTERM); the same command resumes
+  130  stopped by Ctrl-C (143 by SIGTERM); the same run command resumes
 """
 
 
@@ -66,12 +68,32 @@ class Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; an OrledgerError is a message on standard error and its exit code."""
+        """Runs the command; an error of ours, of the file system, and Ctrl-C are a message and an exit code."""
         try:
             return super().invoke(ctx)
         except OrledgerError as error:
             click.echo(f"error: {error}", err=True)
             ctx.exit(error.exit_code)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever read our output has seen enough; click ends quietly
+                raise
+            from orledger.cli_output import refused
+
+            problem = refused(error)
+            click.echo(f"error: {problem}", err=True)
+            ctx.exit(problem.exit_code)
+        except (KeyboardInterrupt, click.Abort) as stop:
+            _stopped(ctx, getattr(stop, "signum", signal.SIGINT))
+        except RuntimeError as error:
+            if str(error) != "Query interrupted":  # DuckDB's word for Ctrl-C
+                raise
+            _stopped(ctx, signal.SIGINT)
+
+
+def _stopped(ctx: click.Context, signum: int) -> NoReturn:
+    what = "Ctrl-C" if signum == signal.SIGINT else signal.Signals(signum).name
+    click.echo(f"stopped by {what}", err=True)
+    ctx.exit(128 + signum)
 
 
 def _present(target: str) -> bool:

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from orledger.cli_options import db_option, echo_json, echo_table, json_option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
+from orledger.errors import DatabaseError, UsageError
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-
-
-@contextmanager
-def writing(path: Path, *, create: bool = False) -> Iterator[Any]:
-    """A connection that may write to the results database at ``path``, which must exist unless ``create``."""
-    from orledger.errors import DatabaseError
-    from orledger.schema.opening import connect
-
-    if not create and not path.exists():
-        raise DatabaseError(f"{path} does not exist", hint="name the database with --db, or make one with orledger run")
-    con = connect(path, "write")
-    try:
-        yield con
-    finally:
-        con.close()
 
 
 @click.command()
@@ -46,16 +28,17 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
     from orledger.audit.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registration import current_registrations
     from orledger.audit.registration import register as store
+    from orledger.schema.opening import transaction, writing
 
-    hypotheses = [] if show else [read_hypothesis(f) for f in files] if files else shipped_hypotheses()
-    with writing(db, create=not show) as con:
-        con.execute("BEGIN")  # a file that is refused leaves none of the others behind
-        try:
-            rows = current_registrations(con) if show else [store(con, h, amend=amend) for h in hypotheses]
-            con.execute("COMMIT")
-        except BaseException:
-            con.execute("ROLLBACK")
-            raise
+    if show:
+        if files or amend:
+            raise UsageError("--list stores nothing, and was given files or --amend", hint="leave one of them out")
+        with reading(db) as results:
+            rows = current_registrations(results.con)
+    else:
+        hypotheses = [read_hypothesis(f) for f in files] or shipped_hypotheses()
+        with writing(db) as con, transaction(con):  # a file that is refused leaves none of the others behind
+            rows = [store(con, h, amend=amend) for h in hypotheses]
     table = [
         {
             "hypothesis": r.hypothesis,
@@ -96,20 +79,29 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
     from orledger.audit.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registration import current_registrations
     from orledger.audit.registration import register as store
+    from orledger.schema.opening import transaction, writing
 
+    if amend and not files:
+        raise UsageError("--amend concerns --registry files, and none was given", hint="name one, or leave --amend out")
     hypotheses = [read_hypothesis(f) for f in files]
+    if only_power:
+        if amend or every_test:
+            raise UsageError("--power stores and tests nothing", hint="leave --amend and --tests out")
+        named = {h.id for h in hypotheses}
+        with reading(db) as results:
+            known = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in named]
+            rows = summary.power_rows(power(results.con, [*known, *hypotheses] or shipped_hypotheses()))
+        if as_json:
+            echo_json(rows)
+        else:
+            echo_table(rows, right=("alpha", "planned", "done", "floor", "needed"))
+        return
+    if not db.exists():
+        raise DatabaseError(f"{db} does not exist", hint="name it with --db, or make one with orledger run")
     with writing(db) as con:
-        if only_power:
-            named = {h.id for h in hypotheses}
-            known = [r.parsed() for r in current_registrations(con) if r.hypothesis not in named]
-            rows = summary.power_rows(power(con, [*known, *hypotheses] or shipped_hypotheses()))
-            if as_json:
-                echo_json(rows)
-            else:
-                echo_table(rows, right=("alpha", "planned", "done", "floor", "needed"))
-            return
-        for h in hypotheses:
-            store(con, h, amend=amend)
+        with transaction(con):
+            for h in hypotheses:
+                store(con, h, amend=amend)
         found = evaluate(con)
     if as_json:
         echo_json(summary.audit_data(found))
@@ -132,7 +124,6 @@ def recheck(verdicts: tuple[str, ...], everything: bool, place: str, into: Path 
     from dataclasses import asdict
 
     from orledger.audit import recheck as checker
-    from orledger.errors import UsageError
 
     for verdict in verdicts:
         if verdict not in checker.VERDICTS:
@@ -154,15 +145,11 @@ def recheck(verdicts: tuple[str, ...], everything: bool, place: str, into: Path 
 
 
 def _store_published(path: Path, numbers: Any) -> None:
+    from orledger.schema.opening import transaction, writing
+
     names = list(numbers.columns)
-    with writing(path, create=True) as con:
-        con.execute("BEGIN")
-        try:
-            con.execute("DELETE FROM published")
-            con.executemany(
-                f"INSERT INTO published ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", numbers.rows()
-            )
-            con.execute("COMMIT")
-        except BaseException:
-            con.execute("ROLLBACK")
-            raise
+    with writing(path) as con, transaction(con):
+        con.execute("DELETE FROM published")
+        con.executemany(
+            f"INSERT INTO published ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", numbers.rows()
+        )

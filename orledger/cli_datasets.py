@@ -8,12 +8,17 @@ from typing import Any
 import click
 
 from orledger.cli_options import echo_json, echo_table, json_option
-from orledger.errors import DataError
+from orledger.errors import DataError, UsageError
 
 data_dir_option = click.option(
-    "--data-dir", type=click.Path(path_type=Path), envvar="ORLEDGER_DATA", help="Folder with <name>.csv files."
+    "--data-dir",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    envvar="ORLEDGER_DATA",
+    help="Folder with <name>.csv files.",
 )
-cache_dir_option = click.option("--cache-dir", type=click.Path(path_type=Path), help="Where downloads are kept.")
+cache_dir_option = click.option(
+    "--cache-dir", type=click.Path(path_type=Path, file_okay=False), help="Where downloads are kept."
+)
 
 
 @click.group()
@@ -26,9 +31,11 @@ def _text(path: Path | None) -> str | None:
 
 
 def _chosen(names: tuple[str, ...]) -> list[str]:
-    from orledger.runners.case_b.data import SOURCES, source_of
+    from orledger.runners.case_b.data import SOURCES
 
-    return [source_of(n).name for n in names] or list(SOURCES)
+    if unknown := [n for n in names if n not in SOURCES]:
+        raise UsageError(f"unknown dataset {unknown[0]!r}", hint=f"one of {', '.join(SOURCES)}")
+    return list(names) or list(SOURCES)
 
 
 @datasets.command("list")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
+from orledger.cli_output import check_file, check_folder, out_option
 from orledger.errors import VerificationError
 
 
@@ -45,10 +46,9 @@ def info(db: Path, as_json: bool) -> None:
 def migrate(db: Path) -> None:
     """Bring the schema of an existing database up to date; running does so by itself."""
     from orledger.schema import opening
-    from orledger.schema.migrate import schema_version, shipped_migrations
+    from orledger.schema.migrate import shipped_migrations
 
-    with reading(db) as results:
-        before = schema_version(results.con)
+    before = opening.stored_version(db)
     con = opening.connect(db, "write")
     con.close()
     now = len(shipped_migrations())
@@ -57,32 +57,25 @@ def migrate(db: Path) -> None:
 
 @db.command()
 @db_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to; beside the database when left out.",
-)
-def snapshot(db: Path, output: Path | None) -> None:
-    """Copy the database into a file of its own that others may read and keep."""
-    from orledger.schema import opening
-    from orledger.schema.snapshot import publish_snapshot
+@out_option(help="A new file; beside the database, named by date and time (UTC), when left out.")
+def snapshot(db: Path, out: Path | None) -> None:
+    """Copy the database into a new file that others may read and keep; no run touches it."""
+    from orledger.schema.snapshot import copy_database
 
-    con = opening.connect(db, "read", enable_external_access=True)
-    try:
-        click.echo(publish_snapshot(con, db, output))
-    finally:
-        con.close()
+    if out is not None and not out.exists():
+        check_file(out)
+    click.echo(copy_database(db, out))
 
 
 @db.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", type=click.Path(path_type=Path))
 @db_option
 @json_option
 def export(folder: Path, db: Path, as_json: bool) -> None:
     """Write every table to FOLDER as Parquet, with a manifest of hashes; equal databases give equal bytes."""
     from orledger.schema import exchange
 
+    check_folder(folder)
     manifest = exchange.export(db, folder)
     _show_manifest(manifest, as_json, f"{folder}: {{tables}} tables, {{rows:,}} rows")
 

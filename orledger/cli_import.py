@@ -26,10 +26,10 @@ def import_study(table: Path, mapping: Path, db: Path, as_json: bool) -> None:
     """
     from orledger.audit.importing import import_table
     from orledger.audit.mapping import read_mapping
-    from orledger.cli_audit import writing
+    from orledger.schema.opening import writing
 
     described = read_mapping(mapping)
-    with writing(db, create=True) as con:
+    with writing(db) as con:
         found = import_table(con, table, described)
     if as_json:
         echo_json(vars(found))

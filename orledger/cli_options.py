@@ -38,7 +38,7 @@ def reading(path: Path, **config: Any) -> Iterator[Results]:
         warnings.simplefilter("ignore")
         results = open_results(path, **config)
     if results.note:
-        click.echo(f"note: {results.note}", err=True)
+        warn(results.note)
     with results:
         yield results
 
@@ -60,6 +60,11 @@ def echo_table(rows: list[dict[str, Any]], *, right: tuple[str, ...] = ()) -> No
             c.rjust(w) if names[k] in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))
         ]
         click.echo("  ".join(cells).rstrip())
+
+
+def warn(message: str) -> None:
+    """``message`` as a note on standard error."""
+    click.echo(f"note: {message}", err=True)
 
 
 def on_terminal() -> bool:

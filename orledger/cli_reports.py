@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import db_option, echo_json, echo_table, json_option, on_terminal, reading
+from orledger.cli_options import db_option, echo_json, echo_table, json_option, on_terminal, reading, warn
+from orledger.cli_output import check_file, check_folder, out_option, write_file, writing_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,13 +22,7 @@ LINES = 15  # rows of a comparison that the terminal shows before it says how ma
 @click.command()
 @click.argument("names", nargs=-1)
 @db_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("out/figures"),
-    show_default=True,
-    help="Folder for the files.",
-)
+@out_option(default=Path("out/figures"), show_default=True, help="Folder for the files.")
 @click.option("--format", "formats", default="svg,pdf,png", show_default=True, help="File types, separated by commas.")
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
 def figures(names: tuple[str, ...], db: Path, out: Path, formats: str, listing: bool) -> None:
@@ -40,20 +35,25 @@ def figures(names: tuple[str, ...], db: Path, out: Path, formats: str, listing: 
     from orledger.reports.figures import FIGURES, FORMATS, write_figures
 
     if listing:
+        if names:
+            raise UsageError("names were given beside --list", hint="leave one of them out")
         echo_table([{"name": s.name, "case": s.case, "title": s.title} for s in FIGURES.values()])
         return
     wanted = [f.strip() for f in formats.split(",") if f.strip()]
-    if unknown := [f for f in wanted if f not in FORMATS]:
+    if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
-    with reading(db) as results:
+    check_folder(out)
+    with reading(db) as results, writing_to(out):
         paths = write_figures(results, out, names, wanted)
     click.echo(f"{len(paths)} files in {out}")
 
 
 @click.command()
 @db_option
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("out/report.html"), show_default=True, help="The HTML file."
+@out_option(
+    default=Path("out/report.html"),
+    show_default=True,
+    help="The HTML file; the PDF stands beside it. A name ending in .pdf makes the PDF alone.",
 )
 @click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
 @click.option("--title", default="Audit report", show_default=True, help="Heading of the report.")
@@ -68,24 +68,36 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
     from orledger.reports.report import render_report
 
     latex = shutil.which("pdflatex")
-    if pdf and latex is None:
+    only_pdf = out.suffix.lower() == ".pdf"
+    if only_pdf and pdf is False:
         raise UsageError(
-            "--pdf needs pdflatex, and it is not installed", hint="install a TeX distribution, or leave --pdf out"
+            f"--no-pdf and --out {out} contradict each other", hint="name an .html file, or leave --no-pdf out"
         )
+    if (pdf or only_pdf) and latex is None:
+        raise UsageError(
+            "a PDF needs pdflatex, and it is not installed",
+            hint="install a TeX distribution, or leave --pdf out and name an .html file",
+        )
+    target = out if only_pdf else out.with_suffix(".pdf")
+    wanted = [] if only_pdf else [out]
+    wanted += [target] if latex is not None and pdf is not False else []
+    for path in wanted:
+        check_file(path)
     with reading(db) as results, _steps("report") as step:
-        planned = expected_cells(results)
-        text = render_report(results, planned=planned, title=title, step=step)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text, encoding="utf-8")
-        click.echo(f"{out}: {len(text.encode()) / 1e6:.1f} MB")
+        planned = expected_cells(results, warn)
+        if not only_pdf:
+            text = render_report(results, planned=planned, title=title, step=step)
+            write_file(out, text)
+            click.echo(f"{out}: {len(text.encode()) / 1e6:.1f} MB")
         if latex is not None and pdf is not False:
-            path = write_pdf(results, out.with_suffix(".pdf"), planned=planned, title=title, latex=latex)
+            with writing_to(target):
+                path = write_pdf(results, target, planned=planned, title=title, latex=latex)
             click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 @click.command()
 @db_option
-@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+@out_option(help="Write to this file instead of standard output.")
 def findings(db: Path, out: Path | None) -> None:
     """What reproduces and what does not, as a short Markdown document.
 
@@ -95,13 +107,14 @@ def findings(db: Path, out: Path | None) -> None:
     from orledger.expected import expected_cells
     from orledger.reports.findings import findings as document
 
+    if out is not None:
+        check_file(out)
     with reading(db) as results:
-        text = document(results, expected_cells(results))
+        text = document(results, expected_cells(results, warn))
     if out is None:
         click.echo(text)
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text, encoding="utf-8")
+    write_file(out, text)
     click.echo(str(out))
 
 
@@ -122,17 +135,24 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
     Says which records coincide bitwise and which to 1, 5 and 20 percent, the worst disagreement of every arm, and for trajectories
     the first step that differs. Ratios are right over left.
     """
-    from orledger.errors import VerificationError
+    from orledger.errors import UsageError, VerificationError
     from orledger.reports.compare import compare as compared
     from orledger.reports.compare_output import comparison_html, comparison_tables
 
+    if html is not None and html == tables:
+        raise UsageError(f"--html and --tables both name {html}", hint="the first is a file, the second a folder")
+    if html is not None:
+        check_file(html)
+    if tables is not None:
+        check_folder(tables)
     with reading(left) as a, reading(right) as b:
         result = compared(a, b, (left.name, right.name))
     if html is not None:
-        html.parent.mkdir(parents=True, exist_ok=True)
-        html.write_text(comparison_html(result), encoding="utf-8")
+        write_file(html, comparison_html(result))
     if tables is not None:
-        for path in comparison_tables(result, tables):
+        with writing_to(tables):
+            written = comparison_tables(result, tables)
+        for path in written:
             click.echo(f"wrote {path}", err=True)
     if as_json:
         frames = {name: getattr(result, name).to_dicts() for name in ("cells", "records", "rules", "paths")}

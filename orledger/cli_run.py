@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orledger.cli_options import db_option, echo_json, json_option
-from orledger.errors import RunIncompleteError
+from orledger.errors import RunIncompleteError, UsageError
 from orledger.runners.plan import CASES
 
 if TYPE_CHECKING:
@@ -49,7 +49,12 @@ if TYPE_CHECKING:
 )
 @click.option("--retry-failed", is_flag=True, help="Compute failed cells again.")
 @click.option("--retry-refused", is_flag=True, help="Compute refused cells again.")
-@click.option("--data-dir", type=click.Path(path_type=Path), envvar="ORLEDGER_DATA", help="Where datasets are kept.")
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    envvar="ORLEDGER_DATA",
+    help="Where datasets are kept.",
+)
 @click.option("--offline", is_flag=True, help="Fetch nothing: cells whose data are not at hand are refused.")
 @click.option(
     "--snapshot-every",
@@ -83,6 +88,10 @@ def run(
 
     Run it again to resume: what is done is skipped, and the records come out the same.
     """
+    if engine == "serial" and jobs not in (None, 1):
+        raise UsageError(f"--jobs {jobs} with --engine serial, which has one worker", hint="leave one of them out")
+    if ray_address is not None and engine != "ray":
+        raise UsageError(f"--ray-address with --engine {engine}", hint="--engine ray joins the cluster")
     from orledger.runners.engines import THREAD_VARIABLES
 
     # Before anything numerical is imported: the libraries read these once.

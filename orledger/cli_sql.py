@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from orledger.cli_options import db_option, echo_json, on_terminal, reading
+from orledger.cli_options import db_option, on_terminal, reading
+from orledger.cli_output import check_file, out_option, write_file
+from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -27,21 +30,11 @@ FORMATS = ("table", "csv", "json", "markdown", "parquet")
 @click.option(
     "-f", "--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Read the query from this file."
 )
-@click.option(
-    "--format", "style", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print the rows."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file instead of standard output.",
-)
+@click.option("--format", "style", type=click.Choice(FORMATS), show_default="table", help="How to print the rows.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@out_option(help="Write to this file instead of standard output.")
 @click.option("--tables", "describe", is_flag=True, help="Describe the tables, their columns and what they mean.")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Seconds; may only lower the setting ORLEDGER_SQL_SECONDS (30).",
-)
+@click.option("--time-limit", type=float, help="Seconds; may only lower the setting ORLEDGER_SQL_SECONDS (30).")
 @click.option(
     "--max-rows", type=click.IntRange(min=1), help="Rows; may only lower the setting ORLEDGER_SQL_ROWS (1000000)."
 )
@@ -49,8 +42,9 @@ def sql(
     query: str | None,
     db: Path,
     file: Path | None,
-    style: str,
-    output: Path | None,
+    style: str | None,
+    as_json: bool,
+    out: Path | None,
     describe: bool,
     time_limit: float | None,
     max_rows: int | None,
@@ -58,34 +52,45 @@ def sql(
     """Ask the results database one QUERY: an argument, a file, or standard input.
 
     The query runs read-only, sees nothing of the machine but the database, and is stopped at its time limit. While a run
-    has the database, its latest snapshot answers.
+    has the database, its latest snapshot answers. In JSON, decimals, integers of more than 64 bits and numbers that are
+    not finite ("NaN", "Infinity", "-Infinity") are strings, and null is a value that is absent.
     """
+    if as_json and style not in (None, "json"):
+        raise UsageError(f"--json and --format {style} were both given", hint="give one of them")
+    style = style or ("json" if as_json else "table")
+    if out is not None:
+        check_file(out)
     if describe:
+        if query is not None or file is not None:
+            raise UsageError("a query was given beside --tables", hint="leave one of them out")
         with reading(db) as results:
-            _describe(results.tables(), style)
+            _print(_described(results.tables(), style), out)
         return
+    if style == "parquet" and out is None and on_terminal():
+        raise UsageError("Parquet is not for a terminal", hint="--out rows.parquet")
     text = _query_text(query, file)
-    if style == "parquet" and output is None and on_terminal():
-        raise UsageError("Parquet is not for a terminal", hint="-o rows.parquet")
     from orledger.schema.sandbox import Limits, confined, run_query, sandbox_config
 
     limits = Limits.from_environment().lowered(time_limit, max_rows)
     # Three times over: the rows in DuckDB, on their way, and in the frame.
     with reading(db, **sandbox_config(limits)) as results, confined(3 * limits.memory_mb):
         found = run_query(results, text, limits=limits, on_stuck=lambda: _give_up(limits.seconds))
-    _write(found, style, output)
+    _write(found, style, out)
 
 
 def _query_text(query: str | None, file: Path | None) -> str:
     if query is not None and file is not None:
         raise UsageError("a query and --file were both given", hint="give one of them")
-    if file is not None:
-        return file.read_text(encoding="utf-8")
     if query is not None and query != "-":
         return query
-    if query is None and sys.stdin.isatty():
+    if file is None and query is None and sys.stdin.isatty():
         raise UsageError("no query", hint='orledger sql "SELECT ...", -f file.sql, or a query on standard input')
-    return sys.stdin.read()
+    try:
+        return sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{file or 'standard input'} is not text: {error}", hint="give a query in UTF-8, such as SELECT 1"
+        ) from error
 
 
 def _give_up(seconds: float) -> None:
@@ -95,74 +100,49 @@ def _give_up(seconds: float) -> None:
     os._exit(QueryRefusedError.exit_code)
 
 
-def _write(found: pl.DataFrame, style: str, output: Path | None) -> None:
-    if style == "parquet":
-        target = click.open_file(str(output) if output else "-", "wb")
-        with target as stream:
-            found.write_parquet(stream)
-        return
+def _write(found: pl.DataFrame, style: str, out: Path | None) -> None:
+    import io
+
     import polars as pl
 
     try:
-        text = render(found, style)
-    except pl.exceptions.PanicException as error:
+        if style == "parquet":
+            stream = io.BytesIO()
+            found.write_parquet(stream)
+            _print(stream.getvalue(), out)
+            return
+        width = shutil.get_terminal_size().columns if out is None and on_terminal() else None
+        text = render(found, style, width)
+    except (pl.exceptions.PanicException, pl.exceptions.PolarsError) as error:
         raise QueryRefusedError(f"the rows cannot be shown: {error}", hint="cast the column to VARCHAR") from error
-    if output is None:
-        click.echo(text, nl=False)
+    _print(text, out)
+
+
+def _print(data: str | bytes, out: Path | None) -> None:
+    if out is None:
+        click.echo(data, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        write_file(out, data)
 
 
-def render(found: pl.DataFrame, style: str) -> str:
-    """The rows as text; numbers with every digit, absent values as nothing (null in JSON)."""
-    if style == "json":
-        return json.dumps(found.to_dicts(), indent=2, ensure_ascii=False, default=str) + "\n"
-    if style == "csv":
-        return _flat(found).write_csv()
-    rows = [["" if v is None else str(v) for v in row] for row in found.rows()]
-    names = found.columns
-    widths = [max([len(n), *(len(row[k]) for row in rows)]) for k, n in enumerate(names)]
-    numeric = [dtype.is_numeric() for dtype in found.dtypes]
-
-    def line(cells: list[str]) -> list[str]:
-        return [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(cells, widths, numeric, strict=True)]
-
-    if style == "markdown":
-        escaped = [[c.replace("|", "\\|").replace("\n", " ") for c in row] for row in rows]
-        rule = ["-" * (max(w, 3) - 1) + (":" if right else "-") for w, right in zip(widths, numeric, strict=True)]
-        body = [line(names), rule, *(line(row) for row in escaped)]
-        return "".join(f"| {' | '.join(cells)} |\n" for cells in body)
-    body = [line(names), ["-" * w for w in widths], *(line(row) for row in rows)]
-    count = f"({found.height} row{'' if found.height == 1 else 's'})\n"
-    return "".join("  ".join(cells).rstrip() + "\n" for cells in body) + count
-
-
-def _flat(found: pl.DataFrame) -> pl.DataFrame:
-    """The same rows with lists, maps and bytes written as text, since CSV has no place for them."""
-    import polars as pl
-
-    nested = [s.name for s in found if s.dtype.is_nested() or s.dtype == pl.Binary]
-    texts = [pl.Series(n, [None if v is None else str(v) for v in found[n].to_list()], dtype=pl.String) for n in nested]
-    return found.with_columns(texts)
-
-
-def _describe(tables: list[Table], style: str) -> None:
+def _described(tables: list[Table], style: str) -> str:
+    """The tables with their columns and comments, in a style that has room for them."""
     if style == "json":
         from dataclasses import asdict
 
-        echo_json([asdict(t) for t in tables])
-    elif style == "markdown":
+        return json.dumps([asdict(t) for t in tables], indent=2, ensure_ascii=False, default=str) + "\n"
+    if style == "markdown":
         from orledger.schema.describing import markdown
 
-        click.echo(markdown(tables), nl=False)
-    elif style == "table":
-        for table in tables:
-            size = "view" if table.rows is None else f"{table.rows:,} rows"
-            click.echo(f"{table.name} ({size}): {table.comment or ''}".rstrip(": "))
-            width = max(len(c.name) for c in table.columns)
-            for column in table.columns:
-                click.echo(
-                    f"    {column.name.ljust(width)}  {column.type.lower().ljust(12)}  {column.comment or ''}".rstrip()
-                )
-    else:
+        return markdown(tables)
+    if style != "table":
         raise UsageError(f"--tables cannot be written as {style}", hint="--format table, markdown or json")
+    lines = []
+    for table in tables:
+        size = "view" if table.rows is None else f"{table.rows:,} rows"
+        lines.append(f"{table.name} ({size}): {table.comment or ''}".rstrip(": "))
+        width = max(len(c.name) for c in table.columns)
+        lines += [
+            f"    {c.name.ljust(width)}  {c.type.lower().ljust(12)}  {c.comment or ''}".rstrip() for c in table.columns
+        ]
+    return "\n".join(lines) + "\n"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orledger.cli_options import db_option, echo_json, json_option, reading
+from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading, warn
+from orledger.cli_output import check_folder, out_option, writing_to
 from orledger.errors import UsageError, VerificationError
 
 if TYPE_CHECKING:
@@ -24,20 +25,10 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     return chosen
 
 
-def _warn(message: str) -> None:
-    click.echo(f"note: {message}", err=True)
-
-
 @click.command()
 @click.argument("names", nargs=-1)
 @db_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("tables"),
-    show_default=True,
-    help="Folder to write to.",
-)
+@out_option(default=Path("tables"), show_default=True, help="Folder to write to.")
 @click.option(
     "--format",
     "formats",
@@ -73,18 +64,23 @@ def tables(
     from orledger.reports.tables import TABLES, build_tables
 
     if listing:
-        for name, (_, _, title) in TABLES.items():
-            click.echo(f"{name:12} {title}")
+        if names:
+            raise UsageError("names were given beside --list", hint="leave one of them out")
+        rows = [{"name": name, "title": title} for name, (_, _, title) in TABLES.items()]
+        echo_json(rows) if as_json else echo_table(rows)
         return
+    if paper is None:
+        check_folder(out)
     with reading(db) as results:
-        built = build_tables(results, expected_cells(results, _warn), names or None)
+        built = build_tables(results, expected_cells(results, warn), names or None)
         database = content_hash(results)
     if paper is not None:
         _check(paper, built, database, as_json)
         return
     from orledger.reports.writing import write_tables
 
-    written = write_tables(built, out, formats, database, document=not names)
+    with writing_to(out):
+        written = write_tables(built, out, formats, database, document=not names)
     if as_json:
         echo_json({"database": database, "files": [str(p) for p in written]})
         return

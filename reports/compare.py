@@ -32,7 +32,7 @@ class Comparison:
     )  # case, block, arm, metric, n, bitwise, within_1, within_5, within_20, worst_ratio, worst_difference
     rules: pl.DataFrame  # case, block, arm, metric, n, median_ratio, low, high, worst
     paths: pl.DataFrame  # cell, arm, steps, first_difference
-    unmatched: int
+    unmatched: int  # records of one side without a counterpart on the other
 
     @property
     def identical(self) -> bool:
@@ -132,6 +132,7 @@ def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "
     )
     ours, theirs = (r.filter(pl.col("cell_id").is_in(shared)) for r in records)
     matched = _matched(ours, theirs, cells[0])
+    everything = sum(len(r) for r in records)  # also of cells that only one side has done
     return Comparison(
         left=names[0],
         right=names[1],
@@ -139,5 +140,5 @@ def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "
         records=_summary(matched),
         rules=_rules(matched),
         paths=_paths(matched),
-        unmatched=len(ours) + len(theirs) - 2 * len(matched),
+        unmatched=everything - 2 * len(matched),
     )

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import OrledgerError, UsageError
-from orledger.runners.cells import HASH_VERSION, Cell, Job, canonical
+from orledger.runners.cells import HASH_VERSION, Cell, Job, Scalar, canonical
 from orledger.runners.engines import Done, Engine, Failed, JobFunction, Resources
 from orledger.runners.interrupts import Interrupted, Interruptions
 from orledger.runners.progress import Reporter, Silent
@@ -147,7 +147,8 @@ def run_plan(
 def select(jobs: Sequence[Job], blocks: Sequence[str] = (), only: Sequence[str] = ()) -> list[Job]:
     """The jobs with at least one cell of the given blocks and keys; ``only`` holds ``key=value`` texts.
 
-    Values of one key are alternatives, different keys must all match. A job is taken or left as a whole.
+    Values of one key are alternatives, different keys must all match; numbers are compared as numbers, so that 1e-3 finds
+    0.001. A job is taken or left as a whole.
     """
     wanted: dict[str, set[str]] = {}
     for text in only:
@@ -160,13 +161,26 @@ def select(jobs: Sequence[Job], blocks: Sequence[str] = (), only: Sequence[str] 
     _require_known("--only", list(wanted), {k for c in cells for k in c.keys})
 
     def matches(cell: Cell) -> bool:
-        values = {k: str(v) for k, v in cell.keys.items()}
-        return (not blocks or cell.block in blocks) and all(values.get(k) in v for k, v in wanted.items())
+        if blocks and cell.block not in blocks:
+            return False
+        return all(k in cell.keys and any(_names(text, cell.keys[k]) for text in v) for k, v in wanted.items())
 
     chosen = [job for job in jobs if any(matches(cell) for cell in job.cells)]
     if jobs and not chosen:
         raise UsageError(f"no cell matches {' '.join([*blocks, *only])}", hint="orledger run --dry-run lists the cells")
     return chosen
+
+
+def _names(text: str, value: Scalar) -> bool:
+    """Whether a text of the command line means the ``value`` of a key."""
+    if text == str(value):
+        return True
+    if isinstance(value, bool):
+        return text.lower() == str(value).lower()
+    try:
+        return not isinstance(value, str) and float(text) == value
+    except ValueError:
+        return False
 
 
 def _require_known(option: str, names: Iterable[str], known: set[str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.schema import migrate, opening
+from orledger.schema import explaining, migrate, opening
 from orledger.schema.hashing import content_hash
 from orledger.schema.writing import DATASET_COLUMNS
 
@@ -66,7 +66,7 @@ class CheckReport:
 def check(path: Path) -> CheckReport:
     """Everything in the database at ``path`` read and verified; reading alone verifies DuckDB's block checksums."""
     con = opening.connect(path, "read")
-    with opening.translated(path):
+    with explaining.translated(path, read_only=True):
         try:
             findings = [*_migrations(con)]
             for rule, query in QUERIES.items():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
-from orledger.schema import migrate, opening
+from orledger.schema import explaining, migrate, opening, placing
 from orledger.schema.describing import Table, tables
 
 if TYPE_CHECKING:
@@ -17,27 +18,51 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+ANOTHER = "export again, or take another copy of the folder"
 
 # Not data: importing applies the migrations again.
 LEFT_OUT = ("migration",)
 
 
 def export(path: Path, folder: Path) -> dict[str, Any]:
-    """The manifest of what was written to ``folder``: one Parquet file per table, rows sorted, with a hash of each."""
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty", hint="export into a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    """The manifest of what was written to ``folder``: one Parquet file per table, rows sorted, with a hash of each.
+
+    The files are written under a temporary name beside it, so that a failure leaves nothing that looks like an export.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"{folder} is not {'empty' if folder.is_dir() else 'a folder'}", hint="export into a new folder"
+        )
+    top = folder.absolute()
+    while not top.parent.exists():
+        top = top.parent
+    if not top.parent.is_dir():
+        raise UsageError(f"{folder} cannot be made: {top.parent} is a file", hint="choose another folder")
     # One thread, so that row groups and their order do not depend on the machine; writing files is what this is for.
     con = opening.connect(path, "read", threads=1, enable_external_access=True)
-    with opening.translated(path):
-        try:
+    temporary = placing.temporary_beside(top)
+    inside = temporary / folder.absolute().relative_to(top)
+    try:
+        inside.mkdir(parents=True)
+        with explaining.translated(path, read_only=True):
             entries = {
-                t.name: _write(con, t, folder) for t in tables(con) if t.kind == "table" and t.name not in LEFT_OUT
+                t.name: _write(con, t, inside) for t in tables(con) if t.kind == "table" and t.name not in LEFT_OUT
             }
             manifest = {"format": FORMAT, "schema_version": migrate.schema_version(con), "tables": entries}
-        finally:
-            con.close()
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        (inside / MANIFEST).write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        if folder.exists():
+            for file in inside.iterdir():
+                shutil.move(file, folder / file.name)
+        else:
+            temporary.rename(top)
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be written: {error.strerror or error}",
+            hint="choose a folder that is writable and has room",
+        ) from error
+    finally:
+        con.close()
+        placing.discard(temporary)
     return manifest
 
 
@@ -47,17 +72,38 @@ def verify(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:
             raise UsageError(f"{folder / MANIFEST}: format {manifest['format']}, and this orledger reads {FORMAT}")
+        _whole(manifest["schema_version"], "schema_version", least=1)
         for name, entry in manifest["tables"].items():
             file = folder / f"{name}.parquet"
+            _whole(entry["rows"], f"tables.{name}.rows", least=0)
             if not file.is_file():
                 raise VerificationError(f"{file} is missing")
             if (found := _sha256(file)) != entry["sha256"]:
                 raise VerificationError(f"{file} has changed: SHA-256 {found}, and the manifest says {entry['sha256']}")
     except FileNotFoundError:
         raise UsageError(f"{folder} has no {MANIFEST}", hint="give a folder written by orledger db export") from None
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise VerificationError(f"{folder / MANIFEST} is damaged: {error!r}") from error
+    except KeyError as error:
+        raise VerificationError(f"{folder / MANIFEST} is damaged: {error} is missing", hint=ANOTHER) from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise VerificationError(f"{folder / MANIFEST} is damaged: {error}", hint=ANOTHER) from error
     return manifest
+
+
+def _whole(value: object, where: str, *, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{where} is {value!r}, and a whole number from {least} is expected")
+
+
+def _require_tables(manifest: dict[str, Any], file: Path) -> None:
+    """Every table of the manifest's schema version is there: a table that is not would be imported as empty."""
+    con = duckdb.connect()
+    try:
+        migrate.migrate(con, migrate.shipped_migrations()[: manifest["schema_version"]], [])
+        expected = {t.name for t in tables(con)} - set(LEFT_OUT)
+    finally:
+        con.close()
+    if absent := sorted(expected - set(manifest["tables"])):
+        raise VerificationError(f"{file} is damaged: the table {absent[0]!r} is not listed", hint=ANOTHER)
 
 
 def import_folder(folder: Path, path: Path) -> dict[str, Any]:
@@ -68,21 +114,12 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
         raise UsageError(
             f"{folder} has schema version {manifest['schema_version']}; this orledger knows versions up to {ours}"
         )
+    _require_tables(manifest, folder / MANIFEST)
     if path.exists():
         raise DatabaseError(f"{path} exists already", hint="import into a new file")
-    temporary = opening.temporary_beside(path)
-    temporary.unlink(missing_ok=True)
-    try:
-        opening.create(temporary)
-        con = opening.connect(temporary, "write")
-        try:
-            for name, entry in manifest["tables"].items():
-                _load(con, name, entry, folder)
-        finally:
-            con.close()
-        opening.publish(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with opening.writing(path) as con:
+        for name, entry in manifest["tables"].items():
+            _load(con, name, entry, folder)
     return manifest
 
 

@@ -27,11 +27,16 @@ class _Stream:
 
 
 def frame(relation: DuckDBPyRelation) -> pl.DataFrame:
-    """The rows of ``relation``. Sums of integers arrive as Int64 where they fit; exotic types arrive as text."""
-    try:
-        return _converted(_presentable(relation, hugeint="BIGINT"))
-    except duckdb.ConversionException:
-        return _converted(_presentable(relation, hugeint="DOUBLE"))
+    """The rows of ``relation``, every digit kept; exotic types arrive as text.
+
+    Sums of integers arrive as Int64 where they fit, else as Decimal(38, 0), and as text beyond 38 digits.
+    """
+    for hugeint in ("BIGINT", "DECIMAL(38, 0)"):
+        try:
+            return _converted(_presentable(relation, hugeint))
+        except duckdb.ConversionException:
+            continue
+    return _converted(_presentable(relation, "VARCHAR"))
 
 
 def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
@@ -41,6 +46,8 @@ def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
         # DuckDB's errors surface here as well, wrapped, when they happen while the rows are produced.
         if "Conversion Error" in str(error):
             raise duckdb.ConversionException(str(error)) from error
+        if "IO Error" in str(error) or "Corrupt database file" in str(error):
+            raise duckdb.IOException(str(error)) from error
         raise QueryRefusedError(
             f"the rows cannot be shown: {error}", hint="cast the column to VARCHAR, or take fewer rows"
         ) from error

@@ -56,12 +56,16 @@ def shipped_views() -> list[SqlFile]:
 
 
 def is_ours(con: DuckDBPyConnection) -> bool:
-    """Whether the database holds our table of migrations."""
-    return bool(
-        _rows(
-            con, "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = 'migration'"
-        )
+    """Whether the database holds our table of migrations: by its columns and its first row, not by its name alone."""
+    columns = _rows(
+        con,
+        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'"
+        " AND table_name = 'migration'",
     )
+    if not {"kind", "number", "name", "sha256", "objects", "version", "applied"} <= {row[0] for row in columns}:
+        return False
+    first = shipped_migrations()[0].name
+    return bool(_rows(con, f"SELECT 1 FROM main.migration WHERE kind = 'migration' AND name = '{first}'"))
 
 
 def is_empty(con: DuckDBPyConnection) -> bool:
@@ -78,6 +82,14 @@ def schema_version(con: DuckDBPyConnection) -> int:
     if not is_ours(con):
         return 0
     return int(_rows(con, "SELECT coalesce(max(number), 0) FROM migration")[0][0])
+
+
+def pending(con: DuckDBPyConnection) -> list[str]:
+    """The names of the shipped files that the database does not hold, or holds with an older text."""
+    current = schema_version(con)
+    waiting = [f.name for f in shipped_migrations() if f.number is not None and f.number > current]
+    held = dict(_rows(con, "SELECT name, sha256 FROM migration WHERE kind = 'views'")) if current else {}
+    return waiting + [f.name for f in shipped_views() if held.get(f.name) != f.sha256]
 
 
 def migrate(

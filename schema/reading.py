@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from orledger.errors import QueryRefusedError
-from orledger.schema import opening
+from orledger.errors import DatabaseError, OrledgerError, QueryRefusedError
+from orledger.schema import explaining, migrate, opening
 from orledger.schema.describing import Table, tables
 from orledger.schema.frames import frame
+from orledger.schema.waiting import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,13 +50,28 @@ class Results:
 
     def sql(self, query: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> pl.DataFrame:
         """The rows of one query; ``?`` or ``$name`` in the query stand for ``params``."""
-        try:
+
+        def rows() -> pl.DataFrame:
             relation = self.con.sql(query, params=params)
             if relation is None:
                 raise QueryRefusedError("the statement returns no rows", hint="give a SELECT, DESCRIBE or SHOW")
             return frame(relation)
+
+        try:
+            return interruptible(self.con, rows)
         except duckdb.Error as error:
-            raise QueryRefusedError(str(error)) from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: duckdb.Error) -> OrledgerError:
+        """Whose fault it is: a damaged file, a schema older than the query expects, or the query itself."""
+        if explaining.is_damage(error):
+            return explaining.explain(self.path, error, read_only=True)
+        if isinstance(error, (duckdb.CatalogException, duckdb.BinderException)) and (old := migrate.pending(self.con)):
+            return DatabaseError(
+                f"{self.path} was made by an older orledger ({', '.join(old)} not applied): {error}",
+                hint=f"orledger db migrate --db {self.path} brings it up to date",
+            )
+        return QueryRefusedError(str(error))
 
     def tables(self) -> list[Table]:
         """Every table and view with its columns and comments."""
@@ -84,7 +100,7 @@ def open_results(path: str | Path, *, snapshot: bool = True, **config: Any) -> R
     path = Path(path)
     try:
         return Results(path, opening.connect(path, "read", **config))
-    except opening.LockedError as error:
+    except explaining.LockedError as error:
         if not snapshot or error.snapshot is None:
             raise
         taken = datetime.fromtimestamp(error.snapshot.stat().st_mtime, UTC)

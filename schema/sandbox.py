@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import QueryRefusedError, UsageError
+from orledger.schema import explaining
 from orledger.schema.frames import frame
+from orledger.schema.waiting import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +27,15 @@ if TYPE_CHECKING:
 
 # DESCRIBE, SHOW, SUMMARIZE, FROM, VALUES, TABLE and WITH all parse as SELECT.
 ALLOWED = {duckdb.StatementType.SELECT: "SELECT", duckdb.StatementType.EXPLAIN: "EXPLAIN"}
+
+
+# The least and the most that a setting may be: a week; rows as polars counts them, in 32 bits; below 64 MB the threads that
+# run a query do not start, and a petabyte is no limit.
+BOUNDS: dict[str, tuple[float, float]] = {
+    "seconds": (0.001, 7 * 86_400),
+    "rows": (1, 2**32 - 2),
+    "memory_mb": (64, 10**9),
+}
 
 
 class QueryStoppedError(QueryRefusedError):
@@ -46,24 +58,41 @@ class Limits:
             text = environment.get(f"ORLEDGER_SQL_{variable}")
             if text is None:
                 continue
+            kind = type(getattr(limits, name))
+            least, most = BOUNDS[name]
             try:
-                value = type(getattr(limits, name))(text)
+                value = kind(text)
             except ValueError:
-                value = 0
-            if not value > 0:
-                raise UsageError(f"ORLEDGER_SQL_{variable}={text!r}: expected a positive number")
+                value = math.nan
+            if not least <= value <= most:
+                what = "a whole number" if kind is int else "a number"
+                raise UsageError(
+                    f"ORLEDGER_SQL_{variable}={text!r}: expected {what} from {_plain(least)} to {_plain(most)}",
+                    hint=f"leave it unset for {_plain(getattr(cls(), name))}",
+                )
             limits = replace(limits, **{name: value})
         return limits
 
     def lowered(self, seconds: float | None = None, rows: int | None = None) -> Limits:
         """The limits of one call, which may be lower than the settings and never higher."""
         for name, asked, limit in (("seconds", seconds, self.seconds), ("rows", rows, self.rows)):
-            if asked is not None and asked > limit:
+            least, most = BOUNDS[name]
+            if asked is None or least <= asked <= limit:
+                continue
+            if not least <= asked <= most:
                 raise UsageError(
-                    f"a limit of {asked:g} {name} is above the setting, {limit:g}",
-                    hint=f"raise the setting itself: ORLEDGER_SQL_{name.upper()}={asked:g}",
+                    f"a limit of {asked} {name}: expected a number from {_plain(least)} to {_plain(limit)}"
                 )
+            raise UsageError(
+                f"a limit of {_plain(asked)} {name} is above the setting, {_plain(limit)}",
+                hint=f"raise the setting itself: ORLEDGER_SQL_{name.upper()}={_plain(asked)}",
+            )
         return replace(self, seconds=seconds or self.seconds, rows=rows or self.rows)
+
+
+def _plain(value: float) -> str:
+    """The number with every digit and, when it is whole, nothing but digits, as the settings are written."""
+    return str(int(value)) if float(value).is_integer() else repr(value)
 
 
 def sandbox_config(limits: Limits) -> dict[str, Any]:
@@ -71,7 +100,7 @@ def sandbox_config(limits: Limits) -> dict[str, Any]:
     return {
         "memory_limit": f"{limits.memory_mb}MB",
         "temp_directory": "",
-        "max_execution_time": int(limits.seconds * 1000),
+        "max_execution_time": math.ceil(limits.seconds * 1000),
         "lock_configuration": True,
     }
 
@@ -102,22 +131,31 @@ def run_query(
             f"{kind} is refused: the database is open for reading",
             hint="SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN are allowed",
         )
+
+    def rows() -> pl.DataFrame:
+        relation = con.sql(query, params=params)
+        if relation is None:
+            raise QueryRefusedError("the statement returns no rows")
+        return frame(relation.limit(limits.rows + 1) if statements[0].type == duckdb.StatementType.SELECT else relation)
+
     began = time.monotonic()
     with _deadline(con, limits.seconds, on_stuck):
         try:
-            relation = con.sql(query, params=params)
-            if relation is None:
-                raise QueryRefusedError("the statement returns no rows")
-            found = frame(
-                relation.limit(limits.rows + 1) if statements[0].type == duckdb.StatementType.SELECT else relation
-            )
+            found = interruptible(con, rows)
         except (duckdb.InterruptException, duckdb.Error) as error:
             if isinstance(error, duckdb.InterruptException) or time.monotonic() - began >= limits.seconds:
                 raise QueryStoppedError(
                     f"the query was stopped after {limits.seconds:g} seconds",
                     hint="narrow it, or raise the setting ORLEDGER_SQL_SECONDS",
                 ) from error
+            if explaining.is_damage(error):
+                raise explaining.explain(results.path, error, read_only=True) from error
             raise QueryRefusedError(str(error)) from error
+        except (MemoryError, RuntimeError) as error:  # a thread that cannot start is a RuntimeError
+            raise QueryRefusedError(
+                f"the query needs more memory than {limits.memory_mb} MB: {error}",
+                hint="narrow it, or raise the setting ORLEDGER_SQL_MEMORY_MB",
+            ) from error
     if found.height > limits.rows:
         raise QueryRefusedError(
             f"the result has more than {limits.rows:,} rows",
@@ -156,10 +194,10 @@ def _deadline(con: duckdb.DuckDBPyConnection, seconds: float, on_stuck: Callable
     timers = [threading.Timer(seconds, con.interrupt)]
     if on_stuck is not None:
         timers.append(threading.Timer(2 * seconds, on_stuck))
-    for timer in timers:
-        timer.daemon = True
-        timer.start()
     try:
+        for timer in timers:
+            timer.daemon = True
+            timer.start()
         yield
     finally:
         for timer in timers:

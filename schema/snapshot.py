@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from orledger.schema import opening
+import duckdb
+
+from orledger.errors import UsageError
+from orledger.schema import explaining, opening, placing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,30 +17,69 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-def publish_snapshot(con: DuckDBPyConnection, path: Path, target: Path | None = None) -> Path:
-    """The file now holding a copy of the database that ``con`` has open at ``path``; readers see the old or the new one."""
-    target = opening.snapshot_path(path) if target is None else target
-    temporary = opening.temporary_beside(target)
-    temporary.unlink(missing_ok=True)
-    source = con.execute("SELECT current_database()").fetchall()[0][0]
-    with opening.translated(target):
-        try:
-            con.execute(
-                f"ATTACH '{_quoted(temporary)}' AS snapshot_copy (READ_WRITE, STORAGE_VERSION '{opening.STORAGE_VERSION}')"
-            )
-            try:
-                con.execute(f'COPY FROM DATABASE "{source}" TO snapshot_copy')
-            finally:
-                con.execute("DETACH snapshot_copy")
+def publish_snapshot(con: DuckDBPyConnection, path: Path) -> Path:
+    """The file now holding a copy of the database that ``con`` has open at ``path``; readers see the old or the new one.
+
+    It belongs to the run that publishes it: the next one takes its place, and it is removed when the run ends.
+    """
+    target = explaining.snapshot_path(path)
+    temporary = placing.temporary_beside(target)
+    try:
+        _copy(con, path, temporary, target)
+        with explaining.translated(target):
             os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    finally:
+        placing.discard(temporary)
     return target
+
+
+def copy_database(path: Path, target: Path | None = None) -> Path:
+    """A copy of the database at ``path`` to keep; named by the present moment (UTC) unless ``target`` names it.
+
+    Nothing is overwritten, and the name of a run's own snapshot is refused: the next run would remove it.
+    """
+    if target is None:
+        target = path.with_name(f"{path.stem}-{datetime.now(UTC):%Y%m%dT%H%M%S}{path.suffix}")
+    if target.absolute() == explaining.snapshot_path(path).absolute():
+        raise UsageError(
+            f"{target} is where a run keeps its own snapshot, and removes it when it ends", hint="choose another name"
+        )
+    if target.exists() or target.is_symlink():
+        raise UsageError(f"{target} exists already", hint="choose another name, or remove it")
+    if not target.parent.is_dir():
+        raise UsageError(f"the folder {target.parent} does not exist", hint=f"mkdir -p {target.parent}")
+    con = opening.connect(path, "read", enable_external_access=True)
+    temporary = placing.temporary_beside(target)
+    try:
+        _copy(con, path, temporary, target)
+        with explaining.translated(target):
+            placing.publish(temporary, target)
+    finally:
+        con.close()
+        placing.discard(temporary)
+    return target
+
+
+def _copy(con: DuckDBPyConnection, path: Path, temporary: Path, target: Path) -> None:
+    """Writes the database that ``con`` has open at ``path`` into ``temporary``, which is to become ``target``."""
+    placing.discard(temporary)
+    source = con.execute("SELECT current_database()").fetchall()[0][0]
+    try:
+        con.execute(
+            f"ATTACH '{_quoted(temporary)}' AS snapshot_copy (READ_WRITE, STORAGE_VERSION '{opening.STORAGE_VERSION}')"
+        )
+        try:
+            con.execute(f'COPY FROM DATABASE "{source}" TO snapshot_copy')
+        finally:
+            con.execute("DETACH snapshot_copy")
+    except (duckdb.Error, OSError) as error:
+        # A damaged block is one of the source; all else that goes wrong concerns the copy.
+        raise explaining.explain(path if explaining.is_damage(error) else target, error) from error
 
 
 def remove_snapshot(path: Path) -> None:
     """Removes the snapshot of the database at ``path``: once nobody holds the file, the file itself is newer."""
-    opening.snapshot_path(path).unlink(missing_ok=True)
+    explaining.snapshot_path(path).unlink(missing_ok=True)
 
 
 def _quoted(path: Path) -> str:

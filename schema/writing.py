@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 
 from orledger.errors import DatabaseError
-from orledger.schema import opening
+from orledger.schema import explaining, opening
 from orledger.schema.hashing import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import duckdb
 
 DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
 DATASET_TYPES = ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR")
@@ -70,22 +71,14 @@ class Writer:
 
     def close(self) -> None:
         """Writes the log into the file and lets other processes in."""
-        with opening.translated(self.path):
+        with explaining.translated(self.path):
             self.con.close()
 
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """All of it or nothing: commits at the end, rolls back when anything is raised."""
-        with opening.translated(self.path):
-            self.con.execute("BEGIN")
-            try:
-                yield self.con
-                self.con.execute("COMMIT")
-            except BaseException:
-                # After a failed COMMIT (a full disk) the transaction is already gone.
-                with suppress(duckdb.Error):
-                    self.con.execute("ROLLBACK")
-                raise
+        with explaining.translated(self.path), opening.transaction(self.con):
+            yield self.con
 
     def begin_run(self, run_id: str, *, registration_hash: str | None = None, **facts: Any) -> None:
         """A row of ``run`` in state running. ``facts``: preset, device, engine, jobs, threads, git_commit, and the
@@ -101,12 +94,12 @@ class Writer:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""
         with self.transaction() as con:
             con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, _now(), run_id])
-        with opening.translated(self.path):
+        with explaining.translated(self.path):
             self.con.execute("CHECKPOINT")
 
     def registration_hash(self) -> str | None:
         """One hash for all hypotheses in force: over the newest registered text of each; None when there are none."""
-        with opening.translated(self.path):
+        with explaining.translated(self.path):
             rows = self.con.execute(
                 "SELECT arg_max(hash, registered) FROM registration GROUP BY hypothesis ORDER BY 1"
             ).fetchall()
@@ -198,7 +191,7 @@ class Writer:
 
     def _known(self) -> dict[str, str]:
         if self._states is None:
-            with opening.translated(self.path):
+            with explaining.translated(self.path):
                 self._states = dict(self.con.execute("SELECT cell_id, state FROM cell").fetchall())
         return self._states
 

@@ -18,7 +18,7 @@ from orledger.errors import OrledgerError, UsageError
 from orledger.runners.cells import Cell, Job
 from orledger.runners.driver import run_plan, select
 from orledger.schema.checking import check
-from orledger.schema.opening import snapshot_path
+from orledger.schema.explaining import snapshot_path
 from orledger.schema.reading import open_results
 
 
@@ -171,7 +171,10 @@ def test_selecting_by_block_and_key() -> None:
     jobs = toy_plan(6)
     assert [c.keys["seed"] for j in select(jobs, only=["seed=0", "seed=5"]) for c in j.cells] == [0, 1, 4, 5]
     assert select(jobs, blocks=["main"], only=["level=0.25"]) == jobs
-    for bad in (["seed"], ["sead=0"], ["seed=99"]):
+    for text in ("0.250", "2.5e-1", ".25"):
+        assert select(jobs, only=[f"level={text}"]) == jobs
+    assert [c.keys["seed"] for j in select(jobs, only=["seed=2.0"]) for c in j.cells] == [2, 3]
+    for bad in (["seed"], ["sead=0"], ["seed=99"], ["seed=zero"], ["level=0.25000001"]):
         with pytest.raises(UsageError):
             select(jobs, only=bad)
     with pytest.raises(UsageError, match="known: main"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,51 @@ def test_a_changed_byte_stops_the_import(toy_db: Path, tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match="missing"):
         exchange.import_folder(tmp_path / "out", tmp_path / "new.duckdb")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def _damage(manifest: dict[str, Any], how: str) -> None:
+    if how == "version missing":
+        del manifest["schema_version"]
+    elif how == "version a text":
+        manifest["schema_version"] = "2"
+    elif how == "rows missing":
+        del manifest["tables"]["record"]["rows"]
+    elif how == "rows a text":
+        manifest["tables"]["record"]["rows"] = "many"
+    elif how == "table missing":
+        del manifest["tables"]["record"]
+
+
+@pytest.mark.parametrize(
+    "how", ["version missing", "version a text", "rows missing", "rows a text", "table missing", "bytes"]
+)
+def test_a_damaged_manifest_is_named_and_nothing_is_imported(toy_db: Path, tmp_path: Path, how: str) -> None:
+    manifest = exchange.export(toy_db, tmp_path / "out")
+    _damage(manifest, how)
+    file = tmp_path / "out" / "manifest.json"
+    file.write_bytes(b"\xff\xfe\x00" if how == "bytes" else json.dumps(manifest).encode())
+    with pytest.raises(VerificationError, match=r"manifest\.json is damaged"):
+        exchange.import_folder(tmp_path / "out", tmp_path / "new.duckdb")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("folder", ["out", "deep/er/out", "empty"])
+@pytest.mark.parametrize("state", ["missing", "damaged"])
+def test_an_export_that_fails_leaves_nothing(damaged_db: Path, tmp_path: Path, folder: str, state: str) -> None:
+    (tmp_path / "empty").mkdir()
+    source = damaged_db if state == "damaged" else tmp_path / "absent.duckdb"
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(DatabaseError):
+        exchange.export(source, tmp_path / folder)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("folder", ["deep/er/out", "empty"])
+def test_an_export_makes_the_folders_above_and_fills_an_empty_one(toy_db: Path, tmp_path: Path, folder: str) -> None:
+    (tmp_path / "empty").mkdir()
+    manifest = exchange.export(toy_db, tmp_path / folder)
+    assert exchange.verify(tmp_path / folder) == manifest
+    assert [p.name for p in tmp_path.rglob("*.part")] == []
 
 
 @pytest.mark.parametrize("change", ["rows", "table", "schema_version", "format", "nonsense"])

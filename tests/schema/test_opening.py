@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orledger.errors import DatabaseError
-from orledger.schema import migrate, opening
-from orledger.schema.opening import LockedError, connect
+from orledger.errors import DatabaseError, QueryRefusedError
+from orledger.schema import explaining, migrate, opening
+from orledger.schema.explaining import LockedError
+from orledger.schema.opening import connect
 from orledger.schema.reading import SnapshotWarning, open_results
 from orledger.schema.snapshot import publish_snapshot
 from orledger.schema.writing import Outcome, PlannedCell, Writer
@@ -56,6 +58,72 @@ def test_somebody_elses_duckdb_is_refused(db: Path, mode: str) -> None:
     with duckdb.connect(str(db)) as con:
         con.execute("CREATE TABLE theirs (i INTEGER)")
     assert "not one of orledger's" in refusal(db, mode)
+
+
+@pytest.mark.parametrize("mode", ["read", "write"])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "id INTEGER",
+        "kind VARCHAR, number INTEGER, name VARCHAR, sha256 VARCHAR, objects VARCHAR[], version VARCHAR, applied TIMESTAMP",
+    ],
+    ids=["other columns", "the same columns"],
+)
+def test_a_table_called_migration_does_not_make_a_database_ours(db: Path, columns: str, mode: str) -> None:
+    with duckdb.connect(str(db)) as con:
+        con.execute(f"CREATE TABLE migration ({columns})")
+    assert "not one of orledger's" in refusal(db, mode)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_an_older_schema_is_read_only_after_migrating(db: Path, version: int) -> None:
+    """Version 0 is a DuckDB file without tables; writing brings either up to date by itself."""
+    with duckdb.connect(str(db)) as con:
+        if version:
+            migrate.migrate(con, migrate.shipped_migrations()[:version], [])
+    message = refusal(db, "read")
+    assert (f"schema version {version}" if version else "without tables") in message
+    assert f"orledger db migrate --db {db}" in message
+    assert opening.stored_version(db) == version
+    connect(db, "write").close()
+    connect(db, "read").close()
+    assert opening.stored_version(db) == len(migrate.shipped_migrations())
+
+
+def test_a_query_on_views_of_an_older_orledger_says_so(toy_db: Path, db: Path) -> None:
+    shutil.copy(toy_db, db)
+    file = next(f for f in migrate.shipped_views() if "VIEW " in f.text)
+    with duckdb.connect(str(db)) as con:
+        con.execute("UPDATE migration SET sha256 = 'older' WHERE name = ?", [file.name])
+    with open_results(db) as results:
+        with pytest.raises(DatabaseError, match=re.escape(f"{file.name} not applied")):
+            results.sql("SELECT of_a_later_version FROM cell")
+        assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 20
+
+
+def test_only_a_reader_promises_that_a_damaged_file_was_not_changed(db: Path) -> None:
+    error = duckdb.IOException("IO Error: Corrupt database file")
+    assert "not changed" in str(explaining.explain(db, error, read_only=True))
+    assert "not changed" not in str(explaining.explain(db, error))
+
+
+def test_a_damaged_block_found_by_a_query_is_the_files_fault_and_a_word_in_a_query_is_not(
+    toy_db: Path, damaged_db: Path
+) -> None:
+    for column in ("*", "sum(value)"):
+        with open_results(damaged_db) as results, pytest.raises(DatabaseError, match="is damaged"):
+            results.sql(f"SELECT {column} FROM record")
+    with open_results(toy_db) as results, pytest.raises(QueryRefusedError):
+        results.sql("SELECT corrupt FROM record")
+
+
+def test_a_new_database_appears_only_when_all_went_well(db: Path) -> None:
+    with pytest.raises(DatabaseError), opening.writing(db) as con:
+        con.execute("INSERT INTO record VALUES ('x', 'a', 'm', NULL, NULL, 'NaN')")
+    assert list(db.parent.iterdir()) == []
+    with opening.writing(db) as con:
+        con.execute("DELETE FROM cell")
+    assert [p.name for p in db.parent.iterdir()] == [db.name]
 
 
 @pytest.mark.parametrize("mode", ["read", "write"])
@@ -141,7 +209,7 @@ def test_a_reader_gets_the_snapshot_while_a_writer_has_the_file(toy_db: Path, db
         publish_snapshot(writer.con, db)
         writer.plan([PlannedCell("later", "toy", "main", "toy/later", {}, "{}", "1")])
         with pytest.warns(SnapshotWarning, match="snapshot of"), open_results(db) as results:
-            assert results.path == opening.snapshot_path(db)
+            assert results.path == explaining.snapshot_path(db)
             assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 20
             assert results.sql("SELECT comment FROM duckdb_tables() WHERE table_name = 'cell'")["comment"][0]
         with pytest.raises(LockedError):

@@ -1,0 +1,102 @@
+"""Rows as text: a table for people, CSV, JSON and Markdown for programs and pages."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+GAP = "  "
+NARROWEST = 20  # a column of text is not wrapped below this
+
+
+def render(found: pl.DataFrame, style: str, width: int | None = None) -> str:
+    """The rows as text, numbers with every digit, absent values as nothing (null in JSON).
+
+    JSON has no word for what is not a finite number and no room for long ones, so "NaN", "Infinity", "-Infinity", decimals and
+    integers of more than 64 bits are strings there. A table wraps its text to ``width`` columns where that is given.
+    """
+    if style == "json":
+        return json.dumps(_plain(found.to_dicts()), indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+    if style == "csv":
+        return _flat(found).write_csv()
+    numeric = [dtype.is_numeric() for dtype in found.dtypes]
+    rows = [["" if v is None else str(v) for v in row] for row in found.rows()]
+    if style == "markdown":
+        return _markdown(found.columns, rows, numeric)
+    count = f"({found.height} row{'' if found.height == 1 else 's'})\n"
+    return _table(found.columns, rows, numeric, width) + count
+
+
+def _plain(value: Any) -> Any:
+    """The value with nothing in it that JSON cannot say."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _markdown(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    cells = [[c.replace("|", "\\|").replace("\n", " ") for c in row] for row in (names, *rows)]
+    widths = [max(3, *(len(row[k]) for row in cells)) for k in range(len(names))]
+    rule = ["-" * (w - 1) + (":" if right else "-") for w, right in zip(widths, numeric, strict=True)]
+    head, *body = (_padded(row, widths, numeric) for row in cells)
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *body))
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None) -> str:
+    """Aligned columns; a cell of several lines takes several lines, and its column is as wide as the longest of them."""
+    cells = [[c.expandtabs(4).splitlines() or [""] for c in row] for row in (names, *rows)]
+    widths = [max(len(line) for row in cells for line in row[k]) for k in range(len(names))]
+    if width is not None:
+        widths = _narrowed(widths, numeric, width)
+        cells = [[_wrapped(cell, w) for cell, w in zip(row, widths, strict=True)] for row in cells]
+    head, *body = (
+        "".join(
+            GAP.join(_padded([cell[k] if k < len(cell) else "" for cell in row], widths, numeric)).rstrip() + "\n"
+            for k in range(max((len(cell) for cell in row), default=1))
+        )
+        for row in cells
+    )
+    return "".join([head, GAP.join("-" * w for w in widths) + "\n", *body])
+
+
+def _narrowed(widths: Sequence[int], numeric: Sequence[bool], width: int) -> list[int]:
+    """The widths with the widest columns of text made narrower, all alike, until the whole fits into ``width``."""
+    found = list(widths)
+    room = width - len(GAP) * (len(found) - 1)
+    text = [k for k, right in enumerate(numeric) if not right]
+    while sum(found) > room:
+        widest = max(text, key=lambda k: found[k], default=None)
+        if widest is None or found[widest] <= NARROWEST:
+            break
+        found[widest] -= 1
+    return found
+
+
+def _wrapped(lines: Sequence[str], width: int) -> list[str]:
+    return [
+        part
+        for line in lines
+        for part in (textwrap.wrap(line, width, drop_whitespace=False, replace_whitespace=False) or [""])
+    ]
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
+    return [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(cells, widths, numeric, strict=True)]
+
+
+def _flat(found: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with lists, maps and bytes written as text, since CSV has no place for them."""
+    import polars as pl
+
+    nested = [s.name for s in found if s.dtype.is_nested() or s.dtype == pl.Binary]
+    texts = [pl.Series(n, [None if v is None else str(v) for v in found[n].to_list()], dtype=pl.String) for n in nested]
+    return found.with_columns(texts)

@@ -1,0 +1,31 @@
+"""A database that opens, and is damaged where its records are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+
+@pytest.fixture
+def damaged_db(toy_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the toy run with one bit flipped in the first block that only reading the records touches."""
+    path = tmp_path_factory.mktemp("damaged") / "results.duckdb"
+    raw = toy_db.read_bytes()
+    for start in range(3 * 4096, len(raw), 262144):
+        flipped = bytearray(raw)
+        flipped[start + 64] ^= 1
+        path.write_bytes(flipped)
+        if _reads(path, "migration") and not _reads(path, "record"):
+            return path
+    raise AssertionError("no block holds records alone")
+
+
+def _reads(path: Path, table: str) -> bool:
+    try:
+        with duckdb.connect(str(path), read_only=True) as con:
+            con.execute(f"SELECT * FROM {table}").fetchall()
+    except duckdb.Error:
+        return False
+    return True
