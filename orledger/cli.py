@@ -38,7 +38,7 @@ Exit codes:
   0    all went well
   1    something unexpected
   2    an argument, setting or file cannot be used
-  3    the database is missing, foreign, damaged, locked or too new
+  3    the database is missing, foreign, damaged, locked, too old or too new
   4    the run ended, and some cells failed
   5    input data cannot be used
   6    a check found a difference

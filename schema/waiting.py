@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -23,9 +23,12 @@ def interruptible(con: DuckDBPyConnection, work: Callable[[], T]) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     with ThreadPoolExecutor(1, "query") as pool:
-        future = pool.submit(work)
         try:
-            return future.result()
+            future = pool.submit(work)
+            # A wait without an end is taken up again by the system after a signal; one with an end is not.
+            while not wait([future], timeout=60.0).done:
+                pass
         except KeyboardInterrupt:
             con.interrupt()
             raise
+        return future.result()

@@ -126,11 +126,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as the pages suppose it: results.duckdb, a docs folder beside it, and presets that are small."""
+    """A folder as the pages suppose it: results.duckdb, folders docs and data beside it, and presets that are small."""
     from orledger.reports import figures
 
     shutil.copy(small, tmp_path / "results.duckdb")
     (tmp_path / "docs").symlink_to(ROOT / "docs")
+    (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(figures, "FIGURES", {name: figures.FIGURES[name] for name in SHOWN})
@@ -219,7 +220,6 @@ def test_the_command_for_a_cluster_runs(desk: Path, monkeypatch: pytest.MonkeyPa
     """A cluster of one machine, started as a cluster is, stands for the one of the page."""
     pytest.importorskip("ray", reason="the ray extra is not installed")
     (command,) = [c for c in commands(ROOT / "docs" / "gpu-and-ray.md") if c.block.needs == "cluster"]
-    (desk / "data").mkdir()
     (desk / "results.duckdb").unlink()
     with cluster() as address:
         places = {"head.example:6379": address, "/shared/data": str(desk / "data")}
