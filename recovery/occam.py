@@ -51,11 +51,10 @@ def occam(spec: Spectral, eta: float) -> Occam:
     slack = misfit_slack(spec)
     if margin < -slack:
         reason = f"eta = {eta:.6g} is below the best achievable misfit {y0:.6g}"
-        if spec.dropped:
-            total = spec.dropped + len(spec.s2)
-            reason += (
-                f"; {spec.dropped} of {total} directions are at the rounding of the factorisation and were not used"
-            )
+        total = spec.dropped + len(spec.s2)
+        if spec.dropped and total >= spec.n:
+            # With all its directions the problem would fit any data: it is the arithmetic that does not.
+            reason += f"; {spec.dropped} of {total} directions are lost to rounding in the factorisation"
         return Occam(float("nan"), float("nan"), eta, True, margin, reason)
     s2, yt = to_numpy(spec.s2), to_numpy(spec.yt)
     target = max(margin, 0.0) * (eta + y0)
