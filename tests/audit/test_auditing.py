@@ -7,6 +7,7 @@ import json
 import duckdb
 import pytest
 import synthetic_db
+from hypothesis_text import framed
 
 from orledger.audit.auditing import audit
 from orledger.audit.power import power
@@ -146,29 +147,8 @@ def test_other_data_make_another_audit(db):
     from orledger.audit.reading import parse_hypothesis
     from orledger.audit.registration import register
 
-    small = """
-    [hypothesis]
-    id = "X"
-    title = "t"
-    mode = "registered"
-    statement = "s"
-    [[comparison]]
-    id = "c"
-    title = "t"
-    test = "sign"
-    case = "t"
-    block = "main"
-    metric = "m"
-    pair = ["k"]
-    arms = ["a", "b"]
-    [disposition]
-    otherwise = "refuted"
-    otherwise_reason = "r"
-    [[disposition.rule]]
-    verdict = "supported"
-    reason = "r"
-    all = ["c is less"]
-    """
+    body = '[[comparison]]\nid = "c"\ntitle = "t"\ntest = "sign"\narms = ["a", "b"]'
+    small = framed(body, ("k",), "c is less")
     register(db.con, parse_hypothesis(small, "x.toml"))
     db.cell({"k": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
     first = audit(db.con)
