@@ -79,7 +79,7 @@ def test_smoke_preset_needs_no_download_and_open_has_ten_seeds_and_a_widening_sh
         ({"gap": {"seeds": [0.5], "scales": ["frozen"]}}, "x.gap.seeds: 0.5 is not a int"),
         ({"main": {**MAIN, "datasets": ["iris"]}}, "x.main.datasets: 'iris' is not one of diabetes"),
         ({"main": {**MAIN, "rel": []}}, "x.main.rel: expected a non-empty list"),
-        ({"main": {**MAIN, "rel": [-0.1]}}, "x.main.rel: a noise level is negative"),
+        ({"main": {**MAIN, "rel": [-0.1]}}, "x.main.rel: noise levels are finite and not negative"),
         ({"main": {**MAIN, "seeds": [1, 1]}}, "x.main.seeds: a value occurs twice"),
         ({"main": {**MAIN, "single": [{"dataset": "diabetes"}]}}, r"x.main.single\[0\]: expected the keys"),
         ({"settings": {"extra_arms": ["magic"]}, "main": MAIN}, "unknown arm 'magic'"),
