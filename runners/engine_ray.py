@@ -123,7 +123,10 @@ def _session(ray: Any, resources: Resources) -> Iterator[None]:
         try:
             ray.init(**options)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            raise UsageError(f"Ray could not be reached at {resources.address or 'this machine'}: {error}") from error
+            raise UsageError(
+                f"Ray could not be reached at {resources.address or 'this machine'}: {error}",
+                hint="where the cluster asks for a token, set RAY_AUTH_TOKEN here to the token of its head",
+            ) from error
     # Ray installs a handler that exits at once; stopping between two transactions is the driver's to decide.
     for number, handler in handlers.items():
         signal.signal(number, handler)
