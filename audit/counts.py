@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import beta, binomtest, fisher_exact, hypergeom
 
 from orledger.audit.result import TestResult, check_side
-from orledger.audit.signedrank import signed_rank_floor
+from orledger.audit.sign import fair_coin
 from orledger.errors import DataError
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def mcnemar(first_only: int, second_only: int, both: int = 0, neither: int = 0, 
         ties=0,
         statistic=float(first_only),
         statistic_name="pairs with the event in the first only",
-        p=float(binomtest(first_only, m, 0.5, alternative=side).pvalue) if m else 1.0,
-        floor=signed_rank_floor(m, side),
+        **fair_coin(first_only, m, side),
         effect=(first_only - second_only) / n if n else None,
         effect_name="difference of event rates",
         details={"first_only": first_only, "second_only": second_only, "both": both, "neither": neither},
@@ -155,8 +154,7 @@ def mcnemar_units(differences: ArrayLike, reduced: str, side: str = "two-sided")
         ties=0,
         statistic=float(first),
         statistic_name="units with the event more often in the first",
-        p=float(binomtest(first, m, 0.5, alternative=side).pvalue) if m else 1.0,
-        floor=signed_rank_floor(m, side),
+        **fair_coin(first, m, side),
         effect=float(d.mean()) if d.size else None,
         effect_name="mean over units of the difference of event rates",
         details={"first_more": first, "second_more": second, "equal": d.size - m},

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+def fair_coin(heads: int, tosses: int, side: str) -> dict[str, float]:
+    """``p`` of ``heads`` among ``tosses`` of a fair coin, exact binomial, and the ``floor`` that as many tosses can reach."""
+    p = float(binomtest(heads, tosses, 0.5, alternative=side).pvalue) if tosses else 1.0
+    return {"p": p, "floor": signed_rank_floor(tosses, side)}
+
+
 def sign_test(
     differences: ArrayLike, side: str = "two-sided", *, better: str = "lower", level: float = 0.95
 ) -> TestResult:
@@ -34,8 +40,7 @@ def sign_test(
         ties=0,
         statistic=float(plus),
         statistic_name="number of positive differences",
-        p=float(binomtest(plus, m, 0.5, alternative=side).pvalue) if m else 1.0,
-        floor=signed_rank_floor(m, side),
+        **fair_coin(plus, m, side),
         effect=float(np.median(d)) if d.size else None,
         effect_name="median of differences",
         low=interval.low if interval else None,

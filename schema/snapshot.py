@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from orledger.errors import UsageError
 from orledger.schema import explaining, opening, placing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
@@ -23,13 +25,7 @@ def publish_snapshot(con: DuckDBPyConnection, path: Path) -> Path:
     It belongs to the run that publishes it: the next one takes its place, and it is removed when the run ends.
     """
     target = explaining.snapshot_path(path)
-    temporary = placing.temporary_beside(target)
-    try:
-        _copy(con, path, temporary, target)
-        with explaining.translated(target):
-            os.replace(temporary, target)
-    finally:
-        placing.discard(temporary)
+    _copy(con, path, target, os.replace)
     return target
 
 
@@ -48,20 +44,24 @@ def copy_database(path: Path, target: Path | None = None) -> Path:
         raise UsageError(f"{target} exists already", hint="choose another name, or remove it")
     if not target.parent.is_dir():
         raise UsageError(f"the folder {target.parent} does not exist", hint=f"mkdir -p {target.parent}")
-    con = opening.connect(path, "read", enable_external_access=True)
-    temporary = placing.temporary_beside(target)
-    try:
-        _copy(con, path, temporary, target)
-        with explaining.translated(target):
-            placing.publish(temporary, target)
-    finally:
-        con.close()
-        placing.discard(temporary)
+    with closing(opening.connect(path, "read", enable_external_access=True)) as con:
+        _copy(con, path, target, placing.publish)
     return target
 
 
-def _copy(con: DuckDBPyConnection, path: Path, temporary: Path, target: Path) -> None:
-    """Writes the database that ``con`` has open at ``path`` into ``temporary``, which is to become ``target``."""
+def _copy(con: DuckDBPyConnection, path: Path, target: Path, place: Callable[[Path, Path], object]) -> None:
+    """Copies the database that ``con`` has open at ``path`` to a temporary name, and lets ``place`` make that ``target``."""
+    temporary = placing.temporary_beside(target)
+    try:
+        _fill(con, path, temporary, target)
+        with explaining.translated(target):
+            place(temporary, target)
+    finally:
+        placing.discard(temporary)
+
+
+def _fill(con: DuckDBPyConnection, path: Path, temporary: Path, target: Path) -> None:
+    """Writes the database into ``temporary``; what goes wrong is told about ``path`` or ``target``."""
     placing.discard(temporary)
     source = con.execute("SELECT current_database()").fetchall()[0][0]
     try:

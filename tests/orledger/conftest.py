@@ -1,0 +1,41 @@
+"""What the tests of the documentation run on: a small database, and a folder as the pages suppose it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from doc_pages import ROOT, SMALL_PRESET, invoke
+
+from orledger.runners import plan
+
+SHOWN = ("Aprofile", "Bp", "Cinv")  # figures stand for all of them here; tests/reports draws every one
+LOAD_PRESET = plan.load_preset
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with every case, small enough to make in seconds, and an audit in it; not to be changed."""
+    path = tmp_path_factory.mktemp("docs") / "results.duckdb"
+    done = invoke("run", "all", "--preset", str(SMALL_PRESET), "--offline", "--engine", "serial", "--db", str(path))
+    assert done.exit_code == 0, done.output
+    assert invoke("audit", "--db", str(path)).exit_code == 0
+    return path
+
+
+@pytest.fixture
+def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder as the pages suppose it: results.duckdb, folders docs and data beside it, and presets that are small."""
+    from orledger.reports import figures
+
+    shutil.copy(small, tmp_path / "results.duckdb")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(figures, "FIGURES", {name: figures.FIGURES[name] for name in SHOWN})
+    monkeypatch.setattr(
+        plan, "load_preset", lambda name: LOAD_PRESET(name if name.endswith(".toml") else str(SMALL_PRESET))
+    )
+    return tmp_path

@@ -1,0 +1,225 @@
+"""Every command of the documentation is run, in the order of its page."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import Result
+from doc_pages import PAGES, ROOT, SMALL_PRESET, Command, blocks, commands, invoke, named, with_blocks
+
+from orledger.runners import plan
+
+LOAD_PRESET = plan.load_preset
+
+
+def try_out(command: Command, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """Runs one command; what is wrong with it, or None."""
+    program, *words = command.words
+    if program == "make":
+        # Continuous integration gives these to make; the tests cannot, being one of them.
+        return None if command.text in (ROOT / ".ci" / "run").read_text().splitlines() else "not a command of .ci/run"
+    if program == "pip":
+        # Everything that the pages install is here already: pip has nothing to fetch, or the extra does not exist.
+        done = subprocess.run([sys.executable, "-m", "pip", *words, "--no-index"], capture_output=True, text=True)
+        problem = done.stderr + done.stdout
+        return problem if done.returncode or "does not provide the extra" in problem else None
+    if program != "orledger":
+        return "neither orledger, make nor pip"
+    if "--dry-run" in words or words[0] in ("presets", "settings"):
+        # Nothing is computed, so the page may show the real thing, and must.
+        with monkeypatch.context() as real:
+            real.setattr(plan, "load_preset", LOAD_PRESET)
+            done = invoke(*words)
+        missing = [line for line in command.output.splitlines() if line not in done.output]
+        return f"does not print {missing[0]!r}" if missing else judged(command, done)
+    if command.block.needs == "cuda" and "cuda" in words and not torch.cuda.is_available():
+        refused = invoke(*words)
+        if refused.exit_code != 2 or "no GPU" not in refused.output:
+            return f"without a GPU: exit code {refused.exit_code}: {refused.output}"
+        words[words.index("cuda")] = "cpu"
+    return judged(command, invoke(*words))
+
+
+def judged(command: Command, done: Result) -> str | None:
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        return f"raised {done.exception!r}"
+    if command.error is not None:
+        return (
+            None
+            if done.exit_code != 0 and command.error in done.output
+            else f"expected {command.error!r}: {done.output}"
+        )
+    return None if done.exit_code == 0 else f"exit code {done.exit_code}: {done.output[-500:]}"
+
+
+def run_page(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch, *needs: str | None) -> None:
+    """The commands of the page whose needs are among ``needs``, in its order, in one folder, with the files it writes."""
+    for block in blocks(page):
+        if (name := block.remarked("writes")) is not None:
+            (desk / name).write_text(block.text, encoding="utf-8")
+    problems = [
+        f"{named(page)}:{command.block.line}: {command.text}: {problem}"
+        for command in commands(page)
+        if command.block.needs in needs and (problem := try_out(command, monkeypatch)) is not None
+    ]
+    assert problems == []
+
+
+@pytest.mark.parametrize("page", with_blocks("console", "sh"), ids=named)
+def test_the_commands_of_a_page_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_page(page, desk, monkeypatch, None, "cuda")
+
+
+@pytest.mark.ray
+@pytest.mark.filterwarnings("ignore")
+def test_the_commands_for_ray_run(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="the ray extra is not installed")
+    page = ROOT / "docs" / "gpu-and-ray.md"
+    first = next(c for c in commands(page) if "serial.duckdb" in c.words)
+    assert try_out(first, monkeypatch) is None
+    run_page(page, desk, monkeypatch, "ray")
+    assert invoke("compare", "serial.duckdb", "ray.duckdb", "--strict").exit_code == 0
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_for_a_cluster_runs(desk: Path) -> None:
+    """A cluster of one machine, started as a cluster is, stands for the one of the page."""
+    pytest.importorskip("ray", reason="the ray extra is not installed")
+    (command,) = [c for c in commands(ROOT / "docs" / "gpu-and-ray.md") if c.block.needs == "cluster"]
+    (desk / "results.duckdb").unlink()
+    # A token of its own, as a cluster of several people has.
+    environment = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with cluster(environment) as address:
+        places = {
+            "head.example:6379": address,
+            "/shared/data": str(desk / "data"),
+            "paper": str(SMALL_PRESET),
+        }
+        words = [sys.executable, "-m", "orledger", *(places.get(w, w) for w in command.words[1:])]
+        done = subprocess.run(words, cwd=desk, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "30 done, 0 refused, 0 failed" in done.stdout
+
+
+@contextlib.contextmanager
+def cluster(environment: dict[str, str]) -> Iterator[str]:
+    """The address of a Ray cluster that stays in the foreground of a process of its own and ends with it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["start", "--head", "--block", "--port", str(port), "--num-cpus", "2", "--include-dashboard", "false"]
+    tool = Path(sys.executable).with_name("ray")
+    head = subprocess.Popen(
+        [tool, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        assert head.stdout is not None
+        assert any("Ray runtime started" in line for line in head.stdout), "the cluster did not start"
+        yield f"127.0.0.1:{port}"
+    finally:
+        head.terminate()
+        head.wait(timeout=60)
+
+
+def test_every_need_has_its_test() -> None:
+    """A new kind of need would otherwise be a way of not running a command."""
+    found = {c.block.needs for page in PAGES for c in commands(page)}
+    assert found == {None, "cuda", "ray", "cluster", "case d"}
+    assert {c.block.page.name for page in PAGES for c in commands(page) if c.block.needs == "case d"} == {"adding.md"}
+
+
+@pytest.mark.slow
+def test_make_demo_ends_by_saying_where_things_are(tmp_path: Path) -> None:
+    """The recipe on this checkout, with the running environment in place of a new one."""
+    environment = tmp_path / "venv"
+    environment.mkdir()
+    (environment / "bin").symlink_to(Path(sys.executable).parent)
+    (environment / "demo.stamp").touch()
+    words = ["make", "demo", f"VENV={environment}", f"DEMO={tmp_path / 'demo'}"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for line in re.findall(r"^The \w+ +(\S+)$", done.stdout, re.MULTILINE):
+        assert Path(line).exists()
+    assert "Try next:" in done.stdout
+
+
+def test_make_gpu_check_says_so_where_there_is_no_gpu() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one: run make gpu-check")
+    done = subprocess.run([sys.executable, "benchmarks/gpu_check.py"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "no GPU" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("```console\n$ orledger sql 'SELECT nope'\n```", "exit code 7"),
+        ("```console\n$ orledger sql 'SELECT 1'\nerror: no\n```", "expected 'error: no'"),
+        ("```console\n$ orledger presets list\nsmoke    The purpose of another version\n```", "does not print"),
+        ("```sh\nmake tea\n```", "not a command of .ci/run"),
+        ("```sh\npip install 'orledger[tea]'\n```", "does not provide the extra"),
+        ("```sh\nrm -r results.duckdb\n```", "neither orledger"),
+        ("<!-- needs: cuda -->\n```sh\norledger run --device tpu\n```", "'tpu' is not one of"),
+        ("<!-- needs: cuda -->\n```sh\norledger run --devices cuda\n```", "No such option"),
+    ],
+)
+def test_a_page_that_is_wrong_is_found(
+    text: str, problem: str, desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    (command,) = commands(page)
+    found = try_out(command, monkeypatch)
+    assert found is not None
+    assert problem in found
+
+
+CASE_D = """
+import sys
+from pathlib import Path
+import orledger.runners, orledger.runners.plan as plan
+from orledger.schema import migrate
+
+examples = Path(sys.argv[1])
+orledger.runners.__path__.append(str(examples))
+plan.CASES += ("d",)
+shipped = [*migrate.shipped_views(), migrate.SqlFile("d.sql", (examples / "case_d.views.sql").read_text())]
+migrate.shipped_views = lambda: shipped
+from orledger.cli import main
+
+for line in sys.stdin.read().splitlines():
+    main(eval(line), standalone_mode=False)
+"""
+
+
+def test_the_example_of_adding_a_case_works(tmp_path: Path) -> None:
+    """The files of the page, put where the page says, run through the command line and print what the page prints."""
+    page = ROOT / "docs" / "adding.md"
+    told = [c for c in commands(page) if c.words[0] == "orledger"]
+    assert [c.words[1] for c in told] == ["register", "run", "sql", "audit"]
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    lines = [c.words[1:] + (["--engine", "serial"] if c.words[1] == "run" else []) for c in told]
+    lines += [["db", "check", "--db", "d.duckdb"], ["settings", "d", "--preset", "docs/examples/case_d.preset.toml"]]
+    done = subprocess.run(
+        [sys.executable, "-c", CASE_D, str(ROOT / "docs" / "examples")],
+        input="\n".join(map(repr, lines)), capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for command in told:
+        for line in command.output.splitlines():
+            assert re.sub(r", in [\d.]+s", "", line) in re.sub(r", in [\d.]+s", "", done.stdout), line
+    assert "32 content hashes verified" in done.stdout
+    assert "Share of draws that the trimmed mean leaves out" in done.stdout
