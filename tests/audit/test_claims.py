@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis_text import framed
 
-from orledger.audit.claims import check
-from orledger.audit.pairing import Ledger
-from orledger.audit.reading import parse_hypothesis
-from orledger.audit.tables import TableError
+from orledger.audit.evaluation.claims import check
+from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.registry.reading import parse_hypothesis
+from orledger.toml_tables import TableError
 from orledger.errors import DataError
 
 
