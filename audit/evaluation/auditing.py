@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.audit.evaluation.claims import ClaimResult, check
 from orledger.audit.evaluation.comparisons import Evaluation, evaluate, judge
-from orledger.audit.statistics.counts import holm
 from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.pairing import Ledger
 from orledger.audit.registry.quantities import literal
 from orledger.audit.registry.registration import Registration, current_registrations, register_shipped
+from orledger.audit.statistics.counts import holm
 from orledger.audit.statistics.result import library_versions
 
 if TYPE_CHECKING:
