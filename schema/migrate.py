@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
+from orledger.schema import chain, ledger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,8 +123,14 @@ def migrate(
 
 
 def _apply_migration(con: DuckDBPyConnection, file: SqlFile) -> None:
+    begun = ledger.present(con)
+    before = ledger.disagreeing(con) if begun else {}
     con.execute(file.text)
     _record(con, "migration", file, None)
+    if begun:
+        chain.renew(con, file.name, before)
+    elif ledger.present(con):
+        chain.begin(con)
 
 
 def _apply_views(con: DuckDBPyConnection, file: SqlFile, old: Sequence[str]) -> None:
