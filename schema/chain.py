@@ -150,8 +150,8 @@ def _registrations(con: DuckDBPyConnection) -> Iterator[Finding]:
 
 # A row lies in time between the entry that recorded it and the entry before; (part, kind of entry, rows).
 TIMED = (
-    ("registration", "registration", "SELECT hash AS key, hypothesis AS name, registered AS at FROM registration"),
-    ("cell", "cells", "SELECT cell_id AS key, name, finished AS at FROM cell"),
+    ("registration", "registration", "SELECT hash AS key, hypothesis AS name, registered AS moment FROM registration"),
+    ("cell", "cells", "SELECT cell_id AS key, name, finished AS moment FROM cell"),
 )
 TIMES = """
 WITH entry AS (
@@ -159,8 +159,8 @@ WITH entry AS (
 ), recorded AS (
     SELECT key, max(sequence) AS sequence FROM ledger_item WHERE branch = $own AND part = $part GROUP BY key
 )
-SELECT name, at, before, written FROM ({rows}) JOIN recorded USING (key) JOIN entry USING (sequence)
-WHERE kind = $kind AND (at > written OR at < before) ORDER BY name
+SELECT name, moment, before, written FROM ({rows}) JOIN recorded USING (key) JOIN entry USING (sequence)
+WHERE kind = $kind AND (moment > written OR moment < before) ORDER BY name
 """
 
 
@@ -168,8 +168,8 @@ def _times(con: DuckDBPyConnection) -> Iterator[Finding]:
     """Registrations and cells with a time before that of the entry before theirs, or after their own entry."""
     for part, kind, rows in TIMED:
         found = con.execute(TIMES.format(rows=rows), {"own": OWN, "part": part, "kind": kind}).fetchall()
-        for name, at, before, written in found:
-            detail = f"{at}, and the chain recorded it between {before} and {written}"
+        for name, moment, before, written in found:
+            detail = f"{moment}, and the chain recorded it between {before} and {written}"
             yield Finding("a time does not fit the chain", f"{part} {name}", detail)
 
 

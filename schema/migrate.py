@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
 from orledger.schema import chain, ledger
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,16 +157,11 @@ def _record(con: DuckDBPyConnection, kind: str, file: SqlFile, objects: list[str
 def _in_transaction(con: DuckDBPyConnection, file: SqlFile, action: Any) -> None:
     import duckdb
 
-    con.execute("BEGIN")
     try:
-        action()
-        con.execute("COMMIT")
+        with transaction(con):
+            action()
     except duckdb.Error as error:
-        con.execute("ROLLBACK")
         raise DatabaseError(f"{file.name} could not be applied, and the database is as it was: {error}") from error
-    except BaseException:
-        con.execute("ROLLBACK")
-        raise
 
 
 def _views(con: DuckDBPyConnection) -> set[str]:

@@ -15,6 +15,7 @@ import numpy as np
 from orledger.errors import DatabaseError
 from orledger.schema import chain, explaining, opening
 from orledger.schema.hashing import DATASET_COLUMNS, content_hash
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ class Writer:
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """All of it or nothing: commits at the end, rolls back when anything is raised."""
-        with explaining.translated(self.path), opening.transaction(self.con):
+        with explaining.translated(self.path), transaction(self.con):
             yield self.con
 
     def begin_run(self, run_id: str, *, registration_hash: str | None = None, **facts: Any) -> None:
