@@ -35,7 +35,7 @@ def run(*, quick: bool = False) -> list[dict]:
     """The exact signed-rank test beside scipy's at a few sizes with zeros and ties; whole databases are in growth.py."""
     from scipy.stats import wilcoxon
 
-    from orledger.audit.signedrank import signed_rank
+    from orledger.audit.statistics.signedrank import signed_rank
 
     rows = []
     for n in (19, 33, 60, 200):
@@ -51,7 +51,7 @@ def run(*, quick: bool = False) -> list[dict]:
 def bench_signed_rank(rounds: int) -> None:
     from scipy.stats import wilcoxon
 
-    from orledger.audit.signedrank import signed_rank
+    from orledger.audit.statistics.signedrank import signed_rank
 
     print(f"{'n':>4} {'exact, ms':>10} {'scipy auto, ms':>15} {'p exact':>10} {'p auto':>10}")
     for n in (10, 19, 33, 60, 200):
@@ -83,7 +83,7 @@ def build(path: Path, records: int) -> int:
 
 
 def bench_databases(largest: int) -> None:
-    from orledger.audit.auditing import audit
+    from orledger.audit.evaluation.auditing import audit
     from orledger.schema.opening import connect
 
     sizes = [n for n in (320_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000) if n <= largest]

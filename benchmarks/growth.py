@@ -42,7 +42,7 @@ def exponent(
 
 def fitted(name: str, variable: str, sizes: Sequence[int], seconds: Sequence[float], note: str) -> dict[str, Any]:
     """A row of the table of exponents from measured times."""
-    from orledger.audit.slopes import slope
+    from orledger.audit.statistics.slopes import slope
 
     x, y = np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(seconds))
     found = slope(x, y)
@@ -193,7 +193,7 @@ def auditing(top: int) -> list[dict[str, Any]]:
     """A whole audit against the records of a made-up database; processor seconds."""
     from bench_audit import build
 
-    from orledger.audit.auditing import audit
+    from orledger.audit.evaluation.auditing import audit
     from orledger.schema.opening import connect
 
     sizes, seconds = [], []

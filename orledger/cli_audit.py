@@ -25,9 +25,9 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
     The text, its hash and the time are kept for ever. A text that changes after data exist needs --amend and is shown as
     an amendment in every report.
     """
-    from orledger.audit.reading import read_hypothesis, shipped_hypotheses
-    from orledger.audit.registration import current_registrations
-    from orledger.audit.registration import register as store
+    from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
+    from orledger.audit.registry.registration import current_registrations
+    from orledger.audit.registry.registration import register as store
     from orledger.schema.opening import writing
     from orledger.schema.transactions import transaction
 
@@ -75,11 +75,11 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
     the same rows.
     """
     from orledger.audit import summary
-    from orledger.audit.auditing import audit as evaluate
-    from orledger.audit.power import power
-    from orledger.audit.reading import read_hypothesis, shipped_hypotheses
-    from orledger.audit.registration import current_registrations
-    from orledger.audit.registration import register as store
+    from orledger.audit.evaluation.auditing import audit as evaluate
+    from orledger.audit.evaluation.power import power
+    from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
+    from orledger.audit.registry.registration import current_registrations
+    from orledger.audit.registry.registration import register as store
     from orledger.schema.opening import writing
     from orledger.schema.transactions import transaction
 
@@ -125,7 +125,7 @@ def recheck(verdicts: tuple[str, ...], everything: bool, place: str, into: Path 
     """
     from dataclasses import asdict
 
-    from orledger.audit import recheck as checker
+    from orledger.audit.recheck import checking as checker
 
     for verdict in verdicts:
         if verdict not in checker.VERDICTS:

@@ -90,7 +90,7 @@ def audit(names: tuple[str, ...], data_dir: Path | None, cache_dir: Path | None,
 
     The verdict uses folds in file order, the paper's protocol; the shuffled protocol is shown beside it.
     """
-    from orledger.audit.datasets import audit_table
+    from orledger.audit.datasets.gate import audit_table
     from orledger.runners.case_b.plan import DATA
     from orledger.runners.case_b.problem import load_table
     from orledger.runners.case_b.rules import dataset_rules

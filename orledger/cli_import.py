@@ -24,8 +24,8 @@ def import_study(table: Path, mapping: Path, db: Path, as_json: bool) -> None:
 
     Register a hypothesis file first to have it on record before the data; then orledger audit evaluates it.
     """
-    from orledger.audit.importing import import_table
-    from orledger.audit.mapping import read_mapping
+    from orledger.audit.importing.loading import import_table
+    from orledger.audit.importing.mapping import read_mapping
     from orledger.schema.opening import writing
 
     described = read_mapping(mapping)

@@ -32,7 +32,7 @@ def figures(names: tuple[str, ...], db: Path, out: Path, formats: str, listing: 
     orledger figures Aprofile Cinv --db results.duckdb --format svg
     """
     from orledger.errors import UsageError
-    from orledger.reports.figures import FIGURES, FORMATS, write_figures
+    from orledger.reports.figures.drawing import FIGURES, FORMATS, write_figures
 
     if listing:
         if names:
@@ -64,8 +64,8 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
     """
     from orledger.errors import UsageError
     from orledger.expected import expected_cells
-    from orledger.reports.pdf import write_pdf
-    from orledger.reports.report import render_report
+    from orledger.reports.report.document import render_report
+    from orledger.reports.report.pdf import write_pdf
 
     latex = shutil.which("pdflatex")
     only_pdf = out.suffix.lower() == ".pdf"
@@ -105,7 +105,7 @@ def findings(db: Path, out: Path | None) -> None:
     paper found, what was refused, and how long it took.
     """
     from orledger.expected import expected_cells
-    from orledger.reports.findings import findings as document
+    from orledger.reports.report.findings import findings as document
 
     if out is not None:
         check_file(out)
@@ -136,8 +136,8 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
     the first step that differs. Ratios are right over left.
     """
     from orledger.errors import UsageError, VerificationError
-    from orledger.reports.compare import compare as compared
-    from orledger.reports.compare_output import comparison_html, comparison_tables
+    from orledger.reports.report.compare import compare as compared
+    from orledger.reports.report.compare_output import comparison_html, comparison_tables
 
     if html is not None and html == tables:
         raise UsageError(f"--html and --tables both name {html}", hint="the first is a file, the second a folder")

@@ -144,9 +144,9 @@ def _registrar() -> Callable[[Any], object] | None:
     """What puts the shipped hypotheses on record before the first cell."""
     import importlib.util
 
-    if importlib.util.find_spec("orledger.audit.registration") is None:
+    if importlib.util.find_spec("orledger.audit.registry.registration") is None:
         return None
-    from orledger.audit import registration
+    from orledger.audit.registry import registration
 
     return registration.register_shipped
 

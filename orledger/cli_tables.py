@@ -12,7 +12,7 @@ from orledger.cli_output import check_folder, out_option, writing_to
 from orledger.errors import UsageError, VerificationError
 
 if TYPE_CHECKING:
-    from orledger.reports.table import Table
+    from orledger.reports.tables.table import Table
 
 FORMATS = ("tex", "csv", "md", "html")
 
@@ -61,7 +61,7 @@ def tables(
     """
     from orledger.expected import expected_cells
     from orledger.reports.source import content_hash
-    from orledger.reports.tables import TABLES, build_tables
+    from orledger.reports.tables.building import TABLES, build_tables
 
     if listing:
         if names:
@@ -77,7 +77,7 @@ def tables(
     if paper is not None:
         _check(paper, built, database, as_json)
         return
-    from orledger.reports.writing import write_tables
+    from orledger.reports.tables.writing import write_tables
 
     with writing_to(out):
         written = write_tables(built, out, formats, database, document=not names)
@@ -92,9 +92,9 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
     """Prints what the check of ``paper`` found, and fails when something it prints is not the database's."""
     from dataclasses import asdict
 
-    from orledger.reports import latex
-    from orledger.reports.numbers import macros
-    from orledger.reports.stale import check
+    from orledger.reports.tables import latex
+    from orledger.reports.tables.numbers import macros
+    from orledger.reports.tables.stale import check
 
     found = check(paper, macros(built), {t.name: latex.table(t) for t in built}, database)
     if as_json:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError
-from orledger.reports.names import ARMS
-from orledger.reports.values import Text, Value
+from orledger.paper.names import ARMS
+from orledger.reports.tables.values import Text, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Hypothesis files of the paper."""
+"""Hypotheses as data: the language of the files, reading them, and registering them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.datasets import Rules
+from orledger.audit.datasets.gate import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

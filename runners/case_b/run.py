@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.datasets import DatasetAudit, Rules, audit_table
+from orledger.audit.datasets.gate import DatasetAudit, Rules, audit_table
 from orledger.errors import DataError
 from orledger.runners.case_b.ablation import ablation_cell
 from orledger.runners.case_b.gap import gap_cell, make_task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orledger.audit.reading import parse_hypothesis
+from orledger.audit.registry.reading import parse_hypothesis
 
 GOOD = """
 [hypothesis]

@@ -9,10 +9,10 @@ import pytest
 import synthetic_db
 from hypothesis_text import framed
 
-from orledger.audit.auditing import audit
-from orledger.audit.power import power
-from orledger.audit.reading import shipped_hypotheses
-from orledger.audit.summary import audit_data, audit_lines
+from orledger.audit.evaluation.auditing import audit
+from orledger.audit.evaluation.power import power
+from orledger.audit.evaluation.summary import audit_data, audit_lines
+from orledger.audit.registry.reading import shipped_hypotheses
 
 TABLES = ("audit", "test_result", "claim", "disposition")
 
@@ -97,7 +97,7 @@ def test_from_a_verdict_to_the_records(audited):
 
 def test_recomputing_a_stored_test_from_its_own_query(audited):
     """The p of a test row follows from the rows of its query."""
-    from orledger.audit.signedrank import signed_rank
+    from orledger.audit.statistics.signedrank import signed_rank
 
     con, _ = audited
     p, sql = con.execute(
@@ -144,8 +144,8 @@ def test_auditing_twice_gives_identical_rows(audited):
 
 
 def test_other_data_make_another_audit(db):
-    from orledger.audit.reading import parse_hypothesis
-    from orledger.audit.registration import register
+    from orledger.audit.registry.reading import parse_hypothesis
+    from orledger.audit.registry.registration import register
 
     body = '[[comparison]]\nid = "c"\ntitle = "t"\ntest = "sign"\narms = ["a", "b"]'
     small = framed(body, ("k",), "c is less")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis_text import framed
 
-from orledger.audit.claims import check
-from orledger.audit.pairing import Ledger
-from orledger.audit.reading import parse_hypothesis
-from orledger.audit.tables import TableError
+from orledger.audit.evaluation.claims import check
+from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.registry.reading import parse_hypothesis
 from orledger.errors import DataError
+from orledger.toml_tables import TableError
 
 
 def result(db, body: str):

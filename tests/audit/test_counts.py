@@ -10,7 +10,7 @@ from scipy.stats import binom, binomtest
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from orledger.audit.counts import clopper_pearson, fisher, holm, mcnemar, proportion
+from orledger.audit.statistics.counts import clopper_pearson, fisher, holm, mcnemar, proportion
 from orledger.errors import DataError
 
 INERT = {"levy": (6, 6), "hartmann": (6, 7), "ackley": (3, 6), "griewank": (0, 7), "branin": (0, 7)}

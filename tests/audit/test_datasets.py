@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from orledger.audit.datasets import Rules, audit_table, level_problems
+from orledger.audit.datasets.gate import Rules, audit_table, level_problems
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from datetime import datetime
 import pytest
 from hypothesis_text import GOOD
 
-from orledger.audit.auditing import audit
-from orledger.audit.reading import parse_hypothesis, shipped_hypotheses
-from orledger.audit.registration import (
+from orledger.audit.evaluation.auditing import audit
+from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
+from orledger.audit.registry.registration import (
     AmendmentError,
     combined_hash,
     current_registrations,

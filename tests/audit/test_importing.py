@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from orledger.audit.importing import import_table, to_records
-from orledger.audit.mapping import parse_mapping
-from orledger.audit.tables import TableError
+from orledger.audit.importing.loading import import_table, to_records
+from orledger.audit.importing.mapping import parse_mapping
 from orledger.cli import main
 from orledger.errors import DataError
+from orledger.toml_tables import TableError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 LONG = """
@@ -90,7 +90,7 @@ def test_long_and_parquet_give_the_same_records(db, tmp_path):
 
 
 def _read(path):
-    from orledger.audit.importing import read_table
+    from orledger.audit.importing.loading import read_table
 
     return read_table(path)
 

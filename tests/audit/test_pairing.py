@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis_text import comparison
 
-from orledger.audit.comparisons import evaluate
-from orledger.audit.pairing import Ledger, load_units
-from orledger.audit.quantities import combined_sql
-from orledger.audit.signedrank import signed_rank
+from orledger.audit.evaluation.comparisons import evaluate
+from orledger.audit.evaluation.pairing import Ledger, load_units
+from orledger.audit.registry.quantities import combined_sql
+from orledger.audit.statistics.signedrank import signed_rank
 from orledger.errors import DataError
 
 

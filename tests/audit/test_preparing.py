@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis_text import comparison
 
-from orledger.audit.comparisons import evaluate
-from orledger.audit.pairing import Ledger
+from orledger.audit.evaluation.comparisons import evaluate
+from orledger.audit.evaluation.pairing import Ledger
 
 NESTED = 'test = "mcnemar"\nevent = { gt = 0 }\nunit = ["split"]\nblocked = "mean"\n'
 

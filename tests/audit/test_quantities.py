@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis_text import comparison
 
-from orledger.audit.comparisons import evaluate
-from orledger.audit.pairing import Ledger, load_units
+from orledger.audit.evaluation.comparisons import evaluate
+from orledger.audit.evaluation.pairing import Ledger, load_units
 
 ZERO = [
     # error, width, covered (le 1), outside (gt 1)

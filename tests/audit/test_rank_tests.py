@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare, rankdata, spearmanr
 
-from orledger.audit.friedman import friedman, friedman_p
-from orledger.audit.skillings_mack import skillings_mack
-from orledger.audit.spearman import spearman
+from orledger.audit.statistics.friedman import friedman, friedman_p
+from orledger.audit.statistics.skillings_mack import skillings_mack
+from orledger.audit.statistics.spearman import spearman
 from orledger.errors import DataError
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "demsar2006.csv"

@@ -6,7 +6,7 @@ import time
 import polars as pl
 import pytest
 
-from orledger.audit.recheck import (
+from orledger.audit.recheck.checking import (
     ATTAINABLE,
     CONVENTION,
     INCONSISTENT,
@@ -19,9 +19,9 @@ from orledger.audit.recheck import (
     recheck_frame,
     summary,
 )
-from orledger.audit.recheck_data import load_publication
-from orledger.audit.recheck_model import Publication
-from orledger.audit.recheck_rules import RULES, operand_ids
+from orledger.audit.recheck.data import load_publication
+from orledger.audit.recheck.model import Publication
+from orledger.audit.recheck.rules import RULES, operand_ids
 
 GOOD = {MATCHES, WITHIN_ROUNDING, ATTAINABLE}
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from orledger.audit.recheck import recheck
-from orledger.audit.recheck_data import parse_publication
-from orledger.audit.rounding import exactly
+from orledger.audit.recheck.checking import recheck
+from orledger.audit.recheck.data import parse_publication
+from orledger.audit.recheck.rounding import exactly
 from orledger.errors import UsageError
 
 TABLE = """

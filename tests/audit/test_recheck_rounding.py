@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orledger.audit.rounding import Interval, exactly, fraction_of, hull, parse_printed
+from orledger.audit.recheck.rounding import Interval, exactly, fraction_of, hull, parse_printed
 from orledger.errors import UsageError
 
 

@@ -8,9 +8,9 @@ from importlib.resources import files
 import pytest
 from hypothesis_text import GOOD
 
-from orledger.audit.quantities import Source, units_sql
-from orledger.audit.reading import parse_hypothesis, shipped_hypotheses
-from orledger.audit.tables import TableError
+from orledger.audit.registry.quantities import Source, units_sql
+from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
+from orledger.toml_tables import TableError
 
 
 def changed(old: str, new: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from orledger.audit.claims import check
-from orledger.audit.comparisons import evaluate
-from orledger.audit.pairing import Ledger
-from orledger.audit.reading import shipped_hypotheses
+from orledger.audit.evaluation.claims import check
+from orledger.audit.evaluation.comparisons import evaluate
+from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.registry.reading import shipped_hypotheses
 
 SHIPPED = {h.id: h for h in shipped_hypotheses()}
 

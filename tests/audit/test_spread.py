@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
-from orledger.audit.dispersion import MEASURES
-from orledger.audit.floors import Bound, attainable, over_floor, resolution, run_to_run, smallest_n
-from orledger.audit.intervals import median_interval
-from orledger.audit.resampling import resample_backends
-from orledger.audit.slopes import slope
+from orledger.audit.statistics.dispersion import MEASURES
+from orledger.audit.statistics.floors import Bound, attainable, over_floor, resolution, run_to_run, smallest_n
+from orledger.audit.statistics.intervals import median_interval
+from orledger.audit.statistics.resampling import resample_backends
+from orledger.audit.statistics.slopes import slope
 from orledger.errors import DataError
 
 

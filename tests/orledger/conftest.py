@@ -27,7 +27,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as the pages suppose it: results.duckdb, folders docs and data beside it, and presets that are small."""
-    from orledger.reports import figures
+    from orledger.reports.figures import drawing as figures
 
     shutil.copy(small, tmp_path / "results.duckdb")
     (tmp_path / "docs").symlink_to(ROOT / "docs")

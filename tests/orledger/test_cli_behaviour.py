@@ -68,7 +68,7 @@ def test_one_worker_is_what_serial_has() -> None:
 
 
 def test_lists_and_descriptions_in_json_and_in_files(toy_db: Path, tmp_path: Path) -> None:
-    from orledger.reports.tables import TABLES
+    from orledger.reports.tables.building import TABLES
 
     assert [row["name"] for row in json.loads(run("tables", "--list", "--json").output)] == list(TABLES)
     out = tmp_path / "tables.json"
@@ -161,7 +161,7 @@ def test_the_least_memory_that_is_accepted_suffices_for_a_small_query(toy_db: Pa
 
 @pytest.mark.parametrize("command", ["tables", "findings", "report"])
 def test_a_plan_that_cannot_be_rebuilt_is_noted(own: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from orledger.reports import report
+    from orledger.reports.report import document as report
 
     monkeypatch.setattr(report, "render_report", lambda *_, **__: "HTML")
     monkeypatch.setattr(shutil, "which", lambda _: None)
@@ -183,7 +183,7 @@ def test_records_of_cells_that_one_side_lacks_are_counted(toy_db: Path, tmp_path
 
 
 def test_one_refused_registry_file_keeps_all_of_them_out(own: Path, tmp_path: Path) -> None:
-    from orledger.audit.reading import shipped_hypotheses
+    from orledger.audit.registry.reading import shipped_hypotheses
 
     first, second = shipped_hypotheses()[:2]
     (tmp_path / "a.toml").write_text(first.text)

@@ -56,7 +56,7 @@ def test_blocks_that_show_a_file_show_the_file() -> None:
 
 def test_the_example_of_the_registry_is_a_hypothesis() -> None:
     """The blocks of the page, one after the other, are one file that parses."""
-    from orledger.audit.reading import parse_hypothesis
+    from orledger.audit.registry.reading import parse_hypothesis
 
     text = "".join(block.text for block in blocks(ROOT / "docs" / "registry.md", "toml"))
     found = parse_hypothesis(text, "registry.md")

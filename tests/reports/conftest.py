@@ -17,8 +17,8 @@ def synthetic():
 @pytest.fixture(scope="session")
 def audited():
     """A full database with the shipped hypotheses registered before the data and audited, and hostile refusal reasons."""
-    from orledger.audit.auditing import audit
-    from orledger.audit.registration import register_shipped
+    from orledger.audit.evaluation.auditing import audit
+    from orledger.audit.registry.registration import register_shipped
 
     con = synthetic_db.connect()
     register_shipped(con)

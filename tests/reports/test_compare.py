@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 import synthetic_db
 
-from orledger.reports.compare import compare
+from orledger.reports.report.compare import compare
 
 
 def database():

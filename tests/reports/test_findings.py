@@ -3,13 +3,13 @@
 import pytest
 import synthetic_db
 
-from orledger.audit.recheck import CONVENTION, MATCHES, Finding
-from orledger.reports.differences import AGREE, APART, Difference, table_lines
-from orledger.reports.findings import conventions, findings
-from orledger.reports.ledger import ARM_REFUSALS, UNCHECKED, gather
-from orledger.reports.paper import paper, reasons
+from orledger.audit.recheck.checking import CONVENTION, MATCHES, Finding
+from orledger.paper.conclusions import paper, reasons
+from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
+from orledger.reports.report.findings import conventions, findings
+from orledger.reports.report.ledger import ARM_REFUSALS, UNCHECKED, gather
 from orledger.reports.source import content_hash
-from orledger.reports.tables import TABLES, build
+from orledger.reports.tables.building import TABLES, build
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import shutil
 import pytest
 import synthetic_db
 
-from orledger.reports.compare import compare
-from orledger.reports.compare_output import comparison_html, comparison_tables
-from orledger.reports.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
-from orledger.reports.paper import reasons
-from orledger.reports.report import number, render_report, slug
-from orledger.reports.tables import build_tables
+from orledger.paper.conclusions import reasons
+from orledger.reports.report.compare import compare
+from orledger.reports.report.compare_output import comparison_html, comparison_tables
+from orledger.reports.report.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
+from orledger.reports.report.document import number, render_report, slug
+from orledger.reports.tables.building import build_tables
 
 HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
 
@@ -27,8 +27,8 @@ def page(database):
 
 
 def test_every_table_and_figure_of_the_paper_is_in_the_report(page, database):
-    from orledger.reports.figures import FIGURES
-    from orledger.reports.tables import table_names
+    from orledger.reports.figures.drawing import FIGURES
+    from orledger.reports.tables.building import table_names
 
     for name in table_names():
         assert f'id="table-{name}"' in page, name
@@ -177,7 +177,7 @@ def test_the_pdf_has_every_table_and_is_the_same_twice(database, tmp_path):
     latex = shutil.which("pdflatex")
     if latex is None:
         pytest.skip("pdflatex is not installed")
-    from orledger.reports.pdf import write_pdf
+    from orledger.reports.report.pdf import write_pdf
 
     one, two = (
         write_pdf(database, tmp_path / f"{n}.pdf", latex=latex, figures=["Aprofile", "Cinv"]).read_bytes() for n in "ab"

@@ -5,12 +5,13 @@ import io
 
 import pytest
 
-from orledger.reports import format as rules
-from orledger.reports import latex, render, symbols
-from orledger.reports.prose import prose, typed
-from orledger.reports.summaries import power_of_ten
-from orledger.reports.table import Column, Group, Row, Span, Table, TableError, empty
-from orledger.reports.values import (
+from orledger.paper import symbols
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import latex, render
+from orledger.reports.tables.prose import prose, typed
+from orledger.reports.tables.summaries import power_of_ten
+from orledger.reports.tables.table import Column, Group, Row, Span, Table, TableError, empty
+from orledger.reports.tables.values import (
     Absent,
     Blank,
     Count,

@@ -12,10 +12,10 @@ import synthetic_db
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orledger.reports import latex, render
-from orledger.reports.tables import build_tables
-from orledger.reports.values import Text
-from orledger.reports.writing import write_tables
+from orledger.reports.tables import latex, render
+from orledger.reports.tables.building import build_tables
+from orledger.reports.tables.values import Text
+from orledger.reports.tables.writing import write_tables
 
 HOSTILE = "\\input{/etc/passwd} 100% a_b & c <script>alert('x')</script> \"q\" $x^2$ #1 ~ `z` | [l](u) {y}\nnext\x00 =1+1 λ 中"
 FORMULA = '=HYPERLINK("http://example.org")'

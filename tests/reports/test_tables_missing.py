@@ -3,10 +3,10 @@
 import pytest
 import synthetic_db
 
-from orledger.reports import render
 from orledger.reports.source import Planned, holes
-from orledger.reports.tables import build, build_tables
-from orledger.reports.values import Absent, Number
+from orledger.reports.tables import render
+from orledger.reports.tables.building import build, build_tables
+from orledger.reports.tables.values import Absent, Number
 
 USES = {
     ("a", "rules", "24/0.001/3"): {"A", "Astab", "Afloor", "regime"},

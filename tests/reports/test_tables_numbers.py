@@ -7,8 +7,8 @@ import pytest
 import synthetic_db
 from scipy.stats import friedmanchisquare, wilcoxon
 
-from orledger.reports.tables import build, table_names
-from orledger.reports.values import Absent, Count, Join, MedianIQR, Number
+from orledger.reports.tables.building import build, table_names
+from orledger.reports.tables.values import Absent, Count, Join, MedianIQR, Number
 
 PAPER = (
     "A A16 Astab Afloor Aport Acert Aladder Baudit Blevels Bshift Barms Bfloor Btail Babl Battr Bgap Bgapsurv C CpairEI CpairOR CaucEI Ckappa Cinv "

@@ -1,0 +1,1 @@
+"""The gate before training: is a table a regression problem at all."""

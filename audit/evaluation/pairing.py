@@ -1,0 +1,257 @@
+"""From quantities to matched values: who has a partner, who has not, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.registry.quantities import Quantity, cells_sql, literal, units_sql
+from orledger.audit.statistics.dispersion import MEASURES, statistic
+from orledger.audit.statistics.result import Dropped
+from orledger.errors import DataError
+from orledger.schema.frames import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from orledger.audit.registry.hypotheses import Comparison
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Where values are read from: a connection, and the table that holds the scalar records.
+
+    An audit copies the scalars it needs into a temporary table once, so that a hundred comparisons do not scan ten
+    million points a hundred times; the text stored with a test always names ``record``. Answers are remembered for the
+    life of the ledger: the same arm stands on one side of many comparisons.
+    """
+
+    con: Any
+    scalars: str = "record"
+    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def recall(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What ``compute`` returned when it was first called for ``key``."""
+        if key not in self.memory:
+            self.memory[key] = compute()
+        return self.memory[key]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Values of one quantity: ``values`` has one row per unit (keys, value, points); ``absent`` the units without one, with reasons."""
+
+    keys: tuple[str, ...]
+    values: pl.DataFrame
+    absent: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Values of several quantities on common units: ``matrix`` (units, sides), NaN where a side is absent and allowed to be."""
+
+    keys: tuple[str, ...]
+    units: pl.DataFrame
+    matrix: NDArray[np.float64]
+    points: NDArray[np.int64]
+    dropped: tuple[Dropped, ...]
+
+
+def load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units:
+    """The values of ``quantity`` per unit named by ``keys``, and the planned units that have none."""
+    return ledger.recall((quantity, tuple(keys)), lambda: _load_units(ledger, quantity, keys))
+
+
+def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units:
+    wanted = quantity.raw_keys(keys)
+    table = "record" if quantity.is_series else ledger.scalars
+    rows = frame(ledger.con.sql(units_sql(quantity, keys, table)))
+    missing = [k for k in (*wanted, "value") if k not in rows.columns]
+    if missing:
+        raise DataError(
+            f"the query of a quantity returns no column {', '.join(missing)}",
+            hint="it must return every key of pair (and of aggregate.over) and a column named value",
+        )
+    if "points" not in rows.columns:
+        rows = rows.with_columns(pl.lit(1).alias("points"))
+    columns = (
+        *(pl.col(k).cast(pl.String) for k in wanted),
+        pl.col("value").cast(pl.Float64),
+        pl.col("points").cast(pl.Int64),
+    )
+    seen = rows.drop_nulls("value").select("cell_id").unique() if "cell_id" in rows.columns else None
+    rows = rows.lazy().select(columns).drop_nulls("value").sort(wanted).collect()
+    unique = rows.height == rows.select(wanted).n_unique()
+    absent = _absent(ledger, quantity, wanted, rows, unique, seen)
+    if not unique:
+        twice = rows.group_by(wanted, maintain_order=True).agg(pl.len().alias("n")).filter(pl.col("n") > 1)
+        rows = rows.join(twice, on=wanted, how="anti", nulls_equal=True)
+        reason = pl.format("{} values for one unit; narrow the comparison with where", pl.col("n")).alias("reason")
+        absent = pl.concat([absent, twice.with_columns(reason).select(*wanted, "reason")])
+    if quantity.aggregate is not None:
+        rows, absent = _aggregated(quantity, tuple(keys), rows, absent)
+    return Units(tuple(keys), rows, absent)
+
+
+def _absent(
+    ledger: Ledger,
+    quantity: Quantity,
+    wanted: Sequence[str],
+    rows: pl.DataFrame,
+    unique: bool,
+    seen: pl.DataFrame | None,
+) -> pl.DataFrame:
+    """Units that were planned and have no value, each with the reason the database gives.
+
+    A query of its own may return any keys, so its planned units are cells: those that are not among the cells it has
+    ``seen``. Keys that cells do not have stay empty; a query that names no cell has no planned units.
+    """
+    nothing = pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), "reason": pl.String})
+    if quantity.sql is not None and seen is None:
+        return nothing
+    identity = ("cells", quantity.case, quantity.block, quantity.where, quantity.once, tuple(wanted))
+    planned = ledger.recall(identity, lambda: _planned(ledger, quantity, wanted))
+    if quantity.sql is None and unique and planned.height == rows.height:  # as many values as cells: nobody is missing
+        return nothing
+    arm = quantity.refused or (quantity.source.arm if quantity.source else None)
+    refusals = ledger.recall("refusals", lambda: _refusals(ledger)).filter(pl.col("arm") == (arm or ""))
+    if quantity.sql is not None and seen is not None:
+        missing = planned.join(seen.cast(pl.String), on="cell_id", how="anti")
+    else:
+        missing = planned.join(rows.select(wanted), on=list(wanted), how="anti", nulls_equal=True)
+    missing = missing.join(refusals.select("cell_id", "refusal"), on="cell_id", how="left")
+    reason = (
+        pl.when(pl.col("state") == "done")
+        .then(pl.coalesce(pl.format("arm refused: {}", pl.col("refusal")), pl.lit("no record")))
+        .otherwise(pl.col("reason"))
+        .alias("reason")
+    )
+    return missing.select(*wanted, reason).unique(maintain_order=True).sort(wanted)
+
+
+def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.DataFrame:
+    """Every cell that a quantity could have a value in: its keys, its state, and the reason for any state but done."""
+    reason = (
+        ", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN 'cell failed'"
+        " WHEN 'refused' THEN 'cell refused: ' || coalesce(reason, 'no reason given') END AS reason"
+    )
+    found = frame(ledger.con.sql(cells_sql(quantity, wanted, states=(), extra=reason)))
+    return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
+
+
+def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
+    """The keys of the independent unit in this database: those of pair when every cell has the setting that makes it so."""
+    if comparison.independent_when is None or not comparison.nested:
+        return comparison.unit
+    name, value = comparison.independent_when
+    path = literal(f'$.settings."{name}"')
+    for _, quantity in comparison.sides:
+        cells = cells_sql(quantity, (), states=("done",), extra=f", json_extract_string(spec, {path}) AS setting")
+        query = f"SELECT count(*) FILTER (setting IS DISTINCT FROM {literal(value)}) FROM ({cells})"
+        if ledger.recall(query, partial(_first_value, ledger, query)):
+            return comparison.unit
+    return comparison.pair
+
+
+def _first_value(ledger: Ledger, query: str) -> Any:
+    return ledger.con.execute(query).fetchall()[0][0]
+
+
+def _refusals(ledger: Ledger) -> pl.DataFrame:
+    query = "SELECT cell_id, arm, min(reason) AS refusal FROM refusal GROUP BY ALL"
+    return frame(ledger.con.sql(query)).cast(pl.String)
+
+
+def _aggregated(
+    quantity: Quantity, keys: tuple[str, ...], rows: pl.DataFrame, absent: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """One value per unit from the values it is aggregated over; a spread needs two of them."""
+    assert quantity.aggregate is not None
+    stat = quantity.aggregate.stat
+    values: list[float | None] = []
+    points: list[int] = []
+    short: list[dict[str, str]] = []
+    groups = rows.group_by(list(keys), maintain_order=True).agg("value", pl.col("points").sum())
+    for row in groups.iter_rows(named=True):
+        x = np.asarray(row["value"], dtype=float)
+        if stat in MEASURES and x.size < 2:
+            short.append({**{k: row[k] for k in keys}, "reason": f"one value is not enough for {stat}"})
+            values.append(None)
+        else:
+            number = statistic(stat, x)
+            values.append(number if np.isfinite(number) else None)
+            if not np.isfinite(number):
+                short.append({**{k: row[k] for k in keys}, "reason": f"{stat} is not defined for these values"})
+        points.append(row["points"])
+    result = groups.select(keys).with_columns(
+        pl.Series("value", values, dtype=pl.Float64), pl.Series("points", points, dtype=pl.Int64)
+    )
+    result = result.drop_nulls("value")
+    inner = pl.format(
+        "{} (" + ", ".join(quantity.aggregate.over) + " {})",
+        pl.col("reason"),
+        pl.concat_str(quantity.aggregate.over, separator="/"),
+    )
+    notes = absent.with_columns(inner.alias("reason")).select(*keys, "reason")
+    if short:
+        notes = pl.concat([notes, pl.DataFrame(short).select(*keys, "reason")])
+    return result, notes
+
+
+def match(units: Sequence[Units], names: Sequence[str], *, incomplete: bool = False) -> Matched:
+    """``units`` side by side on common keys, sorted by them; units without all partners are dropped with the reason.
+
+    With ``incomplete`` a unit stays when at least two sides have it, and the gaps are NaN.
+    """
+    keys = list(units[0].keys)
+    first = units[0].values.select(keys)
+    if all(u.absent.is_empty() and u.values.select(keys).equals(first) for u in units):  # every unit has all partners
+        matrix = np.column_stack([u.values["value"].to_numpy() for u in units])
+        return Matched(tuple(keys), first, matrix, np.column_stack([u.values["points"].to_numpy() for u in units]), ())
+    table = units[0].values.rename({"value": "v0", "points": "n0"})
+    for j, u in enumerate(units[1:], 1):
+        table = table.join(
+            u.values.rename({"value": f"v{j}", "points": f"n{j}"}), on=keys, how="full", coalesce=True, nulls_equal=True
+        )
+    table = table.sort(keys)
+    columns = [f"v{j}" for j in range(len(units))]
+    present = pl.sum_horizontal(pl.col(c).is_not_null() for c in columns)
+    kept = table.filter(present >= 2 if incomplete else present == len(units))
+    dropped = _dropped(units, names, kept, keys, table)
+    matrix = kept.select(pl.col(columns).fill_null(float("nan"))).to_numpy().reshape(kept.height, len(columns))
+    points = (
+        kept.select(pl.col(f"n{j}" for j in range(len(units))).fill_null(0))
+        .to_numpy()
+        .reshape(kept.height, len(columns))
+    )
+    return Matched(tuple(keys), kept.select(keys), matrix, points, dropped)
+
+
+def _dropped(
+    units: Sequence[Units], names: Sequence[str], kept: pl.DataFrame, keys: list[str], table: pl.DataFrame
+) -> tuple[Dropped, ...]:
+    if kept.height == table.height and all(u.absent.is_empty() for u in units):
+        return ()
+    found: dict[str, list[str]] = {}
+    for u, name in zip(units, names, strict=True):
+        side = f"{name}: " if len(units) > 1 else ""
+        for row in u.absent.iter_rows():
+            found.setdefault(unit_name(row[:-1]), []).append(side + row[-1])
+    for row in table.join(kept, on=keys, how="anti", nulls_equal=True).select(keys).iter_rows():
+        found.setdefault(unit_name(row), [])
+    for j, u in enumerate(units):  # a unit that another side has and this one was never planned for
+        lone = table.filter(pl.col(f"v{j}").is_null()).join(u.absent, on=keys, how="anti", nulls_equal=True)
+        for row in lone.select(keys).iter_rows():
+            found.setdefault(unit_name(row), []).append(f"{names[j]}: no partner")
+    return tuple(Dropped(unit, "; ".join(dict.fromkeys(reasons))) for unit, reasons in sorted(found.items()))
+
+
+def unit_name(values: Sequence[str | None]) -> str:
+    """The name of a unit for people: its key values separated by slashes."""
+    return "/".join("-" if v is None else v for v in values)

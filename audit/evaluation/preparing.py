@@ -1,0 +1,79 @@
+"""Matched values made ready for a test: finite, on the declared scale, as differences where those are tested, one row to a unit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.evaluation.pairing import Matched, unit_name
+from orledger.audit.statistics.result import Dropped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from orledger.audit.registry.hypotheses import Comparison
+
+
+def prepared(comparison: Comparison, matched: Matched, names: list[str]) -> Matched:
+    """``matched`` as the test of ``comparison`` takes it; units that cannot be used are dropped and named.
+
+    An infinite value, such as a ratio to zero, and a logarithm that does not exist drop their unit. Tests of differences
+    get first minus second beside zero, in whole multiples of the resolution where one is declared: printed ties are ties,
+    and since sums of whole numbers are exact, rounding happens once, before any blocking. Events become 0 and 1.
+    """
+    m = _usable(matched, ~np.isinf(matched.matrix), names, "infinite")
+    if comparison.transform == "log10":
+        m = _usable(m, ~(m.matrix <= 0), names, "not positive, log10 does not exist")
+        m = replace(m, matrix=np.log10(m.matrix))
+    if comparison.test == "mcnemar":
+        return replace(m, matrix=(m.matrix > 0.5).astype(float))
+    if comparison.test not in ("signed_rank", "sign"):
+        return m
+    d = m.matrix[:, 0] - m.matrix[:, 1]
+    if comparison.resolution is not None:
+        d = np.rint(d / comparison.resolution)
+    return replace(m, matrix=np.column_stack([d, np.zeros_like(d)]))
+
+
+def blocked(comparison: Comparison, m: Matched) -> Matched:
+    """One row per independent unit: the declared mean or median of its nested rows, side by side.
+
+    What is paired is the difference, so paired tests reduce the difference and not the sides.
+    """
+    x = m.matrix
+    if comparison.test == "mcnemar":
+        x = np.column_stack([x[:, 0] - x[:, 1], np.zeros(x.shape[0])])
+    columns = [f"v{j}" for j in range(x.shape[1])]
+    table = m.units.hstack(pl.DataFrame(x, schema=columns))
+    reduce = pl.col(columns).mean() if comparison.blocked == "mean" else pl.col(columns).median()
+    table = table.group_by(list(comparison.unit), maintain_order=True).agg(reduce)
+    matrix = table.select(columns).to_numpy().reshape(table.height, len(columns))
+    points = np.ones(matrix.shape, dtype=np.int64)
+    return Matched(comparison.unit, table.select(comparison.unit), matrix, points, m.dropped)
+
+
+def without(m: Matched, reasons: Mapping[int, str]) -> Matched:
+    """``m`` less the rows that ``reasons`` numbers; they join the dropped units."""
+    if not reasons:
+        return m
+    kept = np.ones(m.matrix.shape[0], dtype=bool)
+    kept[list(reasons)] = False
+    dropped = (Dropped(unit_name(m.units.row(i)), reason) for i, reason in reasons.items())
+    return replace(
+        m,
+        units=m.units.filter(pl.Series(kept)),
+        matrix=m.matrix[kept],
+        points=m.points[kept],
+        dropped=(*m.dropped, *dropped),
+    )
+
+
+def _usable(m: Matched, good: NDArray[np.bool_], names: list[str], reason: str) -> Matched:
+    """The units all of whose sides are ``good`` (units, sides)."""
+    bad = np.flatnonzero(~good.all(axis=1)).tolist()
+    return without(m, {i: f"{', '.join(names[j] for j in np.flatnonzero(~good[i]))}: {reason}" for i in bad})

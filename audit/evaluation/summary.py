@@ -1,0 +1,165 @@
+"""An audit and a power table as text and as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orledger.audit.evaluation.auditing import Audit, Finding
+    from orledger.audit.evaluation.claims import ClaimResult
+    from orledger.audit.evaluation.comparisons import Evaluation
+    from orledger.audit.evaluation.power import Power
+
+
+def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> Iterator[str]:
+    """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test."""
+    yield f"audit {audit.audit_id}: {audit.n_cells:,} cells, {audit.n_records:,} records"
+    for f in audit.findings:
+        yield ""
+        yield f"{f.hypothesis.id}  {f.decision.verdict.upper()}  {f.hypothesis.title}{_marks(f)}"
+        yield from _indented(f.decision.reason, width)
+        if not every_test:
+            yield from _indented(_counts(f), width)
+        for e in f.tests if every_test else ():
+            yield f"    {test_line(e)}"
+        for c in f.claims:
+            if every_test or c.state == "fails":
+                yield f"    claim {c.claim.id} {c.state}: {c.observed}"
+    shown = [e for f in audit.findings for e in f.tests]
+    if shown and not every_test:
+        yield ""
+        yield f"{len(shown)} tests, {sum(len(f.claims) for f in audit.findings)} claims; --tests lists them all"
+
+
+def _counts(f: Finding) -> str:
+    """How many tests ended how, and between which floors those lie that could not have decided."""
+    deciding = [e for e in f.tests if e.variant != "naive"]
+    counts = Counter(e.outcome for e in deciding)
+    text = f"{len(deciding)} test{'s' if len(deciding) != 1 else ''}: " + ", ".join(
+        f"{n} {outcome}" for outcome, n in sorted(counts.items())
+    )
+    floors = [e.result.floor for e in deciding if e.outcome == "untestable" and e.result.floor is not None]
+    return f"{text}; floors of the untestable from {min(floors):.2g} to {max(floors):.2g}" if floors else text
+
+
+def test_line(e: Evaluation) -> str:
+    """One test on one line: outcome, p with its floor, effect with its interval, counts."""
+    r = e.result
+    parts = [f"{e.comparison.id}{'' if e.variant == 'declared' else ' (' + e.variant + ')'}: {e.outcome}", f"n = {r.n}"]
+    if r.p is not None:
+        parts.append(f"p = {r.p:.3g}" + (f" (Holm {e.p_holm:.3g})" if e.p_holm is not None else ""))
+    if r.floor:
+        parts.append(f"floor {r.floor:.3g}")
+    if r.effect is not None:
+        interval = f" [{r.low:.4g}, {r.high:.4g}]" if r.low is not None and r.high is not None else ""
+        parts.append(f"{r.effect_name} {r.effect:.4g}{interval}")
+    if r.wins is not None:
+        parts.append(f"{r.wins}/{r.losses}/{r.draws}")
+    if e.bounded:
+        parts.append(f"{e.bounded} values are bounds")
+    if r.dropped:
+        parts.append(f"{len(r.dropped)} units dropped")
+    return ", ".join(parts)
+
+
+def audit_data(audit: Audit) -> dict[str, Any]:
+    """The audit as plain data for a program to read."""
+    return {
+        "audit_id": audit.audit_id,
+        "data_hash": audit.data_hash,
+        "cells": audit.n_cells,
+        "records": audit.n_records,
+        "hypotheses": [
+            {
+                "id": f.hypothesis.id,
+                "title": f.hypothesis.title,
+                "mode": f.hypothesis.mode,
+                "verdict": f.decision.verdict,
+                "reason": f.decision.reason,
+                "rule": f.decision.rule,
+                "registration": f.registration.hash,
+                "amendment": f.registration.amendment,
+                "cells_done_at_registration": f.registration.cells_done,
+                "tests": [_test_data(e) for e in f.tests],
+                "claims": [_claim_data(c) for c in f.claims],
+            }
+            for f in audit.findings
+        ],
+    }
+
+
+def _test_data(e: Evaluation) -> dict[str, Any]:
+    r = e.result
+    fields = (
+        "p",
+        "floor",
+        "n",
+        "n_nonzero",
+        "ties",
+        "method",
+        "side",
+        "effect",
+        "effect_name",
+        "low",
+        "high",
+        "wins",
+        "losses",
+        "draws",
+    )
+    return {
+        "id": e.comparison.id,
+        "variant": e.variant,
+        "independent": e.independent,
+        "outcome": e.outcome,
+        "p_holm": e.p_holm,
+        **{f: getattr(r, f) for f in fields},
+        "dropped": [{"unit": d.unit, "reason": d.reason} for d in r.dropped],
+    }
+
+
+def _claim_data(c: ClaimResult) -> dict[str, Any]:
+    return {
+        "id": c.claim.id,
+        "state": c.state,
+        "observed": c.observed,
+        "n": c.n,
+        "against": list(c.counterexamples),
+        "dropped": [{"unit": d.unit, "reason": d.reason} for d in c.dropped],
+    }
+
+
+def power_rows(rows: Sequence[Power]) -> list[dict[str, Any]]:
+    """The power table as rows for print or JSON."""
+    return [
+        {
+            "hypothesis": p.hypothesis,
+            "comparison": p.comparison,
+            "test": p.test,
+            "alpha": p.alpha,
+            "planned": p.planned,
+            "done": p.done,
+            "floor": None if p.floor is None else float(f"{p.floor:.3g}"),
+            "needed": p.needed,
+            "decidable": "yes" if p.decidable else "no",
+        }
+        for p in rows
+    ]
+
+
+def _marks(f: Finding) -> str:
+    marks = [f.hypothesis.mode] if f.hypothesis.mode == "exploratory" else []
+    if f.registration.amendment:
+        marks.append(f"amended after {f.registration.cells_done} cells")
+    elif f.registration.cells_done and f.registration.parent is None:
+        marks.append(f"registered after {f.registration.cells_done} cells")
+    return f"  [{'; '.join(marks)}]" if marks else ""
+
+
+def _indented(text: str, width: int) -> list[str]:
+    return wrap(
+        text, width, initial_indent="    ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,1 @@
+"""Results made elsewhere, brought into the database."""

@@ -1,0 +1,155 @@
+"""Recheck rules that compute one number from others: arithmetic and order statistics of printed lists."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from orledger.audit.recheck.rounding import Interval, exactly
+from orledger.audit.recheck.rules import rule
+
+
+@rule
+def same(of: Interval, scale: float = 1.0) -> Interval:
+    """The same number printed elsewhere, times a change of unit."""
+    return of * exactly(scale)
+
+
+@rule
+def ratio(of: list[Interval], scale: float = 1.0) -> Interval:
+    """First over second; `scale` = 100 for a percentage."""
+    return of[0] / of[1] * exactly(scale)
+
+
+@rule
+def excess(of: list[Interval], scale: float = 100.0) -> Interval:
+    """How far the first lies above the second, relative to the second; percent by default."""
+    return (of[0] / of[1] - exactly(1)) * exactly(scale)
+
+
+@rule
+def difference(of: list[Interval], scale: float = 1.0) -> Interval:
+    """First minus second."""
+    return (of[0] - of[1]) * exactly(scale)
+
+
+@rule
+def total(of: list[Interval]) -> Interval:
+    """The sum of the parts."""
+    return Interval(sum(x.low for x in of), sum(x.high for x in of))
+
+
+@rule
+def product(of: list[Interval], scale: float = 1.0) -> Interval:
+    """The product of the factors."""
+    result = exactly(scale)
+    for factor in of:
+        result = result * factor
+    return result
+
+
+@rule
+def power_of_ten(of: Interval) -> Interval:
+    """Ten to a printed logarithm."""
+    return of.map(lambda x: 10.0**x)
+
+
+@rule
+def weighted_mean(of: list[Interval], weights: list[Interval]) -> Interval:
+    """The mean of printed group means, weighted by exact group sizes."""
+    whole = sum(w.low for w in weights)
+    parts = [x * w for x, w in zip(of, weights, strict=True)]
+    return Interval(sum(p.low for p in parts) / whole, sum(p.high for p in parts) / whole)
+
+
+def _quantile(of: list[Interval], q: float) -> Interval:
+    # A quantile is monotone in every element, so its ends are the quantiles of the ends.
+    return Interval(*(float(np.quantile(ends, q)) for ends in ([x.low for x in of], [x.high for x in of])))
+
+
+@rule
+def median(of: list[Interval], scale: float = 1.0) -> Interval:
+    """The median of a printed list."""
+    return _quantile(of, 0.5) * exactly(scale)
+
+
+@rule
+def quantile(of: list[Interval], q: float) -> Interval:
+    """A quantile of a printed list, linear between order statistics."""
+    return _quantile(of, q)
+
+
+@rule
+def smallest(of: list[Interval]) -> Interval:
+    """The smallest of a printed list."""
+    return Interval(min(x.low for x in of), min(x.high for x in of))
+
+
+@rule
+def largest(of: list[Interval]) -> Interval:
+    """The largest of a printed list."""
+    return Interval(max(x.low for x in of), max(x.high for x in of))
+
+
+@rule
+def extreme_ratio(of: list[Interval], over: list[Interval], take: str) -> Interval:
+    """The smallest or largest of the ratios of two printed lists, element by element."""
+    ratios = [a / b for a, b in zip(of, over, strict=True)]
+    return smallest(ratios) if take == "smallest" else largest(ratios)
+
+
+@rule
+def farthest_from_one(of: list[Interval]) -> Interval:
+    """The worst disagreement of ratios within a printed range: the larger of the top end and one over the bottom."""
+    return largest([of[1], exactly(1) / of[0]])
+
+
+@rule
+def total_share(of: list[Interval], n: int) -> Interval:
+    """The sum of counts over n."""
+    return total(of) / exactly(n)
+
+
+@rule
+def weighted_total(of: list[Interval], weights: list[Interval]) -> Interval:
+    """The sum of products of two lists."""
+    return total([x * w for x, w in zip(of, weights, strict=True)])
+
+
+@rule
+def parts_left(parts: list[Interval], taken: Interval) -> Interval:
+    """What is left of a sum of parts after one printed part is taken away."""
+    return total(parts) - taken
+
+
+@rule
+def grouped_quantile(values: list[Interval], counts: list[int], q: float) -> Interval:
+    """A quantile of a list given as values and how often each occurs."""
+    return _quantile([x for x, times in zip(values, counts, strict=True) for _ in range(times)], q)
+
+
+@rule
+def spread_percent(of: list[Interval]) -> Interval:
+    """How far the largest of a list lies above the smallest, in percent."""
+    return excess([largest(of), smallest(of)])
+
+
+@rule
+def distance_percent(of: list[Interval]) -> Interval:
+    """Distance of two numbers relative to the first, in percent."""
+    away = of[0] - of[1]
+    size = away if away.low >= 0 else -away
+    return size / of[0] * exactly(100)
+
+
+@rule
+def median_distance_percent(ratios: list[Interval]) -> Interval:
+    """Median over seeds of |a - b| / a in percent, from printed ratios a / b below one."""
+    return _quantile([(exactly(1) / r - exactly(1)) * exactly(100) for r in ratios], 0.5)
+
+
+@rule
+def orders_of_magnitude(of: list[Interval]) -> Interval:
+    """How many powers of ten lie between two numbers, rounded."""
+    return exactly(round(math.log10(of[0].middle / of[1].middle)))

@@ -1,0 +1,144 @@
+"""Recheck rules about shares and counts: which shares a sample size allows, intervals of proportions, refusals."""
+
+from __future__ import annotations
+
+import math
+
+from orledger.audit.recheck.rounding import Interval, exactly, hull
+from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
+from orledger.audit.statistics import counts
+from orledger.audit.statistics.attainable import shares
+
+
+def _candidates(convention: str, values: list[float], target: Interval) -> list[Recomputed]:
+    """The values themselves, then the values as they print when rounded to one digit more first."""
+    slop = 0.05 * (target.high - target.low)  # half a unit of the digit after the last printed one
+    return [
+        Recomputed(convention, tuple(exactly(x) for x in values), listed=True),
+        Recomputed(f"{convention}, rounded twice", tuple(Interval(x - slop, x + slop) for x in values), listed=True),
+    ]
+
+
+@rule
+def share_possible(n: int, target: Interval, scale: float = 1.0, step: float = 1.0) -> list[Recomputed]:
+    """The shares k/n that print as the target does, k a multiple of `step`; `scale` = 100 for percentages."""
+    return _candidates(f"k of {n}", shares(n, target, scale, step), target)
+
+
+@rule
+def mean_share_possible(sizes: list[int], target: Interval) -> list[Recomputed]:
+    """Means over cells of shares of the given numbers of points that print as the target does."""
+    common = math.lcm(*sizes)
+    step = math.gcd(*(common // size for size in sizes))
+    values = shares(common * len(sizes), target, step=step)
+    return _candidates(f"mean of shares of {'+'.join(map(str, sizes))} points", values, target)
+
+
+@rule
+def common_denominator(of: list[Interval], largest_n: int, target: Interval) -> list[Recomputed]:
+    """The numbers of points n for which every printed share is some k/n; the target is one such share."""
+    fitting = [
+        n
+        for n in range(1, largest_n + 1)
+        if all(any(x.low <= s <= x.high for s in shares(n, x)) for x in [*of, target])
+    ]
+    values = tuple(exactly(s) for n in fitting for s in shares(n, target) if target.low <= s <= target.high)
+    listed = ", ".join(map(str, fitting[:6])) + (", ..." if len(fitting) > 6 else "")
+    return [Recomputed(f"k/n with n in {{{listed}}}", values, listed=True)]
+
+
+@rule
+def clopper_pearson(of: Count, end: str, level: float = 0.95, missed: bool = False) -> list[Recomputed]:
+    """One end of the Clopper-Pearson interval of k/n, two-sided; then the one-sided bound at the same level.
+
+    With `missed` the fraction counts failures and the interval is that of the successes.
+    """
+    of = Count(of.n - of.k, of.n) if missed else of
+    both = counts.clopper_pearson(of.k, of.n, level)
+    one = counts.clopper_pearson(of.k, of.n, level, "lower" if end == "low" else "upper")
+    return [
+        Recomputed("two-sided", (exactly(both.low if end == "low" else both.high),)),
+        Recomputed("one-sided", (exactly(one.low if end == "low" else one.high),)),
+    ]
+
+
+@rule
+def odds_ratio(of: list[Count]) -> Interval:
+    """Sample odds ratio of two fractions."""
+    (a, m), (b, n) = of
+    return exactly(a * (n - b) / ((m - a) * b))
+
+
+@rule
+def pooled_share_end(sizes: list[int], of: list[Interval], end: str, within: Interval, level: float = 0.95) -> Interval:
+    """Clopper-Pearson end of a pooled share, over the pooled counts that its parts and its own digits allow."""
+    n = sum(sizes)
+    low = max(sum(x.low * size for x, size in zip(of, sizes, strict=True)), within.low * n)
+    high = min(sum(x.high * size for x, size in zip(of, sizes, strict=True)), within.high * n)
+    ends = [
+        clopper_pearson(Count(k, n), end, level)[0].values[0]
+        for k in range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
+    ]
+    return hull(ends)
+
+
+@rule
+def share_of_delivered(refused: int, cells: int, target: Interval) -> list[Recomputed]:
+    """Shares of the cells that did not refuse."""
+    return share_possible(cells - refused, target)
+
+
+@rule
+def delivered_total(refused: list[int], cells: int) -> Interval:
+    """Delivered cells of several variants together."""
+    return exactly(sum(cells - r for r in refused))
+
+
+@rule
+def fewer_deliveries(refused: list[int], cells: int) -> Interval:
+    """Pairs of two variants when the scarcer one delivers only where the other does too."""
+    return exactly(cells - max(refused))
+
+
+@rule
+def ladder_from_pairs(pairs: list[Count]) -> list[Recomputed]:
+    """Joint identity counts that three pairwise identity counts allow.
+
+    Identity is an equivalence relation, so two of the three identities imply the third and their union fits in n.
+    """
+    ks, n = [c.k for c in pairs], pairs[0].n
+    possible = [k for k in range(min(ks) + 1) if sum(ks) - 2 * k <= n]
+    return [Recomputed("identity is transitive", tuple(exactly(k / n) for k in possible))]
+
+
+@rule
+def records_left(fraction: Count, records: list[Interval], taken: Interval) -> Interval:
+    """The printed numerator over what is left of the records once some are taken away."""
+    everything = exactly(1)
+    for factor in records:
+        everything = everything * factor
+    return exactly(fraction.k) / (everything - taken)
+
+
+@rule
+def planned_cells(datasets: int, regimes: int, seeds: int, levels: int, extra_levels: int, anchors: int) -> Interval:
+    """Cells of a factorial plan where one dataset has extra noise levels, plus single anchor cells."""
+    return exactly(regimes * seeds * (datasets * levels + extra_levels) + anchors)
+
+
+@rule
+def denominator_delivered(fraction: Count, refused: int, cells: int) -> Truth:
+    """The printed denominator is the number of cells that did not refuse."""
+    return "always" if fraction.n == cells - refused else "never"
+
+
+@rule
+def denominator_sum(fraction: Count, parts: list[int]) -> Truth:
+    """The printed denominator is the sum of the parts."""
+    return "always" if fraction.n == sum(parts) else "never"
+
+
+@rule
+def denominator_product(fraction: Count, factors: list[int]) -> Truth:
+    """The printed denominator is the product of the factors."""
+    return "always" if fraction.n == math.prod(factors) else "never"

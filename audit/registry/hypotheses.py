@@ -1,0 +1,158 @@
+"""What a hypothesis file says, as data: comparisons, claims, and the rule that turns them into a disposition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orledger.audit.registry.quantities import Quantity
+
+TESTS = ("signed_rank", "sign", "friedman", "skillings_mack", "fisher", "mcnemar", "spearman", "slope", "proportion")
+CLAIMS = (
+    "never_worse",
+    "at_most",
+    "at_least",
+    "ordering",
+    "best",
+    "monotone",
+    "count",
+    "none",
+    "resampled",
+    "measured",
+)
+STATS = (
+    "median",
+    "mean",
+    "min",
+    "max",
+    "sum",
+    "count",
+    "cv",
+    "iqr_over_median",
+    "mad_over_median",
+    "max_over_min",
+    "sd_log10",
+)
+CLAIM_STATS = (*STATS, "share")  # a share is pooled: the sum of the values over the number of records behind them
+VERDICTS = ("supported", "refuted", "partially refuted", "not testable at this n", "not enough data")
+OUTCOMES = ("less", "greater", "different", "undecided", "untestable", "missing", "refused", "measured")
+STATES = ("holds", "fails", "missing", "measured")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One registered test.
+
+    ``sides`` are the named quantities compared, first minus second. ``pair`` names the keys that make two values
+    partners; ``unit`` the keys of the independent unit. When ``unit`` is coarser than ``pair`` the values are nested:
+    ``blocked`` says how they are reduced to one per unit, and without it no p is given. ``independent_when`` names a
+    setting and the value at which the values are independent after all, such as a generator with its own stream per cell.
+    """
+
+    id: str
+    title: str
+    test: str
+    sides: tuple[tuple[str, Quantity], ...]
+    pair: tuple[str, ...]
+    unit: tuple[str, ...]
+    transform: str = "none"
+    side: str = "two-sided"
+    better: str = "lower"
+    alpha: float = 0.05
+    level: float = 0.95
+    family: str | None = None
+    blocked: str | None = None
+    resolution: float | None = None
+    nominal: float | None = None
+    noise: str | None = None
+    independent_when: tuple[str, str] | None = None
+
+    @property
+    def nested(self) -> bool:
+        """True when several values share one independent unit."""
+        return set(self.unit) < set(self.pair)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement in words as a predicate on quantities; which fields matter depends on ``kind``.
+
+    ``combine`` turns two sides into one value per unit (ratio or difference). ``stat`` reduces the units of each group
+    named by ``within`` to one value; without it the predicate looks at every unit. The stat "share" pools: the sum of the
+    values over the number of records behind them.
+    """
+
+    id: str
+    statement: str
+    kind: str
+    sides: tuple[tuple[str, Quantity], ...]
+    pair: tuple[str, ...]
+    combine: str | None = None
+    stat: str | None = None
+    within: tuple[str, ...] = ()
+    limit: float | None = None
+    better: str = "lower"
+    tolerance: float = 0.0
+    strict: bool = False
+    direction: str = "increasing"
+    along: str | None = None
+    order: tuple[str, ...] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+    draws: int = 4000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Term:
+    """One condition of a rule: the comparison or claim ``id`` has the outcome or state ``value``."""
+
+    id: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A verdict that follows when every term of ``all`` is true, one of ``any`` is, and none of ``none`` is."""
+
+    verdict: str
+    reason: str
+    all: tuple[Term, ...] = ()
+    any: tuple[Term, ...] = ()
+    none: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration."""
+
+    id: str
+    title: str
+    statement: str
+    mode: str
+    comparisons: tuple[Comparison, ...]
+    claims: tuple[Claim, ...]
+    needs: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    otherwise: str
+    otherwise_reason: str
+    file: str
+    text: str
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the text."""
+        return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def studies(self) -> tuple[str, ...]:
+        """Names of the cases or studies it asks about."""
+        return tuple(sorted({q.case for q in self.quantities}))
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that a comparison or a claim looks at."""
+        compared = [q for c in self.comparisons for _, q in c.sides]
+        return (*compared, *(q for c in self.claims for _, q in c.sides))

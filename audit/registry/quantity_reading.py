@@ -1,0 +1,128 @@
+"""Reading one quantity of a hypothesis file: which records, in which cells, reduced how."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from orledger.audit.registry.hypotheses import STATS
+from orledger.audit.registry.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Once, Quantity, Source
+from orledger.audit.statistics.floors import Bound
+from orledger.toml_tables import Table, TableError
+
+QUANTITY_KEYS = (
+    "case", "block", "arm", "metric", "label", "where", "over_idx", "idx", "divide_by", "event", "identical", "refused",
+    "key", "sql", "aggregate", "bound", "once",
+)  # fmt: skip
+
+
+def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | None = None) -> Quantity:
+    """The quantity of table ``t`` with ``changes``; conditions on keys add up, everything else is replaced."""
+    t.seen.update(QUANTITY_KEYS)
+    conditions = {**t.data.get("where", {}), **changes.get("where", {}), **(where or {})}
+    q = Table({**only(t.data, QUANTITY_KEYS), **changes, "where": conditions}, t.file, t.place)
+    arm, metric, label = q.text("arm", None), q.text("metric", None), q.text("label", None)
+    identical, refused = q.texts("identical", ()), q.flag("refused")
+    key, sql = q.text("key", None), q.text("sql", None)
+    if sum(v is not None for v in (key, sql)) + refused > 1:
+        raise TableError(f"{q.file}: table [{q.place}]: expected only one of key, sql and refused")
+    if key is None and sql is None and not refused and metric is None:
+        raise q.fail("metric", "the name of a metric")
+    if refused and arm is None:
+        raise q.fail("arm", "the arm whose refusal is meant")
+    if sql is not None and not re.match(r"(?is)\s*(select|with|from)\b", sql):
+        raise q.fail("sql", "a query that begins with SELECT, WITH or FROM")
+    return Quantity(
+        case=q.text("case"),
+        block=q.text("block"),
+        source=Source(arm, metric, label) if metric is not None and key is None and sql is None else None,
+        where=_conditions(q),
+        over_idx=q.choice("over_idx", tuple(REDUCERS), None),
+        idx=_index(q),
+        divide_by=_divide_by(q, arm, metric, label),
+        event=_condition(q, "event", q.data["event"]) if "event" in q.data else None,
+        identical=identical,
+        refused=arm if refused else None,
+        key=key,
+        sql=sql,
+        aggregate=_aggregate(q),
+        bound=_bound(q),
+        once=_once(q),
+    )
+
+
+def _conditions(t: Table) -> tuple[tuple[str, Condition], ...]:
+    return tuple((k, _condition(t, "where", v)) for k, v in t.table("where").data.items())
+
+
+def _condition(t: Table, key: str, value: Any) -> Condition:
+    if isinstance(value, dict):
+        if len(value) != 1 or next(iter(value)) not in OPERATORS:
+            raise t.fail(key, f"one of {', '.join(OPERATORS)} with a value")
+        operator, constant = next(iter(value.items()))
+        if not isinstance(constant, (str, int, float)):
+            raise t.fail(key, "a text or a number to compare with")
+        return Condition(operator, (constant,))
+    if isinstance(value, list):
+        if not value or not all(isinstance(v, (str, int, float)) for v in value):
+            raise t.fail(key, "texts or numbers")
+        return Condition("in", tuple(value))
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise t.fail(key, "a text, a number, a list of them, or a comparison such as { gt = 0 }")
+    return Condition("eq", (value,))
+
+
+def _index(t: Table) -> tuple[str, int] | None:
+    if "idx" not in t.data:
+        return None
+    condition = _condition(t, "idx", t.data["idx"])
+    if condition.operator == "in" or not isinstance(condition.values[0], int):
+        raise t.fail("idx", "a whole number, or a comparison such as { lt = 6 }")
+    return condition.operator, condition.values[0]
+
+
+def _divide_by(t: Table, arm: str | None, metric: str | None, label: str | None) -> Source | None:
+    table = t.table("divide_by", None)
+    if table is None:
+        return None
+    source = Source(
+        table.text("arm", arm),
+        table.text("metric", metric),
+        table.text("label", label if "arm" not in table.data else None),
+    )
+    table.done()
+    return source
+
+
+def _aggregate(t: Table) -> Aggregate | None:
+    table = t.table("aggregate", None)
+    if table is None:
+        return None
+    found = Aggregate(table.texts("over"), table.choice("stat", STATS))
+    table.done()
+    return found
+
+
+def _bound(t: Table) -> Bound | None:
+    table = t.table("bound", None)
+    if table is None:
+        return None
+    found = Bound(table.number("at", None), table.number("below", None), table.number("above", None))
+    table.done()
+    return found
+
+
+def _once(t: Table) -> Once | None:
+    table = t.table("once", None)
+    if table is None:
+        return None
+    found = Once(table.texts("over"), _conditions(table))
+    table.done()
+    if not found.where:
+        raise table.fail("where", "the cells in which the keys of over change nothing, such as { level = 0 }")
+    return found
+
+
+def only(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The entries of ``data`` whose key is in ``keys``."""
+    return {k: v for k, v in data.items() if k in keys}

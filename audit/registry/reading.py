@@ -1,0 +1,322 @@
+"""Hypothesis files: from TOML to checked specs, every mistake named by file, table, key and expectation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from importlib.resources import files
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from orledger.audit.registry.hypotheses import (
+    CLAIM_STATS,
+    CLAIMS,
+    OUTCOMES,
+    STATES,
+    TESTS,
+    VERDICTS,
+    Claim,
+    Comparison,
+    Hypothesis,
+    Rule,
+    Term,
+)
+from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, only, read_quantity
+from orledger.audit.statistics.dispersion import MEASURES
+from orledger.audit.statistics.result import SIDES
+from orledger.toml_tables import Table, TableError, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orledger.audit.registry.quantities import Quantity
+
+COMPARISON_DEFAULTS = (
+    "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", *QUANTITY_KEYS,
+)  # fmt: skip
+# The option without which a kind of claim says nothing.
+NEEDED = {
+    "at_most": "limit", "at_least": "limit", "ordering": "stat", "best": "stat", "monotone": "along", "resampled": "along",
+}  # fmt: skip
+SIDE_NAMES = ("a", "b", "x", "y")
+PAIRED = ("signed_rank", "sign", "mcnemar", "fisher")
+
+
+def read_hypothesis(path: Path) -> Hypothesis:
+    """The hypothesis in the TOML file at ``path``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(f"{path}: cannot be read as a TOML text: {error}") from error
+    return parse_hypothesis(text, path.name)
+
+
+def shipped_hypotheses() -> list[Hypothesis]:
+    """The hypotheses of the paper that come with the package, in order of their names."""
+    folder = files("orledger.paper.hypotheses")
+    names = sorted(p.name for p in folder.iterdir() if p.name.endswith(".toml"))
+    return [parse_hypothesis(folder.joinpath(n).read_text(encoding="utf-8"), n) for n in names]
+
+
+def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesis:
+    """The hypothesis in a TOML ``text``; ``file`` is the name that messages use.
+
+    ``stored``: the text was registered, perhaps by an earlier version, and what it asks for stands.
+    """
+    top = parse(text, file)
+    head = top.table("hypothesis")
+    defaults = _defaults(top)
+    comparisons = [c for t in top.tables("comparison", []) for c in _comparisons(t, defaults)]
+    claims = [c for t in top.tables("claim", []) for c in _claims(t, defaults)]
+    known = _unique(top, [c.id for c in comparisons], [c.id for c in claims])
+    comparisons = [_with_noise(file, c, {c.id: c for c in claims}, stored=stored) for c in comparisons]
+    disposition = top.table("disposition")
+    needs = disposition.texts("needs", ())
+    for name in needs:
+        if name not in known:
+            raise disposition.fail("needs", f"ids of comparisons or claims of this file ({name!r} is none)")
+    rules = tuple(_rule(t, known) for t in disposition.tables("rule"))
+    hypothesis = Hypothesis(
+        id=head.text("id"),
+        title=head.text("title"),
+        statement=head.text("statement"),
+        mode=head.choice("mode", ("registered", "exploratory")),
+        comparisons=tuple(comparisons),
+        claims=tuple(claims),
+        needs=needs,
+        rules=rules,
+        otherwise=disposition.choice("otherwise", VERDICTS),
+        otherwise_reason=disposition.text("otherwise_reason"),
+        file=file,
+        text=text,
+    )
+    for table in (head, disposition, top):
+        table.done()
+    return hypothesis
+
+
+def _with_noise(file: str, comparison: Comparison, claims: dict[str, Claim], *, stored: bool) -> Comparison:
+    """The comparison, if its run-to-run floor is measured where it looks and nowhere else: a floor is one number.
+
+    A text that was registered before this was asked keeps its comparison and loses the floor.
+    """
+    if comparison.noise is None:
+        return comparison
+    place = f"{file}: comparison {comparison.id!r}, key 'noise'"
+    claim = claims.get(comparison.noise)
+    if claim is None:
+        raise TableError(f"{place}: expected the id of a claim, found {comparison.noise!r}")
+    for key in (k for k in comparison.pair if k in claim.pair):
+        found = {dict(q.where).get(key) for _, q in (*comparison.sides, *claim.sides)}
+        condition = found.pop() if len(found) == 1 else None
+        if condition is None or condition.operator != "eq":
+            if stored:
+                return replace(comparison, noise=None)
+            raise TableError(
+                f"{place}: expected a claim about the same {key}; {claim.id!r} is one number, so both must name one {key} in where"
+            )
+    return comparison
+
+
+def _defaults(top: Table) -> dict[str, Any]:
+    table = top.table("defaults", Table({}, top.file, "defaults"))
+    table.seen.update(COMPARISON_DEFAULTS)
+    table.done()
+    return table.data
+
+
+def _unique(top: Table, comparisons: list[str], claims: list[str]) -> dict[str, str]:
+    known: dict[str, str] = {}
+    for kind, names in (("comparison", comparisons), ("claim", claims)):
+        for name in names:
+            if name in known:
+                raise TableError(
+                    f"{top.file}: table [{kind}], key 'id': expected a name used once, found {name!r} again"
+                )
+            known[name] = kind
+    return known
+
+
+def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
+    """The comparisons of one table: one, or one per opponent (against), key value (for_each) or pair of them (pairwise)."""
+    t.data = {
+        **only(defaults, COMPARISON_DEFAULTS),
+        **t.data,
+    }
+    name, title = t.text("id"), t.text("title")
+    test = t.choice("test", TESTS)
+    shared = {
+        "test": test,
+        "transform": t.choice("transform", ("none", "log10"), "none"),
+        "side": t.choice("side", SIDES, "two-sided"),
+        "better": t.choice("better", ("lower", "higher"), "lower"),
+        "alpha": t.number("alpha", 0.05),
+        "level": t.number("level", 0.95),
+        "family": t.text("family", None),
+        "blocked": t.choice("blocked", ("mean", "median"), None),
+        "resolution": t.number("resolution", None),
+        "nominal": t.number("nominal", None),
+        "noise": t.text("noise", None),
+        "independent_when": _setting(t),
+    }
+    pair = t.texts("pair")
+    unit = t.texts("unit", pair)
+    if not set(unit) <= set(pair):
+        raise t.fail("unit", f"keys among those of pair ({', '.join(pair)})")
+    for key in ("alpha", "level"):
+        if not 0 < shared[key] < 1:
+            raise t.fail(key, "a number between 0 and 1")
+    if shared["resolution"] is not None and shared["resolution"] <= 0:
+        raise t.fail("resolution", "a number above 0")
+    variants = list(_variants(t))
+    t.done()
+    for suffix, words, sides in variants:
+        _check_sides(t, test, sides)
+        yield Comparison(id=name + suffix, title=title + words, sides=sides, pair=pair, unit=unit, **shared)
+
+
+def _setting(t: Table) -> tuple[str, str] | None:
+    table = t.table("independent_when", None)
+    if table is None:
+        return None
+    if len(table.data) != 1:
+        raise t.fail("independent_when", "one setting with the value that makes cells independent")
+    name = next(iter(table.data))
+    return name, table.text(name)
+
+
+def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -> None:
+    count = len(sides)
+    if test in PAIRED and count != 2:
+        raise TableError(
+            f"{t.file}: table [{t.place}]: {test} compares two sides, found {count}; give arms, arm and against, or a and b"
+        )
+    if test in ("friedman", "skillings_mack") and count < 3:
+        raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 3 arms for {test}, found {count}")
+    if test in ("spearman", "slope") and [n for n, _ in sides] != ["x", "y"]:
+        raise TableError(f"{t.file}: table [{t.place}]: {test} needs the tables x and y")
+    if test == "proportion" and count != 1:
+        raise TableError(f"{t.file}: table [{t.place}]: proportion looks at one quantity, found {count}")
+
+
+def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+    """Suffix of the id, addition to the title, and sides, for every comparison or claim that a table stands for."""
+    each = t.table("for_each", None)
+    pairwise = t.table("pairwise", None)
+    if pairwise is not None:
+        key, values = _one_key(pairwise)
+        for v, w in combinations(values, 2):
+            sides = tuple((str(u), read_quantity(t, {"where": {**t.data.get("where", {}), key: u}})) for u in (v, w))
+            yield f"/{v}-{w}", f": {v} against {w}", sides
+        return
+    if each is None:
+        yield from _opponents(t, "", "", {})
+        return
+    key, values = _one_key(each)
+    for v in values:
+        yield from _opponents(t, f"/{v}", f", {key} {v}", {key: v})
+
+
+def _opponents(
+    t: Table, suffix: str, words: str, where: dict[str, Any]
+) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+    against = t.texts("against", None)
+    if against is not None:
+        if "arm" not in t.data:
+            raise t.fail("arm", "the arm that is compared against the others")
+        for other in against:
+            sides = ((t.data["arm"], read_quantity(t, {}, where)), (other, read_quantity(t, {"arm": other}, where)))
+            yield f"{suffix}/{other}", f"{words}, against {other}", sides
+        return
+    arms = t.texts("arms", None)
+    if arms is not None:
+        yield suffix, words, tuple((arm, read_quantity(t, {"arm": arm}, where)) for arm in arms)
+        return
+    named = [(n, t.table(n)) for n in SIDE_NAMES if n in t.data]
+    if named:
+        for _, table in named:
+            for key in table.data:
+                if key not in QUANTITY_KEYS:
+                    raise table.fail(key, f"one of the keys of a quantity ({', '.join(QUANTITY_KEYS)})")
+        yield suffix, words, tuple((n, read_quantity(t, table.data, where)) for n, table in named)
+        return
+    yield suffix, words, (("value", read_quantity(t, {}, where)),)
+
+
+def _one_key(t: Table) -> tuple[str, list[Any]]:
+    if len(t.data) != 1 or not isinstance(next(iter(t.data.values())), list):
+        raise TableError(f"{t.file}: table [{t.place}]: expected one key with the list of its values, found {t.data!r}")
+    return next(iter(t.data.items()))
+
+
+def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
+    t.data = {**only(defaults, ("pair", "better", *QUANTITY_KEYS)), **t.data}
+    name, statement = t.text("id"), t.text("statement")
+    kind = t.choice("kind", CLAIMS)
+    options = {
+        "kind": kind,
+        "pair": t.texts("pair"),
+        "combine": t.choice("combine", ("ratio", "difference"), None),
+        "stat": t.choice("stat", CLAIM_STATS, None),
+        "within": t.texts("within", ()),
+        "limit": t.number("limit", None),
+        "better": t.choice("better", ("lower", "higher"), "lower"),
+        "tolerance": t.number("tolerance", 0.0),
+        "strict": t.flag("strict"),
+        "direction": t.choice("direction", ("increasing", "decreasing"), "increasing"),
+        "along": t.text("along", None),
+        "order": t.texts("order", ()),
+        "at_least": t.number("at_least", None),
+        "at_most": t.number("at_most", None),
+        "draws": t.integer("draws", 4000),
+        "seed": t.integer("seed", 0),
+    }
+    needed = NEEDED.get(kind)
+    if needed is not None and options[needed] is None:
+        raise t.fail(needed, f"a value: a claim of kind {kind} needs it")
+    if kind == "resampled" and options["stat"] not in MEASURES:
+        raise t.fail("stat", f"a measure of spread ({', '.join(MEASURES)})")
+    if options["stat"] == "share" and (
+        kind not in ("at_most", "at_least", "measured") or options["combine"] is not None
+    ):
+        raise t.fail("stat", "another statistic: a share is for at_most, at_least and measured, without combine")
+    if kind == "count" and options["at_least"] is None and options["at_most"] is None:
+        raise t.fail("at_least", "a number of units, or a share of them below 1 (or at_most)")
+    variants = list(_variants(t))
+    t.done()
+    for suffix, words, sides in variants:
+        if kind == "never_worse" and len(sides) != 2:
+            raise TableError(f"{t.file}: table [{t.place}]: never_worse compares two sides, found {len(sides)}")
+        yield Claim(id=name + suffix, statement=statement + words, sides=sides, **options)
+
+
+def _rule(t: Table, known: dict[str, str]) -> Rule:
+    rule = Rule(
+        verdict=t.choice("verdict", VERDICTS),
+        reason=t.text("reason"),
+        all=_terms(t, "all", known),
+        any=_terms(t, "any", known),
+        none=_terms(t, "none", known),
+    )
+    if not (rule.all or rule.any or rule.none):
+        raise t.fail("all", "at least one condition in all, any or none")
+    t.done()
+    return rule
+
+
+def _terms(t: Table, key: str, known: dict[str, str]) -> tuple[Term, ...]:
+    """Conditions such as "rmse/released is less" and "tracks-oracle holds"."""
+    terms = []
+    for text in t.texts(key, ()):
+        match = re.fullmatch(r"(\S+)\s+(?:is\s+)?(\S+)", text.strip())
+        if match is None or match[1] not in known:
+            raise t.fail(
+                key,
+                f'conditions such as "<comparison> is less" or "<claim> holds" ({text!r} names nothing in this file)',
+            )
+        allowed = OUTCOMES if known[match[1]] == "comparison" else STATES
+        if match[2] not in allowed:
+            raise t.fail(key, f"one of {', '.join(allowed)} after {match[1]!r} (in {text!r})")
+        terms.append(Term(match[1], match[2]))
+    return tuple(terms)

@@ -1,0 +1,113 @@
+"""Registering hypotheses: the text, its hash and the time are stored before the data, and never changed afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
+from orledger.errors import UsageError
+from orledger.schema import chain
+from orledger.schema.transactions import transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orledger.audit.registry.hypotheses import Hypothesis
+
+COLUMNS = ("hash", "hypothesis", "mode", "statement", "file", "text", "registered", "cells_done", "parent", "amendment")
+
+
+class AmendmentError(UsageError):
+    """A hypothesis that is already registered with another text, while data exist."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A row of the table registration. ``new`` is true when this call stored it."""
+
+    hash: str
+    hypothesis: str
+    mode: str
+    statement: str
+    file: str
+    text: str
+    registered: datetime
+    cells_done: int
+    parent: str | None
+    amendment: bool
+    new: bool = False
+
+    def parsed(self) -> Hypothesis:
+        """The hypothesis in its text."""
+        return parse_hypothesis(self.text, self.file, stored=True)
+
+
+def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: datetime | None = None) -> Registration:
+    """The registration of ``hypothesis`` in the database behind ``con``; storing the same text again changes nothing.
+
+    A text that differs from the registered one becomes a new version with the old one as its parent. When cells of its
+    studies are already done that is an amendment: it needs ``amend`` and is marked as one for ever.
+    """
+    current = {r.hypothesis: r for r in current_registrations(con)}.get(hypothesis.id)
+    if current is not None and current.hash == hypothesis.hash:
+        return current
+    known = con.execute("SELECT hypothesis FROM registration WHERE hash = ?", [hypothesis.hash]).fetchall()
+    if known:
+        raise AmendmentError(
+            f"{hypothesis.file}: this text was registered before and has been replaced since",
+            hint="registrations are never reordered; change the text to say what is meant now",
+        )
+    done = cells_done(con, hypothesis.studies)
+    if current is not None and done and not amend:
+        raise AmendmentError(
+            f"{hypothesis.file}: {hypothesis.id} is registered with another text ({current.hash[:12]}) and {done} cells of"
+            f" {', '.join(hypothesis.studies)} are done",
+            hint="use --amend to store this text as an amendment; the first text stays and the report shows both",
+        )
+    row = Registration(
+        hash=hypothesis.hash,
+        hypothesis=hypothesis.id,
+        mode=hypothesis.mode,
+        statement=hypothesis.statement,
+        file=hypothesis.file,
+        text=hypothesis.text,
+        registered=(now or datetime.now(UTC)).replace(tzinfo=None),
+        cells_done=done,
+        parent=current.hash if current else None,
+        amendment=bool(current and done),
+        new=True,
+    )
+    values = [getattr(row, c) for c in COLUMNS]
+    with transaction(con):
+        con.execute(f"INSERT INTO registration ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", values)
+        summary = {"hypothesis": row.hypothesis, "hash": row.hash, "cells_done": done, "amendment": row.amendment}
+        chain.append(con, "registration", summary, {"registration": [row.hash]})
+    return row
+
+
+def register_shipped(con: Any, *, now: datetime | None = None) -> list[Registration]:
+    """Registers the hypotheses that come with the package, as a run does before its first cell; amends where they changed."""
+    return [register(con, h, amend=True, now=now) for h in shipped_hypotheses()]
+
+
+def current_registrations(con: Any) -> list[Registration]:
+    """The newest version of every registered hypothesis, by name."""
+    rows = con.execute(
+        f"SELECT {', '.join(COLUMNS)} FROM registration r"
+        " WHERE NOT EXISTS (SELECT 1 FROM registration s WHERE s.parent = r.hash) ORDER BY hypothesis"
+    ).fetchall()
+    return [Registration(*row) for row in rows]
+
+
+def combined_hash(registrations: Sequence[Registration]) -> str:
+    """One hash for a set of registrations, in any order; what a run stores as its registration_hash."""
+    return sha256("\n".join(sorted(r.hash for r in registrations)).encode()).hexdigest()
+
+
+def cells_done(con: Any, studies: Sequence[str]) -> int:
+    """How many cells of ``studies`` have results."""
+    query = "SELECT count(*) FROM cell WHERE state IN ('done', 'refused') AND list_contains(?, case_name)"
+    return int(con.execute(query, [list(studies)]).fetchall()[0][0])

@@ -1,0 +1,1 @@
+"""Exact statistics: tests, intervals, floors and what a design can show at all."""

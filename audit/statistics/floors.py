@@ -1,0 +1,88 @@
+"""What a design could show at best: attainable p, resolution, run-to-run noise, and values pinned at a bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, factorial, log, log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orledger.audit.statistics.counts import fisher
+from orledger.audit.statistics.dispersion import MEASURES
+from orledger.audit.statistics.signedrank import signed_rank_floor
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def attainable(test: str, n: int, *, side: str = "two-sided", arms: int = 2) -> float | None:
+    """The smallest p that ``test`` could return with ``n`` units and no ties, before any data are looked at.
+
+    For fisher ``n`` counts the units of one of two equal groups. None for tests whose p has no floor at finite n.
+    """
+    if n <= 0:
+        return 1.0
+    if test in ("signed_rank", "sign", "mcnemar"):
+        return signed_rank_floor(n, side)
+    if test == "friedman":
+        return min(1.0, float(factorial(arms)) ** (1 - n)) if n >= 2 else 1.0
+    if test == "fisher":
+        return fisher(n, n, 0, n, side).p
+    if test == "spearman":
+        return min(1.0, (2 if side == "two-sided" else 1) / factorial(n)) if n >= 2 else 1.0
+    return None
+
+
+def smallest_n(test: str, alpha: float, *, side: str = "two-sided", arms: int = 2) -> int | None:
+    """The fewest units at which ``test`` could return a p of at most ``alpha``; None where there is no floor."""
+    if test in ("signed_rank", "sign", "mcnemar"):
+        return max(1, ceil(-log2(alpha) - 1e-12) + (1 if side == "two-sided" else 0))
+    if test == "friedman":
+        return 1 + ceil(-log(alpha) / log(factorial(arms)) - 1e-12)
+    if test in ("fisher", "spearman"):
+        n = 1
+        while (attainable(test, n, side=side) or 0.0) > alpha:
+            n += 1
+        return n
+    return None
+
+
+def resolution(n: int) -> float:
+    """The smallest step of a fraction computed from ``n`` points."""
+    return 1.0 / n
+
+
+def run_to_run(values: ArrayLike, measure: str = "cv") -> NDArray[np.float64]:
+    """The dispersion of repeated computations of one thing: ``values`` (..., repeats) to (...,); zero when they agree bitwise."""
+    x = np.asarray(values, dtype=float)
+    same = (x == x[..., :1]).all(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = MEASURES[measure](x, axis=-1)
+    return np.where(same, 1.0 if measure == "max_over_min" else 0.0, spread)
+
+
+def over_floor(value: float, floor: float) -> float | None:
+    """``value`` in units of the run-to-run floor; None when the floor is zero (nothing to be compared with)."""
+    return value / floor if floor > 0 else None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A value that says "no more" or "no less" rather than "this": ``at`` a grid's end, or ``below`` or ``above`` a limit."""
+
+    at: float | None = None
+    below: float | None = None
+    above: float | None = None
+
+    def marks(self, values: ArrayLike) -> NDArray[np.bool_]:
+        """True where a value is pinned and must be read as a bound, shape of ``values``."""
+        x = np.asarray(values, dtype=float)
+        marked = np.zeros(x.shape, dtype=bool)
+        if self.at is not None:
+            marked |= np.isclose(x, self.at, rtol=1e-12, atol=0)
+        if self.below is not None:
+            marked |= x < self.below
+        if self.above is not None:
+            marked |= x > self.above
+        return marked

@@ -1,0 +1,288 @@
+"""Figures of Case A: the parameter-choice rules, their stability, and what they select."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter
+from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, look, spread
+
+RULES = ("released", "morozov", "ml2", "gcv", "lcurve", "oracle")
+DEPLOYABLE = RULES[:-1]
+
+SELECTED = """
+SELECT c.keys['grid']::INTEGER AS grid, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.arm AS rule,
+       max(r.value) FILTER (r.metric = 'rmse') AS rmse, max(r.value) FILTER (r.metric = 'lam2') AS lam2
+FROM record r JOIN cell c USING (cell_id)
+WHERE c.case_name = 'a' AND c.block = 'rules' AND c.state = 'done' AND r.label IS NULL
+  AND r.arm IN ('released', 'morozov', 'ml2', 'gcv', 'lcurve', 'oracle') AND r.metric IN ('rmse', 'lam2')
+GROUP BY ALL ORDER BY grid DESC, level, seed, rule
+"""
+
+SOLVES = """
+SELECT c.block, c.keys['grid']::INTEGER AS grid, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed,
+       c.keys['backend'] AS backend, r.idx AS position,
+       max(r.value) FILTER (r.metric = 'lam2') AS lam2, max(r.value) FILTER (r.metric = 'rmse') AS rmse
+FROM record r JOIN cell c USING (cell_id)
+WHERE c.case_name = 'a' AND c.block IN ('rules', 'floor') AND c.state = 'done' AND r.arm = 'solve'
+  AND r.metric IN ('lam2', 'rmse')
+GROUP BY c.block, c.keys, r.cell_id, r.idx ORDER BY c.block, grid DESC, level, seed, backend, r.cell_id, position
+"""
+
+OTHER_BACKEND = """
+SELECT c.keys['backend'] AS backend, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.arm AS rule,
+       max(r.value) FILTER (r.metric = 'rmse') AS rmse
+FROM record r JOIN cell c USING (cell_id)
+WHERE c.case_name = 'a' AND c.block = 'portability' AND c.state = 'done' AND r.label IS NULL
+  AND r.arm IN ('released', 'morozov', 'oracle') AND r.metric = 'rmse'
+GROUP BY ALL ORDER BY backend, level, seed, rule
+"""
+
+
+def grids_of(frame: pl.DataFrame) -> list[int]:
+    """The collocation grids present, finest first."""
+    return sorted(frame["grid"].unique().to_list(), reverse=True)
+
+
+def quartiles(frame: pl.DataFrame, by: list[str], value: str) -> pl.DataFrame:
+    """Median and quartiles of ``value`` for each group of ``by``."""
+    return (
+        frame.group_by(by)
+        .agg(
+            pl.col(value).median().alias("mid"),
+            pl.col(value).quantile(0.25, "linear").alias("low"),
+            pl.col(value).quantile(0.75, "linear").alias("high"),
+        )
+        .sort(by)
+    )
+
+
+def seed_cv(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Coefficient of variation (ddof 1) of the RMSE over noise seeds, for each group of ``by`` with two seeds or more."""
+    return (
+        frame.group_by(by)
+        .agg((pl.col("rmse").std(ddof=1) / pl.col("rmse").mean()).alias("cv"), pl.len().alias("n"))
+        .filter(pl.col("n") > 1)
+        .sort(by)
+    )
+
+
+def draw_profile(canvas: Canvas) -> str:
+    """Test RMSE against noise for the six rules, one panel per grid."""
+    data = canvas.rows(SELECTED)
+    axes = canvas.axes(1, max(1, len(grids_of(data))), height=3.1, sharey=True)
+    if data.is_empty():
+        canvas.nothing(axes[0], "no Case A rules in this database")
+        return "No Case A rules were run."
+    for ax, grid in zip(axes, grids_of(data), strict=True):
+        here = data.filter(pl.col("grid") == grid)
+        noisy = quartiles(here.filter(pl.col("level") > 0), ["rule", "level"], "rmse")
+        for rule in RULES:
+            style = look(rule)
+            line = noisy.filter(pl.col("rule") == rule)
+            ax.plot(
+                line["level"], line["mid"], color=style.colour, marker=style.marker, ls=style.line, label=style.name
+            )
+            ax.fill_between(line["level"], line["low"], line["high"], color=style.colour, alpha=0.13, lw=0)
+            clean = here.filter((pl.col("rule") == rule) & (pl.col("level") == 0))["rmse"].median()
+            if clean is not None:
+                ax.axhline(clean, color=style.colour, lw=0.6, ls=":")
+        ax.set(xscale="log", yscale="log", xlabel="relative noise", title=f"{grid}² collocation points")
+    axes[0].set_ylabel("median test RMSE")
+    handles, names = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower center", ncols=6)
+    letter(axes)
+    seeds = data["seed"].n_unique()
+    return (
+        f"Test RMSE of the solution each rule selects, median over {seeds} noise seeds with the interquartile band. "
+        "Dotted horizontals mark the median without noise. Both axes are logarithmic."
+    )
+
+
+def draw_lam2(canvas: Canvas) -> str:
+    """The selected data-fit weight against noise, one panel per grid, admissible weights as faint lines."""
+    data = canvas.rows(SELECTED).filter(pl.col("level") > 0)
+    weights = sorted(canvas.rows(SOLVES).filter(pl.col("block") == "rules")["lam2"].unique().to_list())
+    axes = canvas.axes(1, max(1, len(grids_of(data))), height=2.9, sharey=True)
+    if data.is_empty():
+        canvas.nothing(axes[0], "no noisy Case A rules in this database")
+        return "No noisy Case A cells were run."
+    for ax, grid in zip(axes, grids_of(data), strict=True):
+        for weight in weights:
+            ax.axhline(weight, color="#BDBDBD", lw=0.5, zorder=0)
+        here = data.filter(pl.col("grid") == grid)
+        for place, rule in enumerate(RULES):
+            style = look(rule)
+            mine = here.filter(pl.col("rule") == rule)
+            line = quartiles(mine, ["level"], "lam2")
+            shift = 1.0 + 0.05 * (place - 2.5)
+            ax.plot(line["level"] * shift, line["mid"], color=style.colour, ls=style.line)
+            ax.fill_between(line["level"] * shift, line["low"], line["high"], color=style.colour, alpha=0.08, lw=0)
+            ax.plot(mine["level"] * shift, mine["lam2"], style.marker, color=style.colour, ms=2.6, alpha=0.75)
+        ax.set(xscale="log", yscale="log", xlabel="relative noise", title=f"{grid}² collocation points")
+        ax.grid(False, axis="y")
+    axes[0].set_ylabel("selected data-fit weight λ₂")
+    handles = [Line2D([], [], color=s.colour, marker=s.marker, ls=s.line, ms=3, label=s.name) for s in map(look, RULES)]
+    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=6)
+    letter(axes)
+    return (
+        "The data-fit weight each rule selects: median, interquartile band and every cell. Faint horizontals are the "
+        "admissible weights, so the distance between two rules can be counted in grid steps; the rules are set apart "
+        "sideways for legibility."
+    )
+
+
+def draw_inefficiency(canvas: Canvas) -> str:
+    """Rule over oracle on a log scale, every noisy cell drawn."""
+    data = canvas.rows(SELECTED).filter(pl.col("level") > 0)
+    axes = canvas.axes(1, max(1, len(grids_of(data))), height=2.9, sharey=True)
+    if data.is_empty():
+        canvas.nothing(axes[0], "no noisy Case A rules in this database")
+        return "No noisy Case A cells were run."
+    oracle = data.filter(pl.col("rule") == "oracle").select("grid", "level", "seed", pl.col("rmse").alias("best"))
+    ratio = data.join(oracle, on=["grid", "level", "seed"]).with_columns(
+        (pl.col("rmse") / pl.col("best")).alias("ratio")
+    )
+    medians = []
+    for ax, grid in zip(axes, grids_of(data), strict=True):
+        for place, rule in enumerate(DEPLOYABLE):
+            style = look(rule)
+            values = ratio.filter((pl.col("grid") == grid) & (pl.col("rule") == rule)).sort("ratio")["ratio"].to_numpy()
+            at = place + np.asarray(spread(values.size, 0.28))
+            ax.plot(at, np.log10(values), style.marker, color=style.colour, ms=3, alpha=0.7)
+            middle = float(np.median(values))
+            ax.plot([place - 0.38, place + 0.38], [np.log10(middle)] * 2, color=BLACK, lw=1.4)
+            if grid == grids_of(data)[0]:
+                medians.append(f"{style.name} {middle:.3g}×")
+        ax.set_xticks(range(len(DEPLOYABLE)), [look(r).name for r in DEPLOYABLE])
+        ax.set_title(f"{grid}² collocation points")
+        ax.axhline(0, color=GREY, lw=0.7)
+    right = axes[-1].secondary_yaxis(
+        "right", functions=(lambda v: np.power(10.0, v), lambda v: np.log10(np.maximum(v, 1e-12)))
+    )
+    right.set_yscale("log")
+    right.set_ylabel("ratio")
+    axes[0].set_ylabel("log₁₀ (rule / oracle)")
+    letter(axes)
+    return (
+        "Loss against the rule that sees the test set, every noisy cell drawn, black bars at the medians. "
+        f"Median ratios on the finest grid: {', '.join(medians)}."
+    )
+
+
+def draw_stability(canvas: Canvas) -> str:
+    """Seed dispersion of the RMSE: by level, pooled, and at fixed weights over the repeat-run floor."""
+    data = canvas.rows(SELECTED).filter(pl.col("level") > 0)
+    solves = canvas.rows(SOLVES)
+    axes = canvas.axes(1, 3, height=3.1)
+    cv = seed_cv(data, ["grid", "level", "rule"]) if not data.is_empty() else data
+    if cv.is_empty():
+        for ax in axes:
+            canvas.nothing(ax, "fewer than two noise seeds")
+        return "A dispersion over noise seeds needs at least two of them."
+    for rule in RULES:
+        style = look(rule)
+        for grid, width in zip(grids_of(cv), (1.4, 0.7), strict=False):
+            line = cv.filter((pl.col("rule") == rule) & (pl.col("grid") == grid))
+            name = style.name if grid == grids_of(cv)[0] else None
+            axes[0].plot(
+                line["level"],
+                line["cv"],
+                color=style.colour,
+                marker=style.marker,
+                ls=style.line,
+                lw=width,
+                ms=3,
+                label=name,
+            )
+    axes[0].set(xscale="log", yscale="log", xlabel="relative noise", ylabel="seed CV of RMSE", title="by level")
+    handles, names = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower left", ncols=3, title="(a), (b)", alignment="left")
+    groupings = [(f"{g}²", cv.filter(pl.col("grid") == g)) for g in grids_of(cv)]
+    if len(groupings) > 1:
+        groupings.append(("pooled", cv))
+    for place, (_, part) in enumerate(groupings):
+        for nth, rule in enumerate(RULES):
+            style = look(rule)
+            middle = part.filter(pl.col("rule") == rule)["cv"].median()
+            axes[1].plot(place + 0.1 * (nth - 2.5), middle, style.marker, color=style.colour)
+    axes[1].set_xticks(range(len(groupings)), [name for name, _ in groupings])
+    axes[1].set(yscale="log", title="median over groups")
+    fixed = seed_cv(solves.filter((pl.col("block") == "rules") & (pl.col("level") > 0)), ["grid", "level", "lam2"])
+    floor = seed_cv(solves.filter(pl.col("block") == "floor"), ["grid", "lam2"])
+    for grid, colour in zip(grids_of(fixed), (BLUE, ORANGE), strict=False):
+        line = fixed.filter(pl.col("grid") == grid).group_by("lam2").agg(pl.col("cv").median()).sort("lam2")
+        axes[2].plot(line["lam2"], line["cv"], "o-", color=colour, label=f"{grid}², over noise seeds")
+        base = floor.filter((pl.col("grid") == grid) & (pl.col("cv") > 0))
+        if not base.is_empty():
+            axes[2].plot(base["lam2"], base["cv"], "x:", color=colour, label=f"{grid}², over backends, σ = 0")
+    axes[2].set(xscale="log", yscale="log", xlabel="fixed weight λ₂", title="fixed weights, floor")
+    handles, names = axes[2].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower right", ncols=2, title="(c)", alignment="left")
+    letter(axes)
+    return (
+        "Reproducibility over noise draws: coefficient of variation of the test RMSE (ddof 1). (a) by level, thick lines "
+        "the finest grid; (b) median over (grid, level) groups; (c) at each fixed weight, with the dispersion of the "
+        "noise-free computation over backends below it: no rule can be steadier than the arithmetic underneath."
+    )
+
+
+def draw_gain(canvas: Canvas) -> str:
+    """What Morozov gains over the released weight, and what it loses to the oracle."""
+    data = canvas.rows(SELECTED).filter(pl.col("level") > 0)
+    other = canvas.rows(OTHER_BACKEND)
+    axes = canvas.axes(1, 2, height=3.0)
+    if data.is_empty():
+        for ax in axes:
+            canvas.nothing(ax, "no noisy Case A rules in this database")
+        return "No noisy Case A cells were run."
+    wide = data.pivot("rule", index=["grid", "level", "seed"], values="rmse")
+    pairs = (("released", "morozov"), ("morozov", "oracle"))
+    for ax, (top, bottom) in zip(axes, pairs, strict=True):
+        for grid, colour in zip(grids_of(data), (BLUE, ORANGE), strict=False):
+            part = wide.filter(pl.col("grid") == grid).with_columns((pl.col(top) / pl.col(bottom)).alias("ratio"))
+            line = (
+                part.group_by("level")
+                .agg(
+                    pl.col("ratio").median().alias("mid"),
+                    pl.col("ratio").min().alias("low"),
+                    pl.col("ratio").max().alias("high"),
+                )
+                .sort("level")
+            )
+            ax.plot(line["level"], line["mid"], "o-", color=colour, label=f"{grid}²")
+            ax.fill_between(line["level"], line["low"], line["high"], color=colour, alpha=0.12, lw=0)
+            ax.plot(part["level"], part["ratio"], ".", color=colour, ms=3, alpha=0.6)
+        for backend in sorted(set(other["backend"].to_list())) if not other.is_empty() else []:
+            there = other.filter((pl.col("backend") == backend) & (pl.col("level") > 0)).pivot(
+                "rule", index=["level", "seed"], values="rmse"
+            )
+            line = (
+                there.with_columns((pl.col(top) / pl.col(bottom)).alias("ratio"))
+                .group_by("level")
+                .agg(pl.col("ratio").median())
+                .sort("level")
+            )
+            ax.plot(line["level"], line["ratio"], "--", lw=0.9, color=RED if "32" in backend else GREY, label=backend)
+        ax.axhline(1, color=GREY, lw=0.7)
+        ax.set(xscale="log", xlabel="relative noise")
+    axes[0].set(yscale="log", ylabel="RMSE ratio", title="released / Morozov")
+    axes[1].set_title("Morozov / oracle")
+    handles, names = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    letter(axes)
+    return (
+        "Gain over the released weight and price against the oracle, per cell (dots), median and range over seeds. "
+        "Dashed: medians of the portability cells, recomputed on the backend named in the legend."
+    )
+
+
+FIGURES = (
+    FigureSpec("Aprofile", "a", "Accuracy of the rules against noise", draw_profile),
+    FigureSpec("Alam2", "a", "What each rule selects", draw_lam2),
+    FigureSpec("Aineff", "a", "Loss against the oracle", draw_inefficiency),
+    FigureSpec("Astab", "a", "Reproducibility over noise draws", draw_stability),
+    FigureSpec("Again", "a", "Gain and price of the discrepancy principle", draw_gain),
+)

@@ -1,0 +1,222 @@
+"""Figures of Case B's main block: coverage against width, coverage by dataset, and the paired baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from orledger.audit.statistics.intervals import median_interval
+from orledger.paper.names import REGIMES
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter
+from orledger.reports.figures.style import BLACK, DATASET_COLOURS, GREY, look, spread
+
+ARMS = ("dak", "dak_kl", "cp", "ncp", "triv", "or1", "or1_nf", "or1_int", "or2")
+MARKERS = {"iid": "o", "shift": "s", "wide": "D", "shiftcol": "X"}
+NOMINAL = 0.95
+NONE = "no Case B main cells in this database"
+
+SCALARS = """
+SELECT c.cell_id, c.keys['dataset'] AS dataset, c.keys['regime'] AS regime, c.keys['seed']::INTEGER AS seed,
+       c.keys['rel']::DOUBLE AS rel, r.arm,
+       max(r.value) FILTER (r.metric = 'coverage') AS coverage, max(r.value) FILTER (r.metric = 'width_median') AS width,
+       max(r.value) FILTER (r.metric = 'interval_score') AS score, max(r.value) FILTER (r.metric = 'is_width') AS is_width,
+       max(r.value) FILTER (r.metric = 'is_penalty') AS is_penalty,
+       max(r.value) FILTER (r.metric = 'penalty_share') AS penalty_share
+FROM record r JOIN cell c USING (cell_id)
+WHERE c.case_name = 'b' AND c.block = 'main' AND c.state = 'done' AND r.label IS NULL AND r.idx IS NULL
+  AND r.arm IN ('dak', 'dak_kl', 'cp', 'ncp', 'triv', 'or1', 'or1_nf', 'or1_int', 'or2')
+GROUP BY ALL HAVING coverage IS NOT NULL ORDER BY regime, dataset, seed, rel, r.arm
+"""
+
+REFUSED = """
+SELECT c.keys['dataset'] AS dataset, c.keys['regime'] AS regime, count(DISTINCT c.cell_id) AS cells
+FROM refusal f JOIN cell c USING (cell_id)
+WHERE c.case_name = 'b' AND c.block = 'main' AND f.arm = 'or1' GROUP BY ALL ORDER BY ALL
+"""
+
+CELLS = """
+SELECT keys['dataset'] AS dataset, count(*) AS cells FROM cell
+WHERE case_name = 'b' AND block = 'main' AND state = 'done' GROUP BY ALL ORDER BY ALL
+"""
+
+
+def regimes_of(data: pl.DataFrame) -> list[str]:
+    """The regimes present that have more than an anchor cell, in house order."""
+    return [r for r in ("iid", "shift", "wide") if r in set(data["regime"].to_list())]
+
+
+def dataset_legend() -> list[Line2D]:
+    """One legend handle per dataset colour."""
+    return [Line2D([], [], marker="o", ls="", color=c, label=d, ms=4) for d, c in DATASET_COLOURS.items()]
+
+
+def draw_pareto(canvas: Canvas) -> str:
+    """Coverage against width, every cell, medians outlined."""
+    data = canvas.rows(SCALARS)
+    if data.is_empty():
+        canvas.nothing(canvas.axes()[0], NONE)
+        return "No Case B cells were run."
+    regimes = regimes_of(data)
+    axes = canvas.axes(1, len(regimes), height=3.4, sharey=True)
+    counts: dict[str, list[str]] = {}
+    for ax, regime in zip(axes, regimes, strict=True):
+        for arm in ARMS:
+            part = data.filter((pl.col("regime") == regime) & (pl.col("arm") == arm))
+            counts.setdefault(arm, []).append(str(len(part)))
+            if part.is_empty():
+                continue
+            style = look(arm)
+            ax.plot(part["width"], part["coverage"], style.marker, color=style.colour, ms=3, alpha=0.45)
+            ax.plot(
+                part["width"].median(),
+                part["coverage"].mean(),
+                style.marker,
+                color=style.colour,
+                ms=8,
+                mec=BLACK,
+                mew=0.7,
+            )
+        ax.axhline(NOMINAL, color=GREY, lw=0.8, ls="--")
+        ax.set(xscale="log", xlabel="within-cell median half-width", title=REGIMES.get(regime, regime))
+    axes[0].set_ylabel("coverage")
+    handles = [
+        Line2D(
+            [], [], ls="", marker=s.marker, color=s.colour, mec=BLACK, mew=0.6, ms=6, label=f"{s.name} ({', '.join(n)})"
+        )
+        for s, n in ((look(arm), n) for arm, n in counts.items() if set(n) != {"0"})
+    ]
+    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    letter(axes)
+    return (
+        "Coverage against width, one small mark per cell; large marks stand at (median width, mean coverage) of an arm. In "
+        "brackets: its delivered cells, panel by panel. The dashed line is the nominal 95 %."
+    )
+
+
+def draw_coverage(canvas: Canvas) -> str:
+    """Coverage per arm and dataset, every cell, refusals marked at the foot."""
+    data, refused, planned = canvas.rows(SCALARS), canvas.rows(REFUSED), canvas.rows(CELLS)
+    if data.is_empty():
+        canvas.nothing(canvas.axes()[0], NONE)
+        return "No Case B cells were run."
+    names = [d for d in DATASET_COLOURS if d in set(data["dataset"].to_list())]
+    names += sorted(set(data["dataset"].to_list()) - set(names))
+    shown = [a for a in ARMS if a in set(data["arm"].to_list())]
+    axes = canvas.axes(1, len(names), height=3.2, sharey=True)
+    for ax, name in zip(axes, names, strict=True):
+        for place, arm in enumerate(shown):
+            for regime, marker in MARKERS.items():
+                values = data.filter(
+                    (pl.col("dataset") == name) & (pl.col("arm") == arm) & (pl.col("regime") == regime)
+                )["coverage"].to_list()
+                ax.plot(
+                    [place + s for s in spread(len(values), 0.22)],
+                    values,
+                    marker,
+                    color=look(arm).colour,
+                    ms=3,
+                    alpha=0.75,
+                    mfc="none" if regime == "iid" else None,
+                )
+        lost = int(refused.filter(pl.col("dataset") == name)["cells"].sum()) if not refused.is_empty() else 0
+        if lost:
+            cells = planned.filter(pl.col("dataset") == name)["cells"].sum()
+            style = look("or1")
+            text = f"{style.name} refused\n{lost} of {cells} cells"
+            ax.text(
+                0.5,
+                0.03,
+                text,
+                ha="center",
+                fontsize=6,
+                color=style.colour,
+                transform=ax.transAxes,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+                zorder=2,  # over the grid, under the axis
+            )
+        ax.axhline(NOMINAL, color=GREY, lw=0.8, ls="--")
+        ax.set_xticks(range(len(shown)), [look(a).name for a in shown], rotation=75, ha="right", fontsize=5.5)
+        ax.set_title(name)
+    lowest = float(data["coverage"].min())
+    axes[0].set_ylim(lowest - 0.2 * (1 - lowest), 1 + 0.04 * (1 - lowest))  # the foot is kept for the refusals
+    axes[0].set_ylabel("coverage")
+    handles = [
+        Line2D([], [], ls="", marker=m, color=GREY, mfc="none" if r == "iid" else None, label=REGIMES[r])
+        for r, m in MARKERS.items()
+        if r in set(data["regime"].to_list())
+    ]
+    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return (
+        "Coverage of every cell by dataset and arm. Cells in which the OR head refused are counted at the foot; they have no mark in "
+        "its column, nor where its variants refused with it. The dashed line is the nominal 95 %."
+    )
+
+
+def draw_baseline(canvas: Canvas) -> str:
+    """The constant band against the OR head, its no-floor variant and split conformal, cell by cell."""
+    data = canvas.rows(SCALARS)
+    if data.is_empty():
+        canvas.nothing(canvas.axes()[0], NONE)
+        return "No Case B cells were run."
+    axes = canvas.axes(1, 2, height=3.2)
+    keys = ["dataset", "regime", "seed", "rel"]
+    against = ("or1", "or1_nf", "cp")
+    for ax, (metric, title) in zip(axes, (("score", "interval score"), ("width", "median half-width")), strict=True):
+        wide = data.pivot("arm", index=keys, values=metric)
+        # The scale comes first: limits found on a linear axis would cut the lowest points.
+        ax.set_yscale("symlog", linthresh=1)
+        ax.margins(y=0.06)
+        ticks = []
+        for block, regime in enumerate(("iid", "shift")):
+            centre = block * (len(against) + 1) + 1
+            ax.text(
+                centre,
+                1.01,
+                REGIMES[regime],
+                ha="center",
+                va="bottom",
+                fontsize=6.5,
+                transform=ax.get_xaxis_transform(),
+            )
+            for nth, arm in enumerate(against):
+                place = block * (len(against) + 1) + nth
+                ticks.append((place, look(arm).name))
+                if not {"triv", arm} <= set(wide.columns):
+                    continue
+                part = wide.filter(pl.col("regime") == regime).drop_nulls(["triv", arm]).sort(*keys)
+                difference = (part["triv"] - part[arm]).to_numpy()
+                if not difference.size:
+                    continue
+                colours = [DATASET_COLOURS.get(d, GREY) for d in part["dataset"]]
+                ax.scatter(
+                    place + np.asarray(spread(difference.size, 0.25)), difference, c=colours, s=9, lw=0, alpha=0.85
+                )
+                middle = float(np.median(difference))
+                interval = median_interval(difference)
+                assert interval is not None  # the sample is not empty
+                ax.errorbar(
+                    place + 0.38,
+                    middle,
+                    yerr=[[middle - interval.low], [interval.high - middle]],
+                    fmt="_",
+                    color=BLACK,
+                    capsize=2,
+                )
+        ax.axhline(0, color=GREY, lw=0.8)
+        ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
+        ax.set_title(title)
+    axes[0].set_ylabel("constant band − arm")
+    canvas.figure.legend(handles=dataset_legend(), loc="outside lower center", ncols=len(DATASET_COLOURS))
+    letter(axes, pad=16)
+    return (
+        "A band that uses no features against three arms, paired by cell; below zero the constant band is better. Black: median "
+        "with its order-statistic interval."
+    )
+
+
+FIGURES = (
+    FigureSpec("Bp", "b", "Coverage against width", draw_pareto),
+    FigureSpec("Bshift", "b", "Coverage by dataset and arm", draw_coverage),
+    FigureSpec("Btriv", "b", "Against a band that uses no features", draw_baseline),
+)

@@ -1,0 +1,1 @@
+"""The hypotheses of the paper, one TOML file each."""

@@ -1,0 +1,240 @@
+"""Tables of Case A: accuracy and stability of the parameter-choice rules, their floors, portability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.statistics.dispersion import cv
+from orledger.audit.statistics.friedman import friedman
+from orledger.audit.statistics.signedrank import signed_rank
+from orledger.paper import symbols as sym
+from orledger.paper.names import RULES
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
+from orledger.reports.tables.prose import prose
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table
+from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Source
+
+DEPLOYABLE = ("released", "morozov", "ml2", "gcv", "lcurve")  # the oracle reads the test set
+REFERENCE_GRID, COARSE_GRID = 24, 16
+
+
+def selected(source: Source, grids: tuple[int, ...]) -> pl.DataFrame:
+    """The RMSE and weight that each rule selects, one row per cell and rule (default variants only)."""
+    frame = source.wide(
+        "a", "rules", list(RULES), ["rmse", "lam2", "lam2_index"], ["grid", "level", "seed"], where={"grid": grids}
+    )
+    return frame.filter(pl.col("label").is_null())
+
+
+def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
+    """Median test RMSE per rule and noise level on one grid, the gain over the released weight and the ratio to the oracle."""
+    frame = source.need(selected(source, (grid,)), f"finished cells of a/rules at {grid} points per side")
+    rows = []
+    gains_all: list[np.ndarray] = []
+    for (level,), part in frame.group_by(["level"], maintain_order=True):
+        cells: list[Value] = []
+        medians: list[float | None] = []
+        for rule in RULES:
+            x = s.values(part.filter(pl.col("arm") == rule), "rmse")
+            cells.append(s.median(x, rules.scientific(2), f"{RULES[rule]} recorded nothing at this level"))
+            medians.append(float(np.median(x)) if x.size and rule in DEPLOYABLE else None)
+        gain, ratio = (
+            s.paired(part, ["seed"], "rmse", *pair) for pair in (("released", "morozov"), ("morozov", "oracle"))
+        )
+        gains = (gain["first"] / gain["second"]).to_numpy()
+        if level > 0:
+            gains_all.append(gains)
+        gain_cell: Value = Absent("no cell has both rules")
+        if gains.size:
+            spread = Interval(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
+            gain_cell = join(Number(float(np.median(gains)), rules.significant(2).times()), " ", spread, names=("", ""))
+        ratio_cell = s.median((ratio["first"] / ratio["second"]).to_numpy(), rules.fixed(2))
+        n = Number(part["seed"].n_unique(), rules.INTEGER)
+        rows.append(Row(f"rel {level:g}", (s.power_of_ten(level), n, *best(cells, medians), gain_cell, ratio_cell)))
+    quotes = rule_quotes(frame.filter(pl.col("level") > 0))
+    noisy = np.concatenate(gains_all) if gains_all else np.empty(0)
+    if noisy.size:
+        medians_noisy = [float(np.median(g)) for g in gains_all if g.size]
+        quotes |= {
+            "gain smallest median": Number(min(medians_noisy), rules.significant(2)),
+            "gain largest median": Number(max(medians_noisy), rules.significant(2)),
+            "gain smallest cell": Number(float(noisy.min()), rules.significant(3)),
+            "gain largest cell": Number(float(noisy.max()), rules.significant(3)),
+            "gain cells at least 100": Count(int((noisy >= 100).sum()), noisy.size),
+        }
+    caption = prose(
+        """Accuracy of the parameter-choice rules at {{ grid }} collocation: median test RMSE over the noise seeds of each relative
+        noise level, every rule choosing from one shared grid of {{ sym.lambda2 }}. Bold: lowest of the five rules that need no test
+        data. Gain: released over Morozov, median [smallest, largest] of the per-cell ratios. M/o: median per-cell ratio of Morozov to
+        the oracle, which reads the test set.{% if low %} Over the noisy levels the median gain lies between {{ low }} and {{ high }}.{% endif %}""",
+        grid=sym.collocation(grid), low=quotes.get("gain smallest median"), high=quotes.get("gain largest median"),
+    )  # fmt: skip
+    columns = (
+        Column("rel noise", Text("rel. noise"), "l"), Column("n", sym.N, "r"), *(Column(k, Text(v)) for k, v in RULES.items()),
+        Column("gain", Text("gain")), Column("M/o", Text("M/o")),
+    )  # fmt: skip
+    return Table(name, title, caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("scriptsize", 3.0))
+
+
+def rule_quotes(noisy: pl.DataFrame) -> dict[str, Value]:
+    """Morozov against every other rule over the noisy cells on log10 RMSE, and the Friedman test over the deployable rules."""
+    quotes: dict[str, Value] = {}
+    noisy = noisy.with_columns(pl.col("rmse").log10().alias("dex"))
+    for rule in RULES:
+        if rule == "morozov":
+            continue
+        pair = s.paired(noisy, ["grid", "level", "seed"], "dex", "morozov", rule)
+        if pair.is_empty():
+            continue
+        result = signed_rank((pair["first"] - pair["second"]).to_numpy(), better="lower")
+        quotes[f"Morozov minus {rule} dex"] = Number(s.known(result.effect), rules.fixed(3).signed())
+        quotes[f"Morozov minus {rule} p"] = s.p_cell(result)
+        quotes[f"Morozov wins over {rule}"] = Count(result.wins or 0, result.n)
+    matrix = noisy.pivot("arm", index=["grid", "level", "seed"], values="rmse")
+    if set(DEPLOYABLE) <= set(matrix.columns):
+        blocks = matrix.select(DEPLOYABLE).drop_nulls().to_numpy()
+        if len(blocks) >= 2:
+            result = friedman(blocks, DEPLOYABLE)
+            quotes["Friedman statistic"] = Number(s.known(result.statistic), rules.fixed(2))
+            quotes["Friedman p"] = s.p_cell(result)
+            quotes["Morozov mean rank"] = Number(result.details["mean_ranks"]["morozov"], rules.fixed(2))
+    return quotes
+
+
+def table_a(source: Source) -> Table:
+    """Table A: accuracy at 24 x 24 collocation."""
+    return accuracy(source, REFERENCE_GRID, "A", "Case A: accuracy of the rules, fine grid")
+
+
+def table_a16(source: Source) -> Table:
+    """Table A16: accuracy at 16 x 16 collocation."""
+    return accuracy(source, COARSE_GRID, "A16", "Case A: accuracy of the rules, coarse grid")
+
+
+def seed_cv(frame: pl.DataFrame) -> pl.DataFrame:
+    """The coefficient of variation of RMSE over noise seeds: one row per grid, level and rule with at least two seeds."""
+    groups = frame.group_by(["grid", "level", "arm"], maintain_order=True).agg(pl.col("rmse").drop_nulls())
+    return pl.DataFrame(
+        [
+            {"grid": g, "level": lv, "arm": a, "cv": float(cv(np.array(x))), "seeds": len(x)}
+            for g, lv, a, x in groups.iter_rows()
+            if len(x) > 1
+        ],
+        schema={"grid": pl.Float64, "level": pl.Float64, "arm": pl.String, "cv": pl.Float64, "seeds": pl.Int64},
+    )
+
+
+def cv_row(key: str, label: Value, by_rule: dict[str, float | None], style: rules.Style) -> Row:
+    """A row of one dispersion per rule, the lowest deployable one in bold."""
+    cells = [s.number(by_rule.get(rule), style, "fewer than two seeds") for rule in RULES]
+    return Row(key, (label, *best(cells, [by_rule.get(r) if r in DEPLOYABLE else None for r in RULES])))
+
+
+def table_astab(source: Source) -> Table:
+    """Table Astab: seed-to-seed dispersion of each rule, per grid and pooled, with the paired test against Morozov."""
+    frame = selected(source, (REFERENCE_GRID, COARSE_GRID)).filter(pl.col("level") > 0)
+    table = source.need(seed_cv(frame), "noisy cells of a/rules with at least two seeds")
+    groups: list[Group] = []
+    quotes: dict[str, Value] = {}
+    for grid in sorted(table["grid"].unique().to_list(), reverse=True):
+        part = table.filter(pl.col("grid") == grid)
+        rows = []
+        for (level,), sub in part.group_by(["level"], maintain_order=True):
+            rows.append(
+                cv_row(
+                    f"grid {grid:g} rel {level:g}",
+                    s.power_of_ten(level),
+                    dict(sub.select("arm", "cv").iter_rows()),
+                    rules.fixed(3),
+                )
+            )
+        rows += summary_rows(part, f"grid {grid:g}", quotes)
+        n = part["level"].n_unique()
+        groups.append(
+            Group(
+                tuple(rows),
+                prose(
+                    "{{ grid }} collocation, {{ n }} group{{ 's' if n != 1 else '' }} of one noise level",
+                    grid=sym.collocation(int(grid)),
+                    n=n,
+                ),
+            )
+        )
+    if table["grid"].n_unique() > 1:
+        rows = summary_rows(table, "pooled", quotes)
+        n = table.select("grid", "level").unique().height
+        groups.append(Group(tuple(rows), prose("both grids, {{ n }} groups of one grid and noise level", n=n)))
+    groups[-1] = Group((*groups[-1].rows, *test_rows(table, quotes)), groups[-1].heading)
+    seeds = table["seeds"]
+    caption = prose(
+        """Seed-to-seed dispersion of the selected model: coefficient of variation of test RMSE (sample standard deviation over mean)
+        across the {{ seeds }} noise seeds of a (grid, noise level) group. Median rows: over groups; ratio rows: divided by Morozov's.
+        Bold: lowest of the five rules that need no test data; the oracle is a reference. Test: exact signed-rank over groups, the
+        group being the independent unit. The noise-free level measures the solver and not the noise: see {{ table('Afloor') }}.""",
+        seeds=Text(f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"),
+    )  # fmt: skip
+    columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))
+    return Table(
+        "Astab",
+        "Case A: dispersion across noise seeds",
+        caption,
+        columns,
+        tuple(groups),
+        quotes=quotes,
+        layout=Layout("footnotesize", 5.0),
+    )
+
+
+def medians_by_rule(table: pl.DataFrame) -> dict[str, float | None]:
+    """The median dispersion over groups of each rule."""
+    return {
+        rule: (float(np.median(x)) if (x := s.values(table.filter(pl.col("arm") == rule), "cv")).size else None)
+        for rule in RULES
+    }
+
+
+def summary_rows(table: pl.DataFrame, scope: str, quotes: dict[str, Value]) -> list[Row]:
+    """The median over groups, and its ratio to Morozov's."""
+    med = medians_by_rule(table)
+    for rule, value in med.items():
+        if value is not None:
+            quotes[f"{scope} median {rule}"] = Number(value, rules.fixed(3))
+    base = med.get("morozov")
+    ratios: list[Value] = [
+        s.number(
+            None if not base or value is None else value / base, rules.significant(3), "Morozov's is zero or missing"
+        )
+        for value in (med[rule] for rule in RULES)
+    ]
+    return [
+        cv_row(f"{scope} median", Text("median"), med, rules.fixed(3)),
+        Row(f"{scope} ratio", (Text("ratio to Morozov"), *ratios)),
+    ]
+
+
+def test_rows(table: pl.DataFrame, quotes: dict[str, Value]) -> list[Row]:
+    """The exact signed-rank test of Morozov's dispersion against every rule's, over (grid, level) groups."""
+    p_cells: list[Value] = [Text("exact p against Morozov")]
+    counts: list[Value] = [Text("groups with Morozov lower")]
+    for rule in RULES:
+        pair = s.paired(table, ["grid", "level"], "cv", "morozov", rule)
+        if rule == "morozov":
+            p_cells.append(Blank())
+            counts.append(Blank())
+            continue
+        if pair.is_empty():
+            p_cells.append(Absent("no group has both rules"))
+            counts.append(Absent("no group has both rules"))
+            continue
+        result = signed_rank((pair["first"] - pair["second"]).to_numpy(), better="lower")
+        p_cells.append(s.p_cell(result))
+        counts.append(Count(result.wins or 0, result.n))
+        quotes[f"p against {rule}"] = p_cells[-1]
+    return [Row("p", tuple(p_cells)), Row("wins", tuple(counts))]

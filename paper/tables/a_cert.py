@@ -1,0 +1,251 @@
+"""Table Acert: what the certificates of Case A promise and keep, per noise level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.statistics.counts import clopper_pearson
+from orledger.paper import symbols as sym
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
+from orledger.reports.tables.prose import prose
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table
+from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Source
+
+KEYS = ["grid", "level", "seed"]
+DELIVERED = 1.05  # the rung of the ladder that the protocol delivers
+NO_RUNG = "the block has no such rung at this level"
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """The certificate block in memory: one row per cell and point for each arm, and one row per cell."""
+
+    points: pl.DataFrame
+    certificates: pl.DataFrame
+    conditional: pl.DataFrame
+    band: pl.DataFrame
+    cells: pl.DataFrame
+    levels: list[float]
+
+    def at(self, frame: pl.DataFrame, level: float) -> pl.DataFrame:
+        """The rows of one noise level."""
+        return frame.filter(pl.col("level") == level)
+
+
+def load(source: Source) -> Certificates:
+    """Everything the two tables need, joined to the error of the delivered estimate."""
+
+    def points(arm: str, metrics: list[str]) -> pl.DataFrame:
+        return source.wide("a", "certificates", [arm], metrics, KEYS, indexed=True)
+
+    delivered = source.need(points("point", ["error"]), "finished cells of a/certificates")
+    errors = delivered.select("cell_id", "idx", pl.col("error").alias("delivered_error"))
+    certificates = points("global", ["radius", "certificate"]).join(errors, on=["cell_id", "idx"])
+    conditional = points("conditional", ["half", "error"]).with_columns(
+        pl.col("label").str.extract(r"m=([0-9.]+)").cast(pl.Float64).alias("m")
+    )
+    reference = certificates.filter(pl.col("label").is_null()).select("cell_id", "idx", "certificate")
+    conditional = conditional.drop_nulls(["m", "half", "error"]).join(reference, on=["cell_id", "idx"], how="left")
+    metrics = ["rho_oc", "eps_hat", "delta_num", "noise_exceeds_eta"]
+    cells = source.wide("a", "certificates", ["cell"], metrics, KEYS)
+    levels = sorted(delivered["level"].unique().to_list())
+    return Certificates(delivered, certificates, conditional, points("gp_band", ["half", "error"]), cells, levels)
+
+
+def by_seed(frame: pl.DataFrame, value: pl.Expr) -> np.ndarray:
+    """The median over points of ``value`` in every cell, one number per seed."""
+    return s.values(frame.group_by("cell_id", maintain_order=True).agg(value.median().alias("v")), "v")
+
+
+def seed_median(sample: np.ndarray, style: rules.Style, *, brackets: bool = False, reason: str = NO_RUNG) -> Value:
+    """The median over seeds, followed by the range over seeds where it shows in the digits printed."""
+    if not sample.size:
+        return Absent(reason)
+    mid = Number(float(np.median(sample)), style)
+    low, high = float(sample.min()), float(sample.max())
+    plain = rules.Style(style.kind, style.digits)
+    if not brackets or rules.digits(low, plain) == rules.digits(high, plain):
+        return mid
+    return join(mid, " ", Interval(low, high, plain, what=("min", "max")), names=("", ""))
+
+
+def premium(part: pl.DataFrame) -> np.ndarray:
+    """Half-width over error at every point whose error is not zero, as the median per seed."""
+    return by_seed(part.filter(pl.col("error") > 0), pl.col("half") / pl.col("error"))
+
+
+def table_acert(source: Source) -> Table:
+    """Table Acert: radii, coverage, attainment, widths and the Bayesian comparator, one column per noise level."""
+    block = load(source)
+    columns = (
+        Column("quantity", Text("quantity"), "l"),
+        *(Column(f"rel {lv:g}", level_header(lv), "r") for lv in block.levels),
+    )
+    sections: list[dict[str, tuple[Value, list[Value]]]] = [{}, {}, {}, {}]
+    for lv in block.levels:
+        for target, column in zip(sections, certificate_column(block, lv), strict=True):
+            for key, (label, cell) in column.items():
+                target.setdefault(key, (label, []))[1].append(cell)
+    groups = tuple(Group(tuple(Row(k, (label, *cells)) for k, (label, cells) in part.items())) for part in sections)
+    points = block.points["idx"].n_unique()
+    caption = prose(
+        """Certificates of Case A per noise level. Coverage is of the true solution at {{ points }} evaluation points per seed; widths are
+        medians over points and then over seeds, brackets the range over seeds. {{ sym.m_def }} is the inflation of the ball;
+        {{ sym.rho_oc }} keeps the boundary rows exact and anchors the conditional band (with exact data it is the norm of the
+        interpolant, in closed form; with noise the root of the misfit), {{ sym.eps_hat }} puts all rows inside the budget
+        and anchors the global certificate. The guarantee speaks about draws whose noise stays inside {{ sym.eta }}: the second row counts
+        the others. Points of one cell are not independent: coverage bounds are descriptive.""",
+        points=points,
+    )  # fmt: skip
+    layout = Layout("footnotesize", 6.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
+    return Table("Acert", "Case A: certificates", caption, columns, groups, layout=layout)
+
+
+def level_header(level: float) -> Value:
+    """The name of a noise level as a column header."""
+    return sym.SIGMA_ZERO if level == 0 else join("rel. ", s.power_of_ten(level))
+
+
+def certificate_column(block: Certificates, level: float) -> tuple[dict[str, tuple[Value, Value]], ...]:
+    """The four groups of rows of one noise level: scope and radii, validity and attainment, widths, the Bayesian band."""
+    cells, certs = block.at(block.cells, level), block.at(block.certificates, level)
+    exact, grid = (certs.filter(pl.col("label").is_null()), certs.filter(pl.col("label") == "grid97"))
+    cond = block.at(block.conditional, level)
+    rung, band = cond.filter(pl.col("m") == DELIVERED), block.at(block.band, level)
+    seeds, points = cells.height, block.at(block.points, level).height
+    rho, eps = s.values(cells, "rho_oc"), s.values(cells, "eps_hat")
+    scope: dict[str, tuple[Value, Value]] = {
+        "cells": (
+            Text("seeds × points"),
+            join(
+                Number(seeds, rules.INTEGER),
+                " × ",
+                Number(points / max(seeds, 1), rules.INTEGER),
+                names=("seeds", "points"),
+            ),
+        ),
+        "outside": (Text("noise draws outside the budget"), s.count(s.values(cells, "noise_exceeds_eta"))),
+        "rho oc": (sym.RHO_OC, seed_median(rho, rules.significant(5))),
+        "rho source": (
+            join("\u00a0\u00a0\u00a0source of ", sym.RHO_OC),
+            Text("closed form" if level == 0 else "root of the misfit"),
+        ),
+        "eps hat": (sym.EPS_HAT, seed_median(eps, rules.significant(5))),
+        "radii": (
+            sym.RADII_GAP,
+            s.median(np.abs(eps - rho) / eps if rho.size == eps.size else [], rules.percent(3).bound()),
+        ),
+    }
+    missed = int((exact["delivered_error"] > exact["certificate"]).sum())
+    n = exact.height
+    bound = clopper_pearson(n - missed, n, side="lower").low if n else None
+    cert_median = by_seed(exact, pl.col("certificate"))
+    delta = s.values(cells, "delta_num")
+    share = float(np.median(delta) / np.median(cert_median)) if delta.size and cert_median.size else None
+    validity: dict[str, tuple[Value, Value]] = {
+        "coverage": (
+            Text("coverage without slack (misses)"),
+            join(
+                s.number(1 - missed / n if n else None, rules.fixed(4)),
+                " (",
+                Count(missed, n),
+                ")",
+                names=("", "misses"),
+            ),
+        ),
+        "bound": (Text("one-sided 95% lower bound"), s.number(bound, rules.fixed(4))),
+        "margin": (
+            sym.WORST_MARGIN,
+            s.number(
+                max(
+                    s.values(exact.with_columns((pl.col("delivered_error") - pl.col("certificate")).alias("d")), "d"),
+                    default=None,
+                ),
+                rules.scientific(3),
+            ),
+        ),
+        "delta": (
+            join(sym.DELTA_NUM, " (share of median certificate)"),
+            join(
+                s.median(delta, rules.scientific(3)),
+                " (",
+                s.number(share, rules.percent(4).bound()),
+                ")",
+                names=("", "share"),
+            ),
+        ),
+        "attainment": (join("attainment ", sym.ATTAIN, ", median"), attainment(exact, "median")),
+        "attainment iqr": (Text("\u00a0\u00a0\u00a0quartiles over points"), attainment_quartiles(exact)),
+        "attainment worst": (Text("\u00a0\u00a0\u00a0worst point"), attainment(exact, "worst")),
+        "attainment grid": (Text("\u00a0\u00a0\u00a097-point grid: median"), attainment(grid, "median")),
+        "attainment grid iqr": (Text("\u00a0\u00a0\u00a097-point grid: quartiles"), attainment_quartiles(grid)),
+        "attainment grid worst": (Text("\u00a0\u00a0\u00a097-point grid: worst point"), attainment(grid, "worst")),
+    }
+    half = by_seed(rung, pl.col("half"))
+    rungs = cond.select("cell_id", "m").unique().height
+    all_rungs = block.conditional["m"].n_unique() * seeds
+    widths: dict[str, tuple[Value, Value]] = {
+        "global": (Text("median global certificate"), seed_median(cert_median, rules.significant(4))),
+        "conditional": (
+            join("median conditional half-width, ", sym.M, f" = {DELIVERED}"),
+            seed_median(half, rules.significant(4)),
+        ),
+        "conditional coverage": (
+            Text("conditional coverage, all rungs"),
+            s.number(float((cond["error"] <= cond["half"]).mean()) if cond.height else None, rules.fixed(4), NO_RUNG),
+        ),
+        "refused": (Text("rungs without an interval"), Count(all_rungs - rungs, all_rungs)),
+        "tightening": (
+            Text("tightening, global over conditional"),
+            seed_median(by_seed(rung, pl.col("certificate")) / half, rules.significant(4).times(), brackets=True),
+        ),
+        "premium": (
+            join("width over error, ", sym.M, f" = {DELIVERED}"),
+            seed_median(premium(rung), rules.significant(3).times(), brackets=True),
+        ),
+    }
+    inside = band["error"] <= band["half"]
+    gp = by_seed(band, pl.col("half"))
+    bayes: dict[str, tuple[Value, Value]] = {
+        "gp coverage": (
+            Text("GP credible band: coverage"),
+            join(
+                s.number(float(inside.mean()) if band.height else None, rules.fixed(4)),
+                " (",
+                Count(int(inside.sum()), band.height),
+                ")",
+                names=("", "inside"),
+            ),
+        ),
+        "gp width": (Text("GP credible band: median half-width"), seed_median(gp, rules.significant(4))),
+        "gp ratio": (
+            Text("GP over conditional half-width"),
+            seed_median(gp / half if gp.size == half.size else np.empty(0), rules.significant(3).times()),
+        ),
+    }
+    return scope, validity, widths, bayes
+
+
+def attainment_quartiles(frame: pl.DataFrame) -> Value:
+    """Certificate over radius: the quartiles over all points and seeds."""
+    ratio = (frame["certificate"] / frame["radius"]).drop_nulls().to_numpy()
+    if not ratio.size:
+        return Absent("this method was not recorded")
+    q1, q3 = np.quantile(ratio, [0.25, 0.75])
+    return Interval(float(q1), float(q3), rules.fixed(6), what=("q1", "q3"))
+
+
+def attainment(frame: pl.DataFrame, which: str) -> Value:
+    """Certificate over radius: the median, or the smallest value, over all points and seeds."""
+    ratio = (frame["certificate"] / frame["radius"]).drop_nulls().to_numpy()
+    if not ratio.size:
+        return Absent("this method was not recorded")
+    return Number(float(np.median(ratio) if which == "median" else ratio.min()), rules.fixed(6))

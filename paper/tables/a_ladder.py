@@ -1,0 +1,93 @@
+"""Table Aladder: the conditional interval as the ball is inflated, and the law it must follow when data are exact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from orledger.paper import symbols as sym
+from orledger.paper.tables.a_cert import NO_RUNG, by_seed, level_header, load, premium, seed_median
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
+from orledger.reports.tables.prose import prose
+from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
+from orledger.reports.tables.values import Blank, Number, Text, Value, join
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Source
+
+
+def table_aladder(source: Source) -> Table:
+    """Table Aladder: conditional half-width, premium over the error and tightening at every rung of the inflation ladder."""
+    block = load(source)
+    cond = source.need(block.conditional, "conditional intervals in a/certificates")
+    rungs = sorted(cond["m"].unique().to_list())
+    rows = []
+    for m in rungs:
+        cells: list[Value] = []
+        for lv in block.levels:
+            part = block.at(cond, lv).filter(pl.col("m") == m)
+            half = by_seed(part, pl.col("half"))
+            tight = by_seed(part, pl.col("certificate")) / half
+            cells += [
+                seed_median(half, rules.scientific(3)),
+                seed_median(premium(part), rules.significant(3)),
+                seed_median(tight, rules.significant(3)),
+            ]
+            cells.append(
+                s.number(
+                    float((part["error"] <= part["half"]).mean()) if part.height else None, rules.fixed(3), NO_RUNG
+                )
+            )
+        rows.append(Row(f"m {m:g}", (Number(m, rules.fixed(2)), *cells)))
+    ends: list[Value] = []
+    ranges: list[Value | str] = []
+    for lv in block.levels:
+        part = block.at(cond, lv)
+        top, bottom = (by_seed(part.filter(pl.col("m") == m), pl.col("half")) for m in (rungs[-1], rungs[0]))
+        ratio = top / bottom if top.size == bottom.size else np.empty(0)
+        ends += [seed_median(ratio, rules.significant(4).times()), Blank(), Blank(), Blank()]
+        if lv > 0 and ratio.size:
+            ranges += ["; " if ranges else "", s.spread(ratio, rules.significant(4)), " at ", level_header(lv)]
+    last = Group((Row("ends", (join(f"{rungs[-1]:g} / {rungs[0]:g}"), *ends)),))
+    law = law_deviation(block.at(cond, 0.0))
+    caption = prose(
+        """The inflation ladder {{ sym.m_def }}: median half-width of the conditional interval, its ratio to the actual error, how much
+        tighter it is than the global certificate, and coverage of the truth; each the median over seeds of the median over points,
+        coverage over all points. Last row: widest over narrowest rung{% if ranges %} (range over seeds {{ ranges }}){% endif %}.{% if law %} With exact data the width must be proportional to
+        {{ sym.law }}; the largest relative deviation over all points and pairs of neighbouring rungs is {{ law }}.{% endif %}""",
+        law=law, ranges=join(*ranges) if ranges else None,
+    )  # fmt: skip
+    columns = [Column("m", sym.M, "l")]
+    for lv in block.levels:
+        columns += [
+            Column(f"rel {lv:g} {k}", Text(h), "r")
+            for k, h in (("half", "half"), ("premium", "w/err"), ("tightening", "tighter"), ("coverage", "cov"))
+        ]
+    spans = tuple(Span(1 + 4 * i, 4, level_header(lv)) for i, lv in enumerate(block.levels))
+    layout = Layout("footnotesize", 5.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
+    quotes = {} if law is None else {"law deviation": law}
+    return Table(
+        "Aladder",
+        "Case A: the inflation ladder",
+        caption,
+        tuple(columns),
+        (Group(tuple(rows)), last),
+        spans,
+        quotes=quotes,
+        layout=layout,
+    )
+
+
+def law_deviation(part: pl.DataFrame) -> Number | None:
+    """The largest relative deviation from width proportional to sqrt(m^2 - 1) between neighbouring rungs, over all points."""
+    wide = part.pivot("m", index=["cell_id", "idx"], values="half", sort_columns=True).drop("cell_id", "idx")
+    rungs = sorted(float(c) for c in wide.columns)
+    if len(rungs) < 2:
+        return None
+    ordered = wide.select(sorted(wide.columns, key=float)).drop_nulls().to_numpy() / np.sqrt(np.square(rungs) - 1)
+    if not len(ordered):
+        return None
+    return Number(float(np.abs(ordered[:, 1:] / ordered[:, :-1] - 1).max()), rules.scientific(2))

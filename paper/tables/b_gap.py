@@ -1,0 +1,184 @@
+"""Tables of the one-dimensional gap task of Case B: every arm by region, and which single-seed values survive many seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.statistics.signedrank import signed_rank
+from orledger.paper.names import BANDS, REGIONS, SCALES
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
+from orledger.reports.tables.prose import prose
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table
+from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, best
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Source
+
+KEYS = ["seed", "scale"]
+ARMS = {arm: BANDS[arm] for arm in ("dak", "cp", "ncp", "triv", "or1", "or1_int")}
+METRICS = ["coverage", "width_mean", "interval_score"]
+NOT_RUN = "the arm delivered on no seed"
+
+
+def regions(source: Source) -> pl.DataFrame:
+    """One row per seed, scale mode, arm and region (in ``label``)."""
+    frame = source.wide("b", "gap", list(ARMS), METRICS, KEYS)
+    return source.need(frame.filter(pl.col("label").is_in(list(REGIONS))), "finished cells of b/gap")
+
+
+def table_bgap(source: Source) -> Table:
+    """Table Bgap: coverage, width and score of six arms in three regions, for each way of scaling the features."""
+    frame = regions(source)
+    sizes = source.wide("b", "gap", ["cell"], ["n_cal"], KEYS).drop_nulls("n_cal")
+    level = float(np.median(sizes["n_cal"] / (sizes["n_cal"] + 1))) if sizes.height else None
+    groups = []
+    quotes: dict[str, Value] = {}
+    for scale, scale_words in SCALES.items():
+        for region, words in REGIONS.items():
+            part = frame.filter((pl.col("scale") == scale) & (pl.col("label") == region))
+            if part.is_empty():
+                continue
+            rows, medians = [], []
+            for arm, label in ARMS.items():
+                mine = part.filter(pl.col("arm") == arm)
+                coverage, score = s.values(mine, "coverage"), s.values(mine, "interval_score")
+                reached: Value = (
+                    Absent("the calibration size was not recorded")
+                    if level is None
+                    else Count(int((coverage >= level).sum()), coverage.size)
+                )
+                cells = [
+                    s.median_iqr(coverage, rules.fixed(3), NOT_RUN),
+                    reached,
+                    s.median_iqr(s.values(mine, "width_mean"), rules.fixed(3), NOT_RUN),
+                ]
+                rows.append(
+                    (f"{scale} {region} {arm}", Text(label), cells, s.median_iqr(score, rules.significant(3), NOT_RUN))
+                )
+                medians.append(float(np.median(score)) if score.size else None)
+            pair = s.paired(part, ["seed"], "interval_score", "or1", "cp")
+            if pair.height:
+                result = signed_rank((pair["first"] - pair["second"]).to_numpy(), better="lower")
+                quotes[f"{scale} {region} OR score wins over split-CP"] = Count(result.wins or 0, result.n)
+                quotes[f"{scale} {region} OR score p against split-CP"] = s.p_cell(result)
+            strong = best([r[3] for r in rows], medians)
+            seeds = part["seed"].n_unique()
+            heading = prose("{{ region }}, {{ scale }}, {{ n }} seeds", region=words, scale=scale_words, n=seeds)
+            groups.append(
+                Group(
+                    tuple(
+                        Row(key, (label, *cells, top)) for (key, label, cells, _), top in zip(rows, strong, strict=True)
+                    ),
+                    heading,
+                )
+            )
+    caption = prose(
+        """The one-dimensional gap task: median [quartiles] over seeds, for every arm and region, with the feature scale frozen on the
+        fit rows and with the scale that the released code recomputes on every batch it evaluates. Coverage, width (mean half-width) and
+        interval score (95 per cent) refer to the noiseless truth.{% if level %} Reached: seeds whose coverage is at least the
+        nominal level {{ level }}.{% endif %} Bold: lowest median score in the region.""",
+        level=None if level is None else Number(level, rules.fixed(4)),
+    )  # fmt: skip
+    columns = (
+        Column("arm", Text("arm"), "l"), Column("coverage", Text("coverage"), "r"), Column("reached", Text("reached"), "r"),
+        Column("width", Text("mean half-width"), "r"), Column("score", Text("interval score"), "r"),
+    )  # fmt: skip
+    return Table(
+        "Bgap", "Case B: the gap task", caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 4.0)
+    )
+
+
+QUANTITIES = {
+    f"{arm} {word}": (f"{BANDS[arm]}, {word}", arm, metric)
+    for word, metric, arms in (
+        ("coverage", "coverage", ("cp", "ncp", "dak", "or1")),
+        ("width", "width_mean", ("cp", "or1")),
+    )
+    for arm in arms
+}
+PUBLISHED = """
+SELECT row_name, printed, value
+FROM published
+WHERE table_name = 'Bgapsurv' AND column_name = 'single' AND value IS NOT NULL
+ORDER BY row_name"""
+
+
+def table_bgapsurv(source: Source) -> Table:
+    """Table Bgapsurv: single-seed values printed in the paper against the distribution over our seeds."""
+    frame = regions(source)
+    printed = single_seed(source)
+    groups = []
+    verdicts: list[str] = []
+    for scale, scale_words in SCALES.items():
+        part = frame.filter(pl.col("scale") == scale)
+        rows = []
+        for quantity, (label, arm, metric) in QUANTITIES.items():
+            for region in REGIONS:
+                x = s.values(part.filter((pl.col("arm") == arm) & (pl.col("label") == region)), metric)
+                if not x.size:
+                    continue
+                single: Value = printed.get(f"{quantity} {region}", Absent("the paper prints no single-seed value"))
+                word: Value = single
+                if isinstance(single, Number):
+                    verdicts.append(verdict(single.value, x))
+                    word = Text(verdicts[-1], bold=verdicts[-1] == "outside")
+                extremes = Interval(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max"))
+                cells = (Text(label), Text(REGIONS[region]), single, s.median_iqr(x, rules.fixed(3)), extremes, word)
+                rows.append(Row(f"{scale} {quantity} {region}", cells))
+        if rows:
+            heading = prose("{{ scale }}, {{ n }} seeds", scale=scale_words, n=part["seed"].n_unique())
+            groups.append(Group(tuple(rows), heading))
+    caption = prose(
+        """Which single-seed values survive more seeds: the value printed in the paper for one seed of an earlier corpus, and the
+        distribution of the same quantity over our seeds, in both scale modes. In IQR: inside our quartiles; in range: inside our
+        extremes only; outside: beyond them. Of {{ n }} comparisons {{ inside }} are in the IQR and {{ outside }} outside the range.
+        The two corpora are different runs of different implementations.""",
+        n=len(verdicts), inside=verdicts.count("in IQR"), outside=verdicts.count("outside"),
+    )  # fmt: skip
+    columns = (
+        Column("quantity", Text("quantity"), "l"), Column("region", Text("region"), "l"), Column("single", Text("single seed"), "r"),
+        Column("many", Text("median [quartiles]"), "r"), Column("range", Text("range"), "r"), Column("verdict", Text("verdict"), "l"),
+    )  # fmt: skip
+    quotes: dict[str, Value] = {
+        "outside": Count(verdicts.count("outside"), len(verdicts)),
+        "in IQR": Count(verdicts.count("in IQR"), len(verdicts)),
+    }
+    return Table(
+        "Bgapsurv",
+        "Case B: single-seed values against many seeds",
+        caption,
+        columns,
+        tuple(groups),
+        quotes=quotes,
+        layout=Layout("scriptsize", 4.0),
+    )
+
+
+def single_seed(source: Source) -> dict[str, Number]:
+    """The printed single-seed values by row name (``cp coverage gap``), with the decimals they are printed with.
+
+    They come from the table ``published``; where nothing has filled it, from the transcription that ships with the audit.
+    """
+    frame = source.rows(PUBLISHED)
+    if frame.is_empty():
+        from orledger.audit.recheck.checking import load_published
+
+        chosen = (
+            (pl.col("table_name") == "Bgapsurv") & (pl.col("column_name") == "single") & pl.col("value").is_not_null()
+        )
+        frame = load_published().filter(chosen).select("row_name", "printed", "value")
+    return {
+        row: Number(value, rules.fixed(len(printed.partition(".")[2]))) for row, printed, value in frame.iter_rows()
+    }
+
+
+def verdict(value: float, sample: np.ndarray) -> str:
+    """Where ``value`` lies in the sample: in IQR, in range, or outside."""
+    q1, q3 = np.quantile(sample, [0.25, 0.75])
+    if q1 <= value <= q3:
+        return "in IQR"
+    return "in range" if sample.min() <= value <= sample.max() else "outside"

@@ -1,0 +1,224 @@
+"""Tables of Case C about the multiples of the certified floor: inertness of the ladder, and the criterion at every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from orledger.audit.statistics.counts import clopper_pearson
+from orledger.paper import symbols as sym
+from orledger.paper.names import rung_pair
+from orledger.paper.tables.c import ARMS, KEYS, benchmark_name, dispersions, part_of, words
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
+from orledger.reports.tables.prose import prose
+from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
+from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
+
+if TYPE_CHECKING:
+    from orledger.reports.source import Source
+
+PAIRS = {"1-2": ("k1", "k2"), "2-5": ("k2", "k5"), "1-5": ("k1", "k5")}
+ESCAPE = 1e-6  # osc / mean above which the width is said to have left the flat regime
+
+
+def paths(source: Source, budget: str | None = None) -> dict[tuple[str, float, float], dict[str, tuple[float, ...]]]:
+    """The action path of every arm, by (benchmark, dim, seed), in the main block or at another fit budget."""
+    frame = part_of(source, budget, list(ARMS), ["action"]).filter(pl.col("label").is_null()).drop_nulls("action")
+    source.need(frame, "action paths in c/main")
+    found: dict[tuple[str, float, float], dict[str, tuple[float, ...]]] = {}
+    for (*key, arm), part in frame.sort("idx").group_by([*KEYS, "arm"], maintain_order=True):
+        found.setdefault(tuple(key), {})[arm] = tuple(part["action"].to_list())
+    return found
+
+
+def identical(seeds: list[dict[str, tuple[float, ...]]], arms: tuple[str, ...]) -> Value:
+    """On how many seeds all ``arms`` chose the same candidate at every step."""
+    both = [p for p in seeds if all(a in p for a in arms)]
+    if not both:
+        return Absent("no seed that all these arms finished")
+    return Count(sum(len({p[a] for a in arms}) == 1 for p in both), len(both))
+
+
+BUDGETS = """
+SELECT DISTINCT block, keys['budget'] AS budget
+FROM cell
+WHERE case_name = 'c' AND block IN ('main', 'budget') AND state = 'done' AND keys['budget'] IS NOT NULL
+ORDER BY ALL"""
+
+
+def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> tuple[list[Row], int]:
+    """One row per benchmark, flattest first, and the number of steps of the longest path."""
+    found = paths(source, budget)
+    exact = dispersions(source, budget)
+    widths = part_of(source, budget, ["k1"], ["osc", "mean_c"]).drop_nulls(["osc", "mean_c"])
+    widths = widths.with_columns((pl.col("osc") / pl.col("mean_c")).alias("d"))
+    rows = []
+    steps = 0
+    for benchmark, dim in exact or sorted({k[:2] for k in found}):
+        seeds = [p for k, p in sorted(found.items()) if k[:2] == (benchmark, dim)]
+        steps = max([steps, *(len(path) for p in seeds for path in p.values())])
+        mine = widths.filter((pl.col("benchmark") == benchmark) & (pl.col("dim") == dim))
+        grid = s.values(mine.filter(pl.col("label") == "grid"), "d")
+        ladder = identical(seeds, ("k1", "k2", "k5"))
+        key = " ".join(x for x in (budget, benchmark, f"{dim:g}") if x)
+        interval: Value = Absent("nothing to count")
+        if isinstance(ladder, Count):
+            bounds = clopper_pearson(ladder.k, ladder.n)
+            interval = Interval(bounds.low, bounds.high, rules.fixed(2))
+            quotes[f"{key} ladder"] = ladder
+        cells = (
+            benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2)), s.median(grid, rules.significant(2), "the grid method was not recorded"),
+            *(identical(seeds, pair) for pair in PAIRS.values()), ladder, interval, escape(mine.filter(pl.col("label").is_null())), identical(seeds, ("ucb", "k1")),
+        )  # fmt: skip
+        rows.append(Row(key, cells))
+    return rows, steps
+
+
+def table_ckappa(source: Source) -> Table:
+    """Table Ckappa: dispersion, inert seeds, escape step and a control, for the main block and at every other fit budget."""
+    quotes: dict[str, Value] = {}
+    rows, steps = inert_rows(source, None, quotes)
+    known = source.rows(BUDGETS)
+    main = words(known.filter(pl.col("block") == "main")["budget"].to_list())
+    groups = [Group(tuple(rows), prose("fit budget {{ b }} (main block)", b=main))]
+    groups += [
+        Group(tuple(inert_rows(source, budget, quotes)[0]), prose("fit budget {{ b }}", b=budget))
+        for budget in sorted(known.filter(pl.col("block") == "budget")["budget"].to_list(), reverse=True)
+    ]
+    caption = prose(
+        """Inertness of the ladder {{ sym.kappa }} = 1, 2, 5, by actions: a pair is inert on a seed when both arms choose the same candidate
+        at each of the {{ steps }} steps. {{ sym.dispersion }}: median over steps and seeds along OR-LCB 1×, from the exact radius and from
+        the 97-point grid of the paper, which cannot resolve below its own end. Ladder: all three arms agree, with the two-sided
+        95 per cent Clopper-Pearson interval; the seed is the independent unit. Escape: median over seeds of the first step at which
+        the exact dispersion exceeds {{ limit }}. Last column, a control without any {{ sym.kappa }}: UCB takes the actions of
+        OR-LCB 1×. The fit budget of the surrogate is not given by the paper, so the table is repeated for every budget that was run.""",
+        steps=steps, limit=s.power_of_ten(ESCAPE),
+    )  # fmt: skip
+    columns = (
+        Column("benchmark", Text("benchmark"), "l"), Column("dispersion", Text("exact"), "r"), Column("dispersion grid", Text("grid"), "r"),
+        *(Column(f"inert {p}", Text(rung_pair(p))) for p in PAIRS), Column("ladder", Text("ladder")), Column("ladder interval", Text("95% interval")),
+        Column("escape", Text("escape"), "r"), Column("ucb", Text("UCB = 1×")),
+    )  # fmt: skip
+    spans = (Span(1, 2, sym.DISPERSION), Span(3, 5, Text("inert seeds")))
+    return Table(
+        "Ckappa",
+        "Case C: inertness of the ladder",
+        caption,
+        columns,
+        tuple(groups),
+        spans,
+        quotes=quotes,
+        layout=Layout("scriptsize", 2.5),
+    )
+
+
+def escape(widths: pl.DataFrame) -> Value:
+    """The median over seeds of the first step with a dispersion above the limit; never when most seeds have none."""
+    if widths.is_empty():
+        return Absent("no widths recorded")
+    firsts = [
+        part.filter(pl.col("d") > ESCAPE)["idx"].min() for _, part in widths.group_by("seed", maintain_order=True)
+    ]
+    middle = float(np.median([np.inf if f is None else float(f) for f in firsts]))
+    return Number(middle, rules.SHORT) if np.isfinite(middle) else Text("never")
+
+
+CRITERIA = {
+    "osc/low": ("oscillation, smaller multiple", ("osc/low",)), "osc": ("oscillation, either multiple", ("osc/low", "osc/high")),
+    "sharp": ("sharp form, either multiple", ("sharp/low", "sharp/high")),
+}  # fmt: skip
+
+
+def table_cinv(source: Source) -> Table:
+    """Table Cinv: what the criterion predicted against what the acquisition did, per step and per trajectory."""
+    keys = [*KEYS, "arm", "idx", "pair"]
+    frame = source.wide("c", "main", list(ARMS), ["same", "fires", "ratio"], KEYS, indexed=True).drop_nulls("label")
+    source.need(frame, "invariance records in c/main")
+    split = frame.with_columns(
+        pl.col("label").str.split("/").list.first().alias("pair"),
+        pl.col("label").str.splitn("/", 2).struct.field("field_1").alias("rule"),
+    )
+    seen = split.drop_nulls("same").select([*keys, "same"])
+    groups = []
+    quotes: dict[str, Value] = {}
+    found = paths(source)
+    for name, (label, labels) in CRITERIA.items():
+        fired = (
+            split.filter(pl.col("rule").is_in(list(labels)))
+            .drop_nulls("fires")
+            .group_by(keys)
+            .agg(pl.col("fires").max(), pl.col("ratio").min())
+        )
+        joined = seen.join(fired, on=keys, how="inner")
+        if joined.is_empty():
+            continue
+        fires, same = (joined[c].to_numpy() > 0 for c in ("fires", "same"))
+        whole = trajectories(joined, found)
+        cells = [
+            [
+                Number(int((fires & same).sum()), rules.INTEGER),
+                Number(int((fires & ~same).sum()), rules.INTEGER, bold=True),
+                *whole[:1],
+                whole[1].strong(),
+            ],
+            [
+                Number(int((~fires & same).sum()), rules.INTEGER),
+                Number(int((~fires & ~same).sum()), rules.INTEGER),
+                *whole[2:],
+            ],
+        ]
+        rows = (Row(f"{name} fires", (Text("fires"), *cells[0])), Row(f"{name} silent", (Text("silent"), *cells[1])))
+        quotes |= {
+            f"{name} records": Number(joined.height, rules.INTEGER),
+            f"{name} counterexamples": Number(int((fires & ~same).sum()), rules.INTEGER),
+            f"{name} fires share": Number(float(fires.mean()), rules.percent(1)),
+            f"{name} silent but same": Count(int((~fires & same).sum()), int((~fires).sum())),
+        }
+        if same.any():
+            quotes[f"{name} share of invariant steps"] = Number(float(fires[same].mean()), rules.percent(1))
+        closest = joined.filter(pl.col("fires") > 0)["ratio"].max()
+        if closest is not None:
+            quotes[f"{name} largest ratio that fires"] = Number(closest, rules.fixed(3))
+        heading = join("criterion: ", label, f", {joined.height:,d} records")
+        groups.append(Group(rows, heading))
+    caption = prose(
+        """The criterion {{ sym.criterion }} against what the acquisition did, for every pair of multiples, arm, seed and step (left) and over
+        whole trajectories (right: it fires at every step of the smaller multiple's path, against equal actions throughout). It is
+        sufficient, so only the bold cells can refute it. It is anchored at the gap of the smaller multiple as in the paper, then at
+        either; the sharp form replaces the oscillation by the difference that matters.{% if share %} In the paper's form it fires on
+        {{ share }} of the records and on {{ caught }} of those on which nothing moved.{% endif %}""",
+        share=quotes.get("osc/low fires share"), caught=quotes.get("osc/low share of invariant steps"),
+    )  # fmt: skip
+    columns = (
+        Column("criterion", Text("criterion"), "l"), Column("step same", Text("argmin same"), "r"), Column("step moved", Text("argmin moved"), "r"),
+        Column("path same", Text("identical"), "r"), Column("path differs", Text("differ"), "r"),
+    )  # fmt: skip
+    spans = (Span(1, 2, Text("one step")), Span(3, 2, Text("whole trajectory")))
+    return Table(
+        "Cinv",
+        "Case C: the invariance criterion at every step",
+        caption,
+        columns,
+        tuple(groups),
+        spans,
+        quotes=quotes,
+        layout=Layout("footnotesize", 6.0),
+    )
+
+
+def trajectories(
+    joined: pl.DataFrame, found: dict[tuple[str, float, float], dict[str, tuple[float, ...]]]
+) -> list[Number]:
+    """Counts of (fires and identical, fires and differ, silent and identical, silent and differ) over pairs of trajectories."""
+    counts = [0, 0, 0, 0]
+    for pair, (low, high) in PAIRS.items():
+        mine = joined.filter((pl.col("pair") == pair) & (pl.col("arm") == low))
+        for key, part in mine.group_by(KEYS, maintain_order=True):
+            arms = found.get(key, {})
+            if low in arms and high in arms:
+                always = bool((part["fires"] > 0).all())
+                counts[2 * (not always) + (arms[low] != arms[high])] += 1
+    return [Number(c, rules.INTEGER) for c in counts]

@@ -1,0 +1,1 @@
+"""Figures: one style, and the function that draws them."""

@@ -1,0 +1,126 @@
+"""What a figure is: a name, a caption, the queries behind it, and a function that draws it from the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from orledger.reports.figures.style import GREY, TEXT_WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+    from matplotlib.axes import Axes
+
+    from orledger.reports.source import Database
+
+
+@dataclass
+class Canvas:
+    """A figure in the making: it runs the queries and remembers them, so that what is drawn can be traced."""
+
+    db: Database
+    figure: Figure = field(default_factory=lambda: Figure(figsize=(TEXT_WIDTH, 2.6)))
+    queries: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+
+    def rows(self, query: str, params: Any = None) -> pl.DataFrame:
+        """The rows of ``query``, which is kept for the caption's provenance."""
+        text = query.strip()
+        if text not in self.queries:
+            self.queries.append(text)
+        return self.db.sql(query, params)
+
+    def axes(self, rows: int = 1, columns: int = 1, *, height: float | None = None, **options: Any) -> list[Axes]:
+        """``rows`` x ``columns`` axes as a flat list, on a canvas ``height`` inches tall."""
+        if height is not None:
+            self.figure.set_size_inches(TEXT_WIDTH, height)
+        return list(self.figure.subplots(rows, columns, squeeze=False, **options).ravel())
+
+    def nothing(self, axes: Axes, why: str) -> None:
+        """Say on the axes that there is nothing to draw, and why; an empty frame would look like a result."""
+        self.absent.append(why)
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, why, ha="center", va="center", color=GREY, fontsize=8, wrap=True, transform=axes.transAxes)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A finished figure with its caption and provenance."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+    queries: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A figure of the report: ``draw(canvas)`` draws it and returns its caption."""
+
+    name: str
+    case: str
+    title: str
+    draw: Callable[[Canvas], str]
+
+    def render(self, db: Database) -> Drawn:
+        """The figure drawn from ``db``."""
+        canvas = Canvas(db)
+        caption = self.draw(canvas)
+        tidy(canvas.figure)
+        settle(canvas.figure)
+        return Drawn(self.name, self.title, caption, canvas.figure, tuple(canvas.queries), tuple(canvas.absent))
+
+
+def tidy(figure: Figure) -> None:
+    """Give logarithmic axes that span less than two decades plain numbers (0.2, 0.5, 1) instead of powers."""
+    for ax in figure.axes:
+        for axis, limits, scale in (
+            (ax.xaxis, ax.get_xlim(), ax.get_xscale()),
+            (ax.yaxis, ax.get_ylim(), ax.get_yscale()),
+        ):
+            low, high = sorted(limits)
+            if scale == "log" and low > 0 and high / low < 100:
+                axis.set_major_locator(
+                    LogLocator(subs=(1.0, 2.0, 5.0) if high / low > 5 else tuple(range(1, 10)), numticks=20)
+                )
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                axis.set_minor_formatter(NullFormatter())
+
+
+def settle(figure: Figure) -> None:
+    """Lay the axes out once and keep them there, to a ten-thousandth of the canvas.
+
+    The layout engine's solver may differ in the last bits from one run to the next, and files would then differ too.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for ax in figure.axes:
+        left, bottom, width, height = (round(float(v), 4) for v in ax.get_position(original=True).bounds)
+        ax.set_position((left, bottom, width, height))
+
+
+def letter(axes: list[Axes], pad: float | None = None) -> None:
+    """Put (a), (b), ... before the titles of ``axes``, ``pad`` points above them."""
+    for index, ax in enumerate(axes):
+        title = ax.get_title(loc="left")
+        ax.set_title(f"({chr(97 + index)}) {title}".rstrip(), loc="left", pad=pad)
+
+
+def power(level: float) -> str:
+    """A noise level for an axis or legend: 0, 10⁻³, 3·10⁻⁴."""
+    if level == 0:
+        return "σ = 0"
+    exponent = 0
+    mantissa = level
+    while mantissa < 1 - 1e-9:
+        mantissa *= 10
+        exponent -= 1
+    digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{digits}" if round(mantissa, 6) == 1 else f"{mantissa:.3g}·10{digits}"

@@ -1,0 +1,1 @@
+"""The audit report, findings and the comparison of two databases."""

@@ -1,0 +1,76 @@
+"""A comparison of two databases as an HTML page and as tables."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from orledger.reports.report.document import environment
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import latex
+from orledger.reports.tables.render import table_csv, table_html, table_markdown
+from orledger.reports.tables.table import Column, Group, Row, Table
+from orledger.reports.tables.values import Absent, Interval, Number, Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from orledger.reports.report.compare import Comparison
+
+
+def ratio_table(result: Comparison, metric: str = "rmse", case: str = "a") -> Table:
+    """Right over left of ``metric`` for every arm of a case: median, range, worst disagreement (the form of Table Aport)."""
+    rows = []
+    for row in result.rules.filter((result.rules["case"] == case) & (result.rules["metric"] == metric)).to_dicts():
+        key = f"{row['block']} {row['arm']}"
+        cells = (
+            Text(row["arm"]),
+            Text(row["block"]),
+            Number(row["n"], rules.INTEGER),
+            Number(row["median_ratio"], rules.fixed(3)),
+            Interval(row["low"], row["high"], rules.significant(4), what=("min", "max")),
+            Number(row["worst"], rules.significant(3).times()),
+        )
+        rows.append(Row(key, cells))
+    columns = (
+        Column("arm", Text("arm"), "l"),
+        Column("block", Text("block"), "l"),
+        Column("n", Text("n"), "r"),
+        Column("median ratio", Text("median ratio")),
+        Column("range", Text("range")),
+        Column("worst", Text("worst disagreement")),
+    )
+    caption = Text(f"{metric} of {result.right} over {result.left}, cell by cell; 1 would be exact reproduction.")
+    empty = (Row("none", (Text("none"), *(Absent("the databases share no such record") for _ in columns[1:]))),)
+    return Table("compare", f"Ratios of {metric}", caption, columns, (Group(tuple(rows) or empty),))
+
+
+def comparison_tables(result: Comparison, folder: Path) -> list[Path]:
+    """The ratio table as LaTeX, CSV and Markdown in ``folder``; returns the paths."""
+    table = ratio_table(result)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for suffix, text in (("tex", latex.table(table)), ("csv", table_csv(table)), ("md", table_markdown(table))):
+        path = folder / f"compare.{suffix}"
+        path.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def comparison_html(result: Comparison) -> str:
+    """The whole comparison as one self-contained page."""
+    folder = files("orledger.templates")
+    frames = {
+        "Cells": result.cells,
+        "Records, by arm and metric": result.records,
+        "Trajectories and the first step that differs": result.paths,
+    }
+    return environment().get_template("compare.html.j2").render(
+        result=result,
+        css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        ratios=Markup(table_html(ratio_table(result), provenance=False)),  # noqa: S704 - table_html escapes by type
+        frames={name: (frame.columns, list(frame.iter_rows())) for name, frame in frames.items()},
+    )  # fmt: skip

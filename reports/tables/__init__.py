@@ -1,0 +1,1 @@
+"""Tables: typed cells, their formats, and the files they become."""

@@ -1,0 +1,275 @@
+"""Typed values and tables as HTML, Markdown, plain text and CSV: the same rows as the LaTeX table, each with its query and hash."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from orledger.reports.tables.values import Text, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orledger.reports.tables.table import Table
+    from orledger.reports.tables.values import Scalar, Token
+
+MINUS = "−"
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PAGE_STYLE = (
+    "body{font:15px/1.4 system-ui,sans-serif;margin:2rem;color:#111;background:#fff}table{border-collapse:collapse;border-block:2px solid}"
+    "caption{text-align:left;max-width:60rem;padding-bottom:.6rem}th,td{padding:.15rem .6rem;font-weight:400}thead{border-bottom:1px solid}"
+    "tbody+tbody{border-top:1px solid #999}.left{text-align:left}.center{text-align:center}.right{text-align:right}"
+    "th[scope=rowgroup]{text-align:left;font-style:italic}figure{margin:0}figcaption{font-size:.85em;max-width:60rem}pre{white-space:pre-wrap}"
+)
+# A spreadsheet runs a cell that starts like this; the apostrophe makes it text again.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def one_line(text: str) -> str:
+    """``text`` without line breaks and control characters."""
+    return re.sub(r"[\x00-\x20\x7f\u2028\u2029]+", " ", text)
+
+
+def _mantissa(t: Token) -> str:
+    return t.text.replace("-", MINUS)
+
+
+def plain_token(t: Token, marks: Mapping[str, str]) -> str:
+    """One token as plain Unicode text."""
+    if t.kind == "number":
+        power = "" if t.exponent is None else "·10" + str(t.exponent).translate(SUPERSCRIPT)
+        return _mantissa(t) + power + t.suffix
+    if t.kind == "math":
+        return t.plain
+    if t.kind == "table":
+        return f"Table {t.text}"
+    if t.kind == "absent":
+        return "–" + (f"({marks[t.text]})" if t.text in marks else "")
+    return one_line(t.text)
+
+
+def formula(t: Token) -> str:
+    """The plain form of a formula as HTML: what follows an underscore becomes a subscript, a star a subscript star."""
+    text = html.escape(t.plain)
+    text = re.sub(r"_(?:\{([^}]*)\}|(\w+))", lambda m: f"<sub>{m.group(1) or m.group(2)}</sub>", text)
+    return re.sub(r"(?<=\w)\*", "<sub>⋆</sub>", text)
+
+
+def html_token(t: Token, marks: Mapping[str, str], links: bool = False) -> str:
+    """One token as HTML; every character that came from data is escaped. ``links``: the page has the other tables."""
+    if t.kind == "number":
+        power = "" if t.exponent is None else f"·10<sup>{html.escape(str(t.exponent).replace('-', MINUS))}</sup>"
+        body = html.escape(_mantissa(t)) + power + html.escape(t.suffix)
+    elif t.kind == "math":
+        body = f"<i>{formula(t)}</i>"
+    elif t.kind == "table":
+        body = f"Table {html.escape(t.text)}"
+        if links:
+            body = f'<a href="#table-{html.escape(t.text, quote=True)}">{body}</a>'
+    elif t.kind == "mark":
+        body = f"<sup>{html.escape(t.text)}</sup>"
+    elif t.kind == "absent":
+        mark = f"<sup>{html.escape(marks[t.text])}</sup>" if t.text in marks else ""
+        body = f'<span class="absent" title="{html.escape(one_line(t.text), quote=True)}">–</span>{mark}'
+    else:
+        body = html.escape(one_line(t.text), quote=True)
+    for flag, tag in ((t.mono, "code"), (t.italic, "em"), (t.bold, "strong")):
+        body = f"<{tag}>{body}</{tag}>" if flag and body.strip() else body
+    return body
+
+
+def markdown_token(t: Token, marks: Mapping[str, str]) -> str:
+    """One token as Markdown without emphasis; characters with a meaning in Markdown or HTML are escaped."""
+    if t.kind == "math":
+        return re.sub(r"([|*\[\]])", r"\\\1", formula(t))
+    text = html.escape(plain_token(t, marks), quote=False)
+    text = re.sub(r"([\\`*_{}\[\]#+!|~$])", r"\\\1", text)  # no link without brackets: parentheses may stay
+    return f"<sup>{text}</sup>" if t.kind == "mark" else text
+
+
+def plain(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
+    """A value as plain text."""
+    value = Text(value) if isinstance(value, str) else value
+    return "".join(plain_token(t, marks or {}) for t in value.tokens())
+
+
+def inline_html(value: Value | str, marks: Mapping[str, str] | None = None, *, links: bool = False) -> str:
+    """A value as inline HTML; with ``links`` its references to tables are links inside the page."""
+    value = Text(value) if isinstance(value, str) else value
+    return "".join(html_token(t, marks or {}, links) for t in value.tokens())
+
+
+def markdown_inline(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
+    """A value as inline Markdown; emphasis goes around runs of tokens, with the spaces outside it."""
+    value = Text(value) if isinstance(value, str) else value
+    out = []
+    for (bold, italic), run in itertools.groupby(value.tokens(), key=lambda t: (t.bold, t.italic)):
+        text = "".join(markdown_token(t, marks or {}) for t in run)
+        mark = "*" * (2 * bold + italic)
+        inner = text.strip(" ")
+        before, after = text[: len(text) - len(text.lstrip(" "))], text[len(text.rstrip(" ")) :]
+        out.append(f"{before}{mark}{inner}{mark}{after}" if mark and inner else text)
+    return "".join(out)
+
+
+def sort_key(value: Value) -> str:
+    """What a table in a browser sorts this cell by: its main number in full, or its text."""
+    scalar = next(iter(value.fields().values()), None)
+    return "" if scalar is None else str(scalar)
+
+
+def table_html(t: Table, *, provenance: bool = True, links: bool = False) -> str:
+    """The table as an HTML fragment: headers with scope, groups as their own bodies, notes and provenance under it.
+
+    ``links`` makes references to other tables links, for a page that has them all.
+    """
+    marks = t.absences()
+    out = [f'<figure class="ledger-table" id="table-{html.escape(t.name, quote=True)}">', "<table>"]
+    out.append(
+        f"<caption><strong>Table {html.escape(t.name)}.</strong> {inline_html(t.caption, links=links)}</caption>"
+    )
+    out.append("<thead>")
+    if t.spans:
+        cells, at = [], 0
+        for s in sorted(t.spans, key=lambda s: s.start):
+            cells += ["<td></td>"] * (s.start - at)
+            cells.append(f'<th scope="colgroup" colspan="{s.width}">{inline_html(s.header)}</th>')
+            at = s.start + s.width
+        cells += ["<td></td>"] * (len(t.columns) - at)
+        out.append("<tr>" + "".join(cells) + "</tr>")
+    out.append(
+        "<tr>"
+        + "".join(f'<th scope="col" class="{_align(c.align)}">{inline_html(c.header)}</th>' for c in t.columns)
+        + "</tr>"
+    )
+    out.append("</thead>")
+    for group in t.groups:
+        out.append("<tbody>")
+        if group.heading is not None:
+            out.append(
+                f'<tr><th scope="rowgroup" colspan="{len(t.columns)}">{inline_html(group.heading, links=links)}</th></tr>'
+            )
+        for row in group.rows:
+            cells = []
+            for i, (column, cell) in enumerate(zip(t.columns, row.cells, strict=True)):
+                tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
+                key = html.escape(sort_key(cell), quote=True)
+                cells.append(
+                    f'<{tag}{scope} class="{_align(column.align)}" data-sort="{key}">{inline_html(cell, marks, links=links)}</{tag}>'
+                )
+            out.append("<tr>" + "".join(cells) + "</tr>")
+        out.append("</tbody>")
+    out.append("</table>")
+    notes = t.footnotes()
+    if notes or provenance:
+        out.append("<figcaption>")
+        out += [f"<p>{inline_html(note, links=links)}</p>" for note in notes]
+        if provenance:
+            queries = "\n\n".join(t.queries)
+            out.append(
+                f"<details><summary>Query and database</summary><p>Database <code>{html.escape(t.database)}</code></p>"
+            )
+            out.append(f"<pre><code>{html.escape(queries)}</code></pre></details>")
+        out.append("</figcaption>")
+    out.append("</figure>")
+    return "\n".join(out) + "\n"
+
+
+def page(t: Table) -> str:
+    """The table as a small page of its own that needs nothing else."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
+        f"<title>Table {html.escape(t.name)}. {html.escape(one_line(t.title))}</title>\n<style>{PAGE_STYLE}</style>\n{table_html(t)}</html>\n"
+    )
+
+
+def _align(align: str | float) -> str:
+    return {"l": "left", "c": "center", "r": "right"}.get(align, "left") if isinstance(align, str) else "left"
+
+
+def table_markdown(t: Table) -> str:
+    """The table as Markdown: title, caption, a pipe table (groups as bold rows), notes, queries."""
+    marks = t.absences()
+    headers = [markdown_inline(c.header) for c in t.columns]
+    for s in t.spans:
+        for i in range(s.start, s.start + s.width):
+            headers[i] = f"{markdown_inline(s.header)}: {headers[i]}"
+    rules = [
+        {"l": ":--", "c": ":-:", "r": "--:"}.get(c.align, ":--") if isinstance(c.align, str) else ":--"
+        for c in t.columns
+    ]
+    out = [
+        f"## Table {markdown_inline(t.name)}. {markdown_inline(t.title)}",
+        "",
+        markdown_inline(t.caption),
+        "",
+        _pipes(headers),
+        _pipes(rules),
+    ]
+    for group in t.groups:
+        if group.heading is not None:
+            out.append(_pipes([f"**{markdown_inline(group.heading)}**", *[""] * (len(t.columns) - 1)]))
+        out += [_pipes([markdown_inline(cell, marks) for cell in row.cells]) for row in group.rows]
+    for note in t.footnotes():
+        out += ["", markdown_inline(note)]
+    out += ["", f"Database `{t.database}`"]
+    for query in t.queries:
+        out += ["", *(f"    {line}" for line in query.splitlines())]
+    return "\n".join(out) + "\n"
+
+
+def _pipes(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def table_csv(t: Table) -> str:
+    """The table as CSV in full precision: leading ``#`` lines carry name, hash, notes and queries; composite cells take several columns.
+
+    A column whose cells have quartiles or a floor becomes ``coverage``, ``coverage q1``, ``coverage q3``. Absent values are empty.
+    """
+    buffer = io.StringIO()
+    for line in (
+        f"orledger table {t.name}",
+        f"database {t.database}",
+        plain(t.caption),
+        *(plain(n) for n in t.footnotes()),
+    ):
+        buffer.write(f"# {one_line(line)}\n")
+    for query in t.queries:
+        buffer.writelines(f"# query: {line}\n" for line in query.splitlines())
+    names: list[list[str]] = []
+    for i in range(len(t.columns)):
+        fields: dict[str, None] = {}
+        for row in t.rows():
+            fields |= dict.fromkeys(row.cells[i].fields())
+        names.append(list(fields) or [""])
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(
+        [
+            "group",
+            *(
+                " ".join(x for x in (c.key, name) if x)
+                for c, parts in zip(t.columns, names, strict=True)
+                for name in parts
+            ),
+        ]
+    )
+    for group in t.groups:
+        heading = "" if group.heading is None else plain(group.heading)
+        for row in group.rows:
+            cells = [row.cells[i].fields().get(name) for i, parts in enumerate(names) for name in parts]
+            writer.writerow([_csv(heading), *(_csv(c) for c in cells)])
+    return buffer.getvalue()
+
+
+def _csv(scalar: Scalar) -> str:
+    if scalar is None:
+        return ""
+    if isinstance(scalar, str):
+        text = scalar.replace("\x00", "")
+        return "'" + text if text.startswith(FORMULA) else text
+    return repr(scalar)

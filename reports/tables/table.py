@@ -1,0 +1,160 @@
+"""The Table object: typed cells in rows and columns, a caption from the same numbers, and where all of it came from."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from orledger.errors import OrledgerError
+from orledger.reports.tables.values import Absent, Blank, Join, PValue, Text, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+# What the marks in cells say; the line is written under a table that uses the mark.
+MARKS = {
+    "†": "the smallest p that the test can give with these zeros and this n.",
+    "‡": "too few units for 95 per cent: the whole range, at the lower level that it reaches.",
+}
+
+
+class TableError(OrledgerError):
+    """A table that was put together wrongly: a defect of the module that built it."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key (stable, used for macros and CSV headers), what stands above it, and its alignment.
+
+    ``align`` is ``l``, ``c``, ``r``, or a width in inches for a column of wrapped text.
+    """
+
+    key: str
+    header: Value
+    align: str | float = "c"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A header over ``width`` columns starting at column ``start`` (0-based), with a rule under it."""
+
+    start: int
+    width: int
+    header: Value
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: a key that is unique in the table, and one cell per column."""
+
+    key: str
+    cells: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that belong together, under an optional heading; groups are separated by a rule."""
+
+    rows: tuple[Row, ...]
+    heading: Value | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the table fits a 5.5-inch text width in print: font size and half the space between columns, in points."""
+
+    size: str = "footnotesize"
+    separation: float = 4.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A finished table. Frozen: writers render it and change nothing.
+
+    ``quotes`` are further named numbers that belong to the table (caption, prose); ``queries`` the SQL that gave the rows;
+    ``notes`` say what is missing, refused or planned and absent; ``database`` is the content hash of the database.
+    """
+
+    name: str
+    title: str
+    caption: Value
+    columns: tuple[Column, ...]
+    groups: tuple[Group, ...]
+    spans: tuple[Span, ...] = ()
+    notes: tuple[Value, ...] = ()
+    quotes: Mapping[str, Value] = field(default_factory=dict)
+    queries: tuple[str, ...] = ()
+    database: str = ""
+    layout: Layout = Layout()
+
+    def __post_init__(self) -> None:
+        width, seen = len(self.columns), set()
+        for row in self.rows():
+            if len(row.cells) != width:
+                raise TableError(f"table {self.name}: row {row.key!r} has {len(row.cells)} cells for {width} columns")
+            if row.key in seen:
+                raise TableError(f"table {self.name}: row key {row.key!r} occurs twice")
+            seen.add(row.key)
+        if len({c.key for c in self.columns}) != width:
+            raise TableError(f"table {self.name}: two columns share a key")
+
+    def rows(self) -> Iterator[Row]:
+        """All rows in order, across groups."""
+        for group in self.groups:
+            yield from group.rows
+
+    def values(self) -> Iterator[Value]:
+        """Every value that is printed, caption and notes included."""
+        yield self.caption
+        for group in self.groups:
+            if group.heading is not None:
+                yield group.heading
+            for row in group.rows:
+                yield from row.cells
+        yield from self.notes
+
+    def absences(self) -> dict[str, str]:
+        """Reasons for absent cells and the letters that mark them, in order of appearance."""
+        reasons: dict[str, str] = {}
+        for row in self.rows():
+            for cell in row.cells:
+                for token in cell.tokens():
+                    if token.kind == "absent" and token.text not in reasons:
+                        reasons[token.text] = _letters(len(reasons))
+        return reasons
+
+    def footnotes(self) -> tuple[Value, ...]:
+        """The lines under the table: what is missing, then the reasons of absent cells, then the dagger."""
+        lines = list(self.notes)
+        absences = self.absences()
+        if absences:
+            parts: list[Value | str] = ["Not shown: "]
+            for i, (reason, mark) in enumerate(absences.items()):
+                parts += [Text(mark, italic=True), f" {reason}" + ("; " if i + 1 < len(absences) else ".")]
+            lines.append(Join(tuple(parts)))
+        used = {token.text for value in self.values() for token in value.tokens() if token.kind == "mark"}
+        lines += [Text(f"{mark} {words}") for mark, words in MARKS.items() if mark in used]
+        return tuple(lines)
+
+
+def _letters(index: int) -> str:
+    """a, b, ..., z, aa, ab, ..."""
+    letters = string.ascii_lowercase
+    return letters[index] if index < 26 else letters[index // 26 - 1] + letters[index % 26]
+
+
+def empty(name: str, title: str, reason: str, **provenance: object) -> Table:
+    """A table that could not be built, which says why instead of failing."""
+    return Table(
+        name=name,
+        title=title,
+        caption=Text(f"{title}. Nothing to show: {reason}."),
+        columns=(Column("state", Text("state"), "l"),),
+        groups=(Group((Row("absent", (Absent(reason),)),)),),
+        **provenance,  # type: ignore[arg-type]
+    )
+
+
+__all__ = ["Blank", "Column", "Group", "Layout", "PValue", "Row", "Span", "Table", "TableError", "empty"]

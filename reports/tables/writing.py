@@ -1,0 +1,41 @@
+"""Tables to files: one per table and format, the macros, and the document that inputs all tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orledger.reports.tables import latex, render
+from orledger.reports.tables.numbers import macros, numbers_tex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from orledger.reports.tables.table import Table
+
+WRITERS = {"tex": latex.table, "csv": render.table_csv, "md": render.table_markdown, "html": render.page}
+
+
+def write_tables(
+    tables: Sequence[Table], folder: Path, formats: Sequence[str], database: str, *, document: bool = True
+) -> list[Path]:
+    """Write every table in every format and return the files; the same database gives the same bytes.
+
+    With ``tex`` also ``numbers.tex``; with ``document`` also ``tables.tex``, which inputs the tables beside it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+
+    def put(name: str, text: str) -> None:
+        path = folder / name
+        path.write_bytes(text.encode("utf-8"))
+        written.append(path)
+
+    for suffix in formats:
+        for table in tables:
+            put(f"{table.name}.{suffix}", WRITERS[suffix](table))
+    if "tex" in formats:
+        put("numbers.tex", numbers_tex(macros(tables), database))
+        if document:
+            put("tables.tex", latex.document(tables, database))
+    return written
