@@ -1,4 +1,4 @@
-"""One million records in cells of 1,000, one transaction per cell: orledger's writer beside Python's sqlite3.
+"""One million records in cells of 1,000: orledger's writer beside Python's sqlite3.
 
     python benchmarks/bench_write.py [--cells 1000] [--size 1000]
 

@@ -38,11 +38,16 @@ class Writer:
     """The one way to write cells into a results database; closes with ``close`` or as a context manager."""
 
     def __init__(self, path: str | Path, *, con: DuckDBPyConnection | None = None, threads: int = 1) -> None:
-        """Opens the database at ``path``, or takes over ``con``, which somebody has open there for writing."""
         self.path = Path(path)
         self.con = con if con is not None else opening.connect(self.path, "write", threads=threads)
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
+
+    @classmethod
+    def over(cls, con: DuckDBPyConnection) -> Writer:
+        """A writer on a connection that somebody else has opened for writing, and closes."""
+        query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+        return cls(con.execute(query).fetchall()[0][0] or ":memory:", con=con)
 
     def __enter__(self) -> Writer:
         return self

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,7 @@ import polars as pl
 
 from orledger.errors import DataError
 from orledger.schema import chain
-from orledger.schema.hashing import content_hash
-from orledger.schema.transactions import transaction
+from orledger.schema.writing import Outcome, PlannedCell, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,49 +159,33 @@ def _name(mapping: Mapping, key: tuple[str, ...]) -> str:
     return "/".join((mapping.study, mapping.block, *key))
 
 
-def _hashes(cells: Iterable[str], values: pl.DataFrame, gaps: pl.DataFrame, reason: str) -> list[str]:
-    """The content hash of each cell, from its own records and missing entries."""
+def _outcomes(cells: Iterable[str], values: pl.DataFrame, gaps: pl.DataFrame, reason: str) -> dict[str, Outcome]:
+    """The records and missing entries of each cell; ``reason`` is that of a missing entry."""
     records = {key[0]: frame for key, frame in values.partition_by("cell_id", as_dict=True).items()}
     missing = gaps.group_by("cell_id").agg("arm")
     arms = dict(zip(missing["cell_id"], missing["arm"], strict=True))
-    found = []
+    found = {}
     for cell in cells:
         rows = records.get(cell, values.head(0))
         idx = np.ma.array(rows["idx"].fill_null(0).to_numpy(), mask=rows["idx"].is_null().to_numpy())
-        texts = {name: rows[name].to_list() for name in ("arm", "metric", "label")}
+        texts = {name: np.array(rows[name].to_list(), dtype=object) for name in ("arm", "metric", "label")}
         columns = {**texts, "idx": idx, "value": rows["value"].to_numpy()}
-        found.append(content_hash("done", None, columns, [(arm, reason, None) for arm in arms.get(cell, [])]))
+        found[cell] = Outcome("done", columns=columns, refusals=[(arm, reason, None) for arm in arms.get(cell, [])])
     return found
 
 
 def _insert(
     con: Any, mapping: Mapping, new: pl.DataFrame, values: pl.DataFrame, gaps: pl.DataFrame, reason: str
 ) -> None:
-    """Cells, records and refusals in one transaction, column by column; ``reason`` is that of a missing entry."""
-    counts = dict(values.group_by("cell_id").len().iter_rows())
-    keys = [
-        json.dumps(dict(zip(mapping.keys, key, strict=True)), ensure_ascii=False)
-        for key in new.select(mapping.keys).iter_rows()
-    ]
-    with transaction(con):
-        con.execute(
-            "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, n_records, content_hash, finished)"
-            " SELECT unnest(?::VARCHAR[]), ?, ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON::MAP(VARCHAR, VARCHAR),"
-            " unnest(?::VARCHAR[]), ?, 'done', unnest(?::BIGINT[]), unnest(?::VARCHAR[]), ?",
-            [
-                new["cell_id"].to_list(), mapping.study, mapping.block,
-                [_name(mapping, key) for key in new.select(mapping.keys).iter_rows()], keys, new["spec"].to_list(),
-                HASH_VERSION, [counts.get(c, 0) for c in new["cell_id"]], _hashes(new["cell_id"], values, gaps, reason),
-                datetime.now(UTC).replace(tzinfo=None),
-            ],
-        )  # fmt: skip
-        columns = [values[c].to_list() for c in ("cell_id", "arm", "metric", "label", "idx", "value")]
-        types = ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "INTEGER", "DOUBLE")
-        con.execute("INSERT INTO record SELECT " + ", ".join(f"unnest(?::{t}[])" for t in types), columns)
-        con.execute(
-            "INSERT INTO refusal SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, NULL",
-            [gaps["cell_id"].to_list(), gaps["arm"].to_list(), reason],
-        )
+    """Cells, records and refusals in one transaction; ``reason`` is that of a missing entry."""
+    writer = Writer.over(con)
+    planned = []
+    for cell_id, spec, *key in new.select("cell_id", "spec", *mapping.keys).iter_rows():
+        keys, name = dict(zip(mapping.keys, key, strict=True)), _name(mapping, tuple(key))
+        planned.append(PlannedCell(cell_id, mapping.study, mapping.block, name, keys, spec, HASH_VERSION))
+    with writer.transaction():
+        writer.plan(planned)
+        writer.store_many(_outcomes(new["cell_id"], values, gaps, reason))
         con.execute("DELETE FROM metric WHERE case_name = ? AND block = ?", [mapping.study, mapping.block])
         arms = ", ".join(sorted(set(values["arm"].to_list())))
         for metric, description, better, unit in mapping.metrics:
@@ -211,6 +193,5 @@ def _insert(
                 "INSERT INTO metric VALUES (?, ?, ?, ?, NULL, NULL, ?, ?, ?)",
                 [mapping.study, mapping.block, arms, metric, unit, better, description],
             )
-        imported = new["cell_id"].to_list()
-        kept = {"plan": imported, "cell": imported, "metric": [mapping.study]}
-        chain.append(con, "import", {"study": mapping.study, "block": mapping.block, "cells": len(imported)}, kept)
+        summary = {"study": mapping.study, "block": mapping.block, "cells": new.height}
+        chain.append(con, "import", summary, {"metric": [mapping.study]})
