@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 
 from orledger.errors import DataError
+from orledger.schema import chain
 from orledger.schema.hashing import content_hash
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -183,8 +185,7 @@ def _insert(
         json.dumps(dict(zip(mapping.keys, key, strict=True)), ensure_ascii=False)
         for key in new.select(mapping.keys).iter_rows()
     ]
-    con.execute("BEGIN")
-    try:
+    with transaction(con):
         con.execute(
             "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, n_records, content_hash, finished)"
             " SELECT unnest(?::VARCHAR[]), ?, ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON::MAP(VARCHAR, VARCHAR),"
@@ -210,7 +211,6 @@ def _insert(
                 "INSERT INTO metric VALUES (?, ?, ?, ?, NULL, NULL, ?, ?, ?)",
                 [mapping.study, mapping.block, arms, metric, unit, better, description],
             )
-        con.execute("COMMIT")
-    except BaseException:
-        con.execute("ROLLBACK")
-        raise
+        imported = new["cell_id"].to_list()
+        kept = {"plan": imported, "cell": imported, "metric": [mapping.study]}
+        chain.append(con, "import", {"study": mapping.study, "block": mapping.block, "cells": len(imported)}, kept)

@@ -218,7 +218,8 @@ def _axis(axes: Mapping[str, Any], name: str, where: str) -> list[Any]:
             raise UsageError(
                 f"{where}.{name}: expected {'one of ' + ', '.join(allowed) if allowed else kind.__name__}, found {v!r}"
             )
-    lowest = 1 if name in ("grids", "ranks") else 0
+    # With fewer than two points per side the boundary has no points, and the problem no boundary condition.
+    lowest = {"grids": 2, "ranks": 1}.get(name, 0)
     for v in values:
         if kind is not str and not (math.isfinite(v) and v >= lowest):
             raise UsageError(f"{where}.{name}: {v!r} is out of range: a finite number, at least {lowest}")

@@ -1,7 +1,7 @@
 """The plan of Case B: its named settings, and the jobs of a preset's ``b`` table.
 
 A job holds the cells whose nets are trained as one batch: all planned cells of one (dataset, regime) in the main
-block, of one dataset in the ablation, and all gap cells (both scale modes evaluate the same nets). Batched arithmetic may
+block, of one dataset in the ablation, and all gap cells (every scale mode evaluates the same nets). Batched arithmetic may
 round differently in a batch of another size, so the composition of the job is hashed into the settings of each of its
 cells (``batch``): the same keys in another company are another cell, and no record depends on anything its cell's id
 does not name.
@@ -301,4 +301,6 @@ def _ablation(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]
 
 def _gap(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]:
     seeds, scales = _list(axes, "seeds", where, int), _list(axes, "scales", where, str, SCALES)
-    return [[{"seed": seed, "scale": scale} for seed in seeds for scale in scales]]
+    # A job of its own for the mixed mode: the other two keep the batch, and so the ids, they had before there was a third.
+    groups = [[s for s in scales if s != "mixed"], [s for s in scales if s == "mixed"]]
+    return [[{"seed": seed, "scale": scale} for seed in seeds for scale in group] for group in groups if group]

@@ -78,6 +78,7 @@ def test_every_preset_plans_and_smoke_has_every_block():
         ({"rules": {"grids": [16], "levels": [1e-3]}}, "seeds: expected a non-empty list"),
         ({"rules": {**GRID_16, "levels": ["high"]}}, "levels: expected float"),
         ({"rules": {**GRID_16, "levels": [-1e-3]}}, "out of range"),
+        ({"settings": {"inducing": {"1": 7}}, "rules": {**GRID_16, "grids": [1]}}, "1 is out of range.* at least 2"),
         ({"rules": {**GRID_16, "seeds": [1, 1]}}, "occurs twice"),
         ({"rules": {**GRID_16, "grids": [20]}}, "no number of inducing points for the grid 20"),
         ({"portability": {**GRID_16, "backends": ["float16"]}}, "backends: expected one of"),

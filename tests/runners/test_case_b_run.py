@@ -56,7 +56,7 @@ def main_results() -> list[CellResult]:
 def test_paper_preset_plans_every_cell() -> None:
     cells = [c for job in plan(load_preset("paper").tables["b"], "paper") for c in job.cells]
     count = {b: sum(c.block == b for c in cells) for b in ("audit", "main", "ablation", "gap")}
-    assert count == {"audit": 5, "main": 73, "ablation": 30, "gap": 20}
+    assert count == {"audit": 5, "main": 73, "ablation": 30, "gap": 30}
     assert len({c.id for c in cells}) == len(cells)
     assert sum(c.keys.get("regime") == "shiftcol" for c in cells) == 1
 
@@ -126,12 +126,11 @@ def test_every_record_is_in_the_catalogue(block: str, main_results: list[CellRes
     tables = {
         "audit": {"datasets": ["diabetes"]},
         "ablation": {"datasets": ["diabetes"], "seeds": [0], "rel": [0.25]},
-        "gap": {"seeds": [0], "scales": ["frozen", "train"]},
+        "gap": {"seeds": [0], "scales": ["frozen", "train", "mixed"]},
     }
     found = main_results
     if block != "main":
-        (job,) = plan({"settings": SHORT, block: tables[block]}, "x")
-        found = results(job)
+        found = [r for job in plan({"settings": SHORT, block: tables[block]}, "x") for r in results(job)]
     for result in found:
         assert result.state == "done"
         columns = result.columns()
@@ -226,6 +225,23 @@ def test_gap_task_is_in_the_units_of_the_truth() -> None:
     assert (task.problem.y_fit.size, task.problem.y_cal.size) == (37, 13)
     assert task.problem.y_test * task.unit + task.offset == pytest.approx(np.sin(2 * task.x) + 0.3 * task.x**2)
     assert task.problem.injected * task.unit == pytest.approx(0.1)
+
+
+def test_mixed_gap_cells_pair_the_frozen_head_with_rescaled_baselines_and_move_no_other_id() -> None:
+    """The head is the frozen mode's and the baselines are the train mode's, bit for bit; the old pair of modes keeps its ids."""
+    axes = {"seeds": [3, 4], "scales": ["frozen", "train"]}
+    (old,) = plan({"settings": SHORT, "gap": axes}, "x")
+    both, alone = plan({"settings": SHORT, "gap": {**axes, "scales": ["frozen", "train", "mixed"]}}, "x")
+    assert [c.id for c in both.cells] == [c.id for c in old.cells]
+    assert {c.keys["scale"] for c in alone.cells} == {"mixed"}
+    found = {(c.keys["seed"], c.keys["scale"]): r for job in (both, alone) for c, r in run(job.cells, OFFLINE)}
+    for seed in (3, 4):
+        frozen, train, mixed = (scalars(found[seed, scale]) for scale in ("frozen", "train", "mixed"))
+        head = {k for k in mixed if k[0].startswith("or1")}
+        assert head
+        assert {k: mixed[k] for k in head} == {k: frozen[k] for k in frozen if k[0].startswith("or1")}
+        assert {k: mixed[k] for k in mixed.keys() - head} == {k: train[k] for k in train if not k[0].startswith("or1")}
+        assert mixed["cp", "interval_score", "ind"] != frozen["cp", "interval_score", "ind"]
 
 
 def test_the_two_scale_modes_share_the_nets_and_differ_in_the_features() -> None:
