@@ -115,7 +115,16 @@ CERTIFICATES = (
         "Printed radius and budget per grid and noise level; the certificate is also given with these.",
     ),
 )
-SETTINGS = SOLVER + DATA + RULES + CERTIFICATES
+PERTURBATION = (
+    Setting(
+        "perturbations",
+        60,
+        False,
+        "Draws of the perturbation block; each moves every datum to a neighbouring float64, up or down.",
+        low=1,
+    ),
+)
+SETTINGS = SOLVER + DATA + RULES + CERTIFICATES + PERTURBATION
 
 # Axes of each block, in the order in which cells are enumerated; the axis becomes the key with the same name, less its s.
 AXES = {
@@ -127,11 +136,10 @@ AXES = {
     "forcing": ("grids", "levels", "seeds", "forcings"),
     "seeds": ("grids", "levels", "seeds"),
     "rank": ("grids", "levels", "seeds", "ranks"),
+    "perturbation": ("grids", "levels", "seeds"),
 }
-BLOCK_SETTINGS = {
-    block: SOLVER + DATA + (() if block == "floor" else CERTIFICATES if block == "certificates" else RULES)
-    for block in AXES
-}
+OWN = {"floor": (), "certificates": CERTIFICATES, "perturbation": PERTURBATION}
+BLOCK_SETTINGS = {block: SOLVER + DATA + OWN.get(block, RULES) for block in AXES}
 # A key that takes the place of a setting, so that the setting is left out of the cell.
 REPLACED = {"init": "init_seed", "forcing": "forcing", "rank": "rank"}
 KINDS: dict[str, type] = {
