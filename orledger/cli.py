@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sql": ("orledger.cli_sql:sql", "Ask the results database a question in SQL."),
     "register": ("orledger.cli_audit:register", "Store the hypotheses before the data."),
     "audit": ("orledger.cli_audit:audit", "Compute what the records support."),
+    "verify": ("orledger.cli_verify:verify", "The chain of registrations, plans, cells and audits; receipts."),
     "recheck": ("orledger.cli_audit:recheck", "Recompute the paper's printed numbers."),
     "compare": ("orledger.cli_reports:compare", "Two databases: what moved, and where two runs first differ."),
     "tables": ("orledger.cli_tables:tables", "Write the tables from the database."),

@@ -28,7 +28,8 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
     from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registry.registration import current_registrations
     from orledger.audit.registry.registration import register as store
-    from orledger.schema.opening import transaction, writing
+    from orledger.schema.opening import writing
+    from orledger.schema.transactions import transaction
 
     if show:
         if files or amend:
@@ -73,13 +74,14 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
     A database without registrations gets those that come with the package. The same data and registrations always give
     the same rows.
     """
-    from orledger.audit.evaluation import summary
+    from orledger.audit import summary
     from orledger.audit.evaluation.auditing import audit as evaluate
     from orledger.audit.evaluation.power import power
     from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registry.registration import current_registrations
     from orledger.audit.registry.registration import register as store
-    from orledger.schema.opening import transaction, writing
+    from orledger.schema.opening import writing
+    from orledger.schema.transactions import transaction
 
     if amend and not files:
         raise UsageError("--amend concerns --registry files, and none was given", hint="name one, or leave --amend out")
@@ -145,7 +147,9 @@ def recheck(verdicts: tuple[str, ...], everything: bool, place: str, into: Path 
 
 
 def _store_published(path: Path, numbers: Any) -> None:
-    from orledger.schema.opening import transaction, writing
+    from orledger.schema import chain
+    from orledger.schema.opening import writing
+    from orledger.schema.transactions import transaction
 
     names = list(numbers.columns)
     with writing(path) as con, transaction(con):
@@ -153,3 +157,6 @@ def _store_published(path: Path, numbers: Any) -> None:
         con.executemany(
             f"INSERT INTO published ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", numbers.rows()
         )
+        ids = con.execute("SELECT DISTINCT key FROM ledger_item WHERE part = 'published'").fetchall()
+        known = {row[0] for row in ids} | set(numbers["id"])
+        chain.append(con, "published", {"numbers": numbers.height}, {"published": sorted(known)})

@@ -64,8 +64,8 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
     """
     from orledger.errors import UsageError
     from orledger.expected import expected_cells
-    from orledger.reports.report.pdf import write_pdf
     from orledger.reports.report.document import render_report
+    from orledger.reports.report.pdf import write_pdf
 
     latex = shutil.which("pdflatex")
     only_pdf = out.suffix.lower() == ".pdf"

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orledger.errors import DatabaseError
-from orledger.schema import explaining, opening
-from orledger.schema.hashing import content_hash
+from orledger.schema import chain, explaining, opening
+from orledger.schema.hashing import DATASET_COLUMNS, content_hash
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import duckdb
 
-DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
 DATASET_TYPES = ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR")
 
 
@@ -77,7 +77,7 @@ class Writer:
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """All of it or nothing: commits at the end, rolls back when anything is raised."""
-        with explaining.translated(self.path), opening.transaction(self.con):
+        with explaining.translated(self.path), transaction(self.con):
             yield self.con
 
     def begin_run(self, run_id: str, *, registration_hash: str | None = None, **facts: Any) -> None:
@@ -87,13 +87,16 @@ class Writer:
         row = {k: _json(v) if isinstance(v, dict) else v for k, v in facts.items()}
         row |= {"run_id": run_id, "registration_hash": registration_hash, "started": _now(), "state": "running"}
         with self.transaction() as con:
+            killed = con.execute("SELECT run_id FROM run WHERE state = 'running'").fetchall()
             con.execute("UPDATE run SET state = 'interrupted' WHERE state = 'running'")
             con.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+            chain.append(con, "run", {"run": run_id, "state": "running"}, {"run": [k for (k,) in killed] + [run_id]})
 
     def end_run(self, run_id: str, state: str) -> None:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""
         with self.transaction() as con:
             con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, _now(), run_id])
+            chain.append(con, "run", {"run": run_id, "state": state}, {"run": [run_id]})
         with explaining.translated(self.path):
             self.con.execute("CHECKPOINT")
 
@@ -107,6 +110,7 @@ class Writer:
 
     def plan(self, cells: Sequence[PlannedCell]) -> int:
         """The number of cells that were new; those already in the database keep their state."""
+        cells = [c for c in cells if c.cell_id not in self._known()]
         rows = {
             "cell_id": _text(c.cell_id for c in cells),
             "case_name": _text(c.case for c in cells),
@@ -122,16 +126,14 @@ class Writer:
         if not cells:
             return 0
         with self.transaction() as con:
-            before = self._count("cell")
             con.execute(
                 "INSERT INTO cell BY NAME SELECT cell_id, case_name, block, name, keys::JSON::MAP(VARCHAR, VARCHAR) AS keys,"
                 " spec, hash_version, job_id, 'planned' AS state FROM rows"
-                " WHERE cell_id NOT IN (SELECT cell_id FROM cell)"
             )
             del rows
-            new = self._count("cell") - before
-        self._states = None
-        return new
+            chain.append(con, "plan", {"cells": len(cells)}, {"plan": [c.cell_id for c in cells]})
+        self._known().update(dict.fromkeys((c.cell_id for c in cells), "planned"))
+        return len(cells)
 
     def states(self) -> dict[str, str]:
         """The state of every cell, by id."""
@@ -165,15 +167,17 @@ class Writer:
             self._append("dataset", DATASET_TYPES, cell_id, [[d[c] for c in DATASET_COLUMNS] for d in outcome.datasets])
             changes = ", ".join(f"{name} = ?" for name in row)
             con.execute(f"UPDATE cell SET {changes} WHERE cell_id = ?", [*row.values(), cell_id])
+            chain.append(con, "cells", {"run": run_id, outcome.state: 1}, {"cell": [cell_id]})
         self._known()[cell_id] = outcome.state
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
         """The settings of a run: (case, name, value, given by the paper, one sentence) each."""
         types = ("VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
-        with self.transaction():
+        with self.transaction() as con:
             self._append(
                 "setting", types, run_id, [(c, name, _json(v), given, text) for c, name, v, given, text in rows]
             )
+            chain.append(con, "run", {"run": run_id, "settings": True}, {"setting": [run_id]})
 
     def catalogue(self, case: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """The dictionary of a case's metrics, in place of the one before; keys are the columns of ``metric``."""
@@ -181,6 +185,7 @@ class Writer:
         with self.transaction() as con:
             con.execute("DELETE FROM metric WHERE case_name = ?", [case])
             self._append("metric", ("VARCHAR",) * len(names), case, [[row.get(n) for n in names] for row in rows])
+            chain.append(con, "catalogue", {"case": case}, {"metric": [case]})
 
     def _append(self, table: str, types: Sequence[str], first: str, rows: Sequence[Sequence[Any]]) -> None:
         """Adds ``rows`` to ``table``, each after the value ``first`` of its first column, in one statement."""
@@ -194,9 +199,6 @@ class Writer:
             with explaining.translated(self.path):
                 self._states = dict(self.con.execute("SELECT cell_id, state FROM cell").fetchall())
         return self._states
-
-    def _count(self, table: str) -> int:
-        return int(self.con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
 
 def _hash(outcome: Outcome, records: Mapping[str, np.ndarray]) -> str:

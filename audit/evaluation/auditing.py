@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.audit.evaluation.claims import ClaimResult, check
 from orledger.audit.evaluation.comparisons import Evaluation, evaluate, judge
-from orledger.audit.statistics.counts import holm
 from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.pairing import Ledger
 from orledger.audit.registry.quantities import literal
 from orledger.audit.registry.registration import Registration, current_registrations, register_shipped
+from orledger.audit.statistics.counts import holm
 from orledger.audit.statistics.result import library_versions
+from orledger.schema import chain
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -130,26 +132,17 @@ def store(con: Any, found: Audit, now: datetime) -> None:
     created = known[0][0] if known else now.replace(tzinfo=None)
     hashes = [f.registration.hash for f in found.findings]
     rows = [row for f in found.findings for row in _rows(found.audit_id, f)]
-    con.execute("BEGIN")
-    try:
-        for table in ("audit", "test_result", "claim", "disposition"):
+    head = [found.audit_id, hashes, found.data_hash, found.n_cells, found.n_records, _json(library_versions()), created]
+    tables = ("audit", "test_result", "claim", "disposition")
+    with transaction(con):
+        for table in tables:
             con.execute(f"DELETE FROM {table} WHERE audit_id = ?", [found.audit_id])
-        head = [
-            found.audit_id,
-            hashes,
-            found.data_hash,
-            found.n_cells,
-            found.n_records,
-            _json(library_versions()),
-            created,
-        ]
         con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", head)
-        for table in ("test_result", "claim", "disposition"):
+        for table in tables[1:]:
             _insert(con, table, [row for name, row in rows if name == table])
-        con.execute("COMMIT")
-    except BaseException:
-        con.execute("ROLLBACK")
-        raise
+        verdicts = {f.hypothesis.id: f.decision.verdict for f in found.findings}
+        summary = {"audit": found.audit_id, "data_hash": found.data_hash, "verdicts": verdicts}
+        chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)))
 
 
 def _insert(con: Any, table: str, rows: Sequence[dict[str, Any]], at_once: int = 50) -> None:

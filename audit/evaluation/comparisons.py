@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.statistics.counts import fisher, mcnemar, mcnemar_units, proportion
-from orledger.audit.statistics.friedman import friedman
 from orledger.audit.evaluation.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
 from orledger.audit.evaluation.preparing import blocked, prepared
 from orledger.audit.registry.quantities import combined_sql
+from orledger.audit.statistics.counts import fisher, mcnemar, mcnemar_units, proportion
+from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.result import Dropped, TestResult
 from orledger.audit.statistics.sign import sign_test
 from orledger.audit.statistics.signedrank import signed_rank

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from orledger.audit.statistics.dispersion import MEASURES, statistic
 from orledger.audit.registry.quantities import Quantity, cells_sql, literal, units_sql
+from orledger.audit.statistics.dispersion import MEASURES, statistic
 from orledger.audit.statistics.result import Dropped
 from orledger.errors import DataError
 from orledger.schema.frames import frame

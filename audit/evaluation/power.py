@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.evaluation.pairing import Ledger, effective_unit
 from orledger.audit.registry.quantities import cells_sql
+from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.schema.frames import frame
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.audit.statistics.dispersion import statistic
 from orledger.audit.evaluation.pairing import Matched, unit_name
+from orledger.audit.statistics.dispersion import statistic
 from orledger.audit.statistics.resampling import resample_backends
 from orledger.errors import DataError
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from orledger.audit.recheck.rules import rule
 from orledger.audit.recheck.rounding import Interval, exactly
+from orledger.audit.recheck.rules import rule
 
 
 @rule

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from orledger.audit import # noqa: F401  (importing these registers their rules
-    recheck_arithmetic,
-    recheck_claims,
-    recheck_counts,
-    recheck_protocol,
-    recheck_pvalues,
-    recheck_shares,
+from orledger.audit.recheck import (  # noqa: F401  (importing these registers their rules)
+    arithmetic,
+    claims,
+    counts,
+    protocol,
+    pvalues,
+    shares,
 )
 from orledger.audit.recheck.data import load_publication
 from orledger.audit.recheck.rules import Recomputed, candidates, operand_ids
@@ -149,8 +149,8 @@ def _why(fitting: Recomputed | None, tried: list[Recomputed], target: Published)
 
 def summary(findings: Iterable[Finding]) -> dict[str, int]:
     """How many findings have each verdict, in the order of `VERDICTS`."""
-    counts = Counter(finding.verdict for finding in findings)
-    return {verdict: counts[verdict] for verdict in VERDICTS}
+    found = Counter(finding.verdict for finding in findings)
+    return {verdict: found[verdict] for verdict in VERDICTS}
 
 
 def recheck_frame(publication: Publication | None = None) -> pl.DataFrame:

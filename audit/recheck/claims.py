@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.rules import Count, Recomputed, Truth, Words, as_fraction, rule
 from orledger.audit.recheck.rounding import SLACK, Interval, exactly
+from orledger.audit.recheck.rules import Count, Recomputed, Truth, Words, as_fraction, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from orledger.audit.recheck.claims import every, less
-from orledger.audit.recheck.rules import Count, Truth, rule
 from orledger.audit.recheck.rounding import Interval, exactly
+from orledger.audit.recheck.rules import Count, Truth, rule
 
 
 def _count(truths: list[Truth]) -> Interval:

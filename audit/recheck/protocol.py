@@ -9,8 +9,8 @@ import sys
 import numpy as np
 
 from orledger.audit.recheck.arithmetic import largest, smallest
-from orledger.audit.recheck.rules import Recomputed, rule
 from orledger.audit.recheck.rounding import Interval, exactly
+from orledger.audit.recheck.rules import Recomputed, rule
 
 
 @rule

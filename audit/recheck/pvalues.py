@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from orledger.audit.statistics import attainable
-from orledger.audit.statistics import counts
 from orledger.audit.recheck.claims import every, less
-from orledger.audit.recheck.rules import Count, Recomputed, rule
 from orledger.audit.recheck.rounding import Interval, exactly, hull
+from orledger.audit.recheck.rules import Count, Recomputed, rule
+from orledger.audit.statistics import attainable, counts
 from orledger.audit.statistics.spearman import spearman as rank_correlation
 
 if TYPE_CHECKING:

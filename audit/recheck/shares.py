@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from orledger.audit.recheck.rounding import Interval, exactly, hull
+from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
 from orledger.audit.statistics import counts
 from orledger.audit.statistics.attainable import shares
-from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
-from orledger.audit.recheck.rounding import Interval, exactly, hull
 
 
 def _candidates(convention: str, values: list[float], target: Interval) -> list[Recomputed]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from orledger.audit.statistics.floors import Bound
 from orledger.audit.registry.hypotheses import STATS
 from orledger.audit.registry.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Once, Quantity, Source
+from orledger.audit.statistics.floors import Bound
 from orledger.toml_tables import Table, TableError
 
 QUANTITY_KEYS = (

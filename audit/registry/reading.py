@@ -8,7 +8,6 @@ from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.statistics.dispersion import MEASURES
 from orledger.audit.registry.hypotheses import (
     CLAIM_STATS,
     CLAIMS,
@@ -23,6 +22,7 @@ from orledger.audit.registry.hypotheses import (
     Term,
 )
 from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, only, read_quantity
+from orledger.audit.statistics.dispersion import MEASURES
 from orledger.audit.statistics.result import SIDES
 from orledger.toml_tables import Table, TableError, parse
 

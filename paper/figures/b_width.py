@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.paper.figures.b import ARMS, MARKERS, NOMINAL, NONE, SCALARS, regimes_of
 from orledger.paper.names import HEADS, REGIMES
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, look, spread
 
 BUDGET = """

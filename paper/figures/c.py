@@ -7,9 +7,9 @@ import polars as pl
 from matplotlib.patches import Rectangle
 
 from orledger.audit.statistics.counts import clopper_pearson
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.paper.names import RUNGS, rung_pair
 from orledger.paper.names import benchmark as benchmark_name
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, look
 
 ARMS = ("ei", "ucb", "k1", "k2", "k5")

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.paper.names import REGIONS, SCALES
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, GREY, look
 
 ARMS = ("dak", "cp", "ncp", "triv", "or1", "or1_int")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.paper.figures.certificates import LEVEL_COLOURS, NONE, POINTS
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.reports.figures.style import GREY
 
 LADDER = """

@@ -10,10 +10,10 @@ import polars as pl
 from orledger.audit.statistics.dispersion import cv
 from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.signedrank import signed_rank
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
 from orledger.paper.names import RULES
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join

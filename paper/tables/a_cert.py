@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.statistics.counts import clopper_pearson
+from orledger.paper import symbols as sym
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.paper import symbols as sym
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join

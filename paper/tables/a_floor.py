@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.statistics.dispersion import cv
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
 from orledger.paper.names import RULES
-from orledger.reports.tables.prose import prose
-from orledger.reports.source import NothingToShowError
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.paper.tables.a import DEPLOYABLE, medians_by_rule, seed_cv, selected
+from orledger.reports.source import NothingToShowError
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
+from orledger.reports.tables.prose import prose
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from orledger.paper import symbols as sym
+from orledger.paper.tables.a_cert import NO_RUNG, by_seed, level_header, load, premium, seed_median
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.paper import symbols as sym
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
-from orledger.paper.tables.a_cert import NO_RUNG, by_seed, level_header, load, premium, seed_median
 from orledger.reports.tables.values import Blank, Number, Text, Value, join
 
 if TYPE_CHECKING:

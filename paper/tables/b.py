@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
 from orledger.paper.names import BANDS, REGIMES
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Number, Text, Value, best, join

@@ -8,10 +8,10 @@ import polars as pl
 
 from orledger.audit.statistics.counts import mcnemar
 from orledger.audit.statistics.signedrank import signed_rank
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
 from orledger.paper.names import HEADS
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
 from orledger.paper.names import REGIMES
+from orledger.paper.tables.b import KEYS
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.paper.tables.b import KEYS
 from orledger.reports.tables.values import Absent, Number, Text, Value, join
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.statistics.signedrank import signed_rank
+from orledger.paper.names import BANDS, REGIONS, SCALES
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.paper.names import BANDS, REGIONS, SCALES
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, best

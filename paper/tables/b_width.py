@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.audit.statistics.signedrank import signed_rank
-from orledger.reports.tables import format as rules
 from orledger.paper import names
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
+from orledger.paper.tables.b import KEYS
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.paper.tables.b import KEYS
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
 
 if TYPE_CHECKING:

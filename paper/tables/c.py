@@ -9,11 +9,11 @@ import polars as pl
 
 from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.signedrank import signed_rank
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
 from orledger.paper.names import SEARCHES
 from orledger.paper.names import benchmark as benchmark_words
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Interval, Number, Text, Value, best, join

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.statistics.counts import clopper_pearson
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
 from orledger.paper.names import rung_pair
+from orledger.paper.tables.c import ARMS, KEYS, benchmark_name, dispersions, part_of, words
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
 from orledger.reports.tables.prose import prose
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
-from orledger.paper.tables.c import ARMS, KEYS, benchmark_name, dispersions, part_of, words
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
 
 if TYPE_CHECKING:

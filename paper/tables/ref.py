@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import summaries as s
 from orledger.paper import symbols as sym
-from orledger.reports.tables.prose import prose
-from orledger.reports.source import NothingToShowError
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.paper.tables.a import medians_by_rule, seed_cv, selected, table_a
 from orledger.paper.tables.a_floor import REFERENCE, with_backend
 from orledger.paper.tables.b import KEYS, arms_frame
 from orledger.paper.tables.c_kappa import PAIRS, paths, table_cinv
+from orledger.reports.source import NothingToShowError
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import summaries as s
+from orledger.reports.tables.prose import prose
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
 
 if TYPE_CHECKING:

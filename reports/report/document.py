@@ -17,15 +17,15 @@ from markupsafe import Markup
 
 from orledger import __version__
 from orledger.audit.recheck.checking import recheck
-from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, table_lines
-from orledger.reports.figures.drawing import draw
-from orledger.reports.report.ledger import Ledger, Query, gather, trace
-from orledger.paper.names import ARMS
 from orledger.paper.conclusions import reasons
+from orledger.paper.names import ARMS
+from orledger.reports.figures.drawing import draw
+from orledger.reports.figures.style import METADATA
+from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, table_lines
+from orledger.reports.report.ledger import Ledger, Query, gather, trace
+from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.prose import typed
 from orledger.reports.tables.render import inline_html, table_html
-from orledger.reports.figures.style import METADATA
-from orledger.reports.tables.building import build_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orledger.audit.recheck.checking import CONVENTION, INCONSISTENT, recheck, summary
-from orledger.reports.report.differences import ABSENT, VERDICTS, differences, table_lines
-from orledger.reports.report.ledger import Ledger, gather
-from orledger.paper.names import ARMS
 from orledger.paper.conclusions import paper, reasons
-from orledger.reports.tables.render import markdown_inline
+from orledger.paper.names import ARMS
+from orledger.reports.report.differences import ABSENT, VERDICTS, differences, table_lines
 from orledger.reports.report.document import number
+from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.tables.building import build_tables
+from orledger.reports.tables.render import markdown_inline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orledger.errors import OrledgerError
-from orledger.reports.tables import latex as tex
-from orledger.reports.figures.drawing import draw
-from orledger.reports.report.ledger import gather
 from orledger.paper.conclusions import reasons
-from orledger.reports.tables.prose import typed
+from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import save
+from orledger.reports.report.ledger import gather
+from orledger.reports.tables import latex as tex
 from orledger.reports.tables.building import build_tables
+from orledger.reports.tables.prose import typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

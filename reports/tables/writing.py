@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.reports.tables import latex
-from orledger.reports.tables import render
+from orledger.reports.tables import latex, render
 from orledger.reports.tables.numbers import macros, numbers_tex
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hypothesis_text import framed
 
 from orledger.audit.evaluation.auditing import audit
 from orledger.audit.evaluation.power import power
-from orledger.audit.registry.reading import shipped_hypotheses
 from orledger.audit.evaluation.summary import audit_data, audit_lines
+from orledger.audit.registry.reading import shipped_hypotheses
 
 TABLES = ("audit", "test_result", "claim", "disposition")
 

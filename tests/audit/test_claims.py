@@ -8,8 +8,8 @@ from hypothesis_text import framed
 from orledger.audit.evaluation.claims import check
 from orledger.audit.evaluation.pairing import Ledger
 from orledger.audit.registry.reading import parse_hypothesis
-from orledger.toml_tables import TableError
 from orledger.errors import DataError
+from orledger.toml_tables import TableError
 
 
 def result(db, body: str):

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from orledger.audit.importing.loading import import_table, to_records
 from orledger.audit.importing.mapping import parse_mapping
-from orledger.toml_tables import TableError
 from orledger.cli import main
 from orledger.errors import DataError
+from orledger.toml_tables import TableError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 LONG = """

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from orledger.audit.recheck.rounding import Interval, parse_printed
 from orledger.audit.statistics.attainable import (
     compositions,
     exact_p_values,
@@ -20,7 +21,6 @@ from orledger.audit.statistics.attainable import (
     tie_terms,
     tied_p_values,
 )
-from orledger.audit.recheck.rounding import Interval, parse_printed
 
 
 def enumerated_p(magnitudes, negative):

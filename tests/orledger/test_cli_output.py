@@ -122,8 +122,8 @@ def test_every_spelling_of_out_is_understood(desk: Path, spelling: str) -> None:
 def test_a_report_never_writes_two_things_to_one_path(
     desk: Path, monkeypatch: pytest.MonkeyPatch, out: str, written: list[str]
 ) -> None:
+    from orledger.reports.report import document as report
     from orledger.reports.report import pdf
-from orledger.reports.report import document as report
 
     def write_pdf(_db: object, path: Path, **_: object) -> Path:
         path.write_text("PDF")

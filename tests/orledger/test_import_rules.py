@@ -19,7 +19,14 @@ MAY_IMPORT = {
     "schema": {*SHARED, "orledger.schema"},
     "audit": {*SHARED, "orledger.audit", "orledger.schema"},
     "runners": {*SHARED, "orledger.runners", "orledger.recovery", "orledger.schema", "orledger.audit.datasets"},
-    "reports": {*SHARED, "orledger.reports", "orledger.audit", "orledger.schema", "orledger.templates"},
+    "reports": {
+        *SHARED,
+        "orledger.paper",
+        "orledger.reports",
+        "orledger.audit",
+        "orledger.schema",
+        "orledger.templates",
+    },
     "paper": {*SHARED, "orledger.paper", "orledger.runners", "orledger.audit", "orledger.reports", "orledger.schema"},
 }
 

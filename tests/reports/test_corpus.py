@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from orledger.expected import expected_cells
-from orledger.reports.report.findings import findings
 from orledger.reports.report.document import render_report
+from orledger.reports.report.findings import findings
 from orledger.schema.checking import check
 from orledger.schema.exchange import import_folder
 from orledger.schema.reading import open_results

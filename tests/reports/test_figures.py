@@ -10,21 +10,21 @@ import synthetic_db
 from matplotlib.lines import Line2D
 
 from orledger.errors import UsageError
+from orledger.paper import names
 from orledger.paper.figures import b as figures_b
 from orledger.paper.figures import c as figures_c
 from orledger.paper.figures import certificates as figures_certificates
 from orledger.paper.figures import gap as figures_gap
-from orledger.reports.tables import latex
-from orledger.paper import names
-from orledger.paper.tables import b as tables_b
-from orledger.paper.tables import c as tables_c
-from orledger.reports.figures.figure import Canvas, power
-from orledger.reports.figures.drawing import FIGURES, chosen, draw, write_figures
 from orledger.paper.figures.a import seed_cv
 from orledger.paper.figures.b_width import percent
 from orledger.paper.figures.c import identity
-from orledger.reports.source import Source
+from orledger.paper.tables import b as tables_b
+from orledger.paper.tables import c as tables_c
+from orledger.reports.figures.drawing import FIGURES, chosen, draw, write_figures
+from orledger.reports.figures.figure import Canvas, power
 from orledger.reports.figures.style import LOOKS, RED, house_style, look, spread
+from orledger.reports.source import Source
+from orledger.reports.tables import latex
 
 PAPER = "B Cmech Aprofile Alam2 Aineff Astab Again A Aattain Aladder Awer Amaps Bp Bis Bdecomp Bshift Btriv Babl Bregions C Cfin Cinv"
 

@@ -4,10 +4,10 @@ import pytest
 import synthetic_db
 
 from orledger.audit.recheck.checking import CONVENTION, MATCHES, Finding
+from orledger.paper.conclusions import paper, reasons
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
 from orledger.reports.report.ledger import ARM_REFUSALS, UNCHECKED, gather
-from orledger.paper.conclusions import paper, reasons
 from orledger.reports.source import content_hash
 from orledger.reports.tables.building import TABLES, build
 

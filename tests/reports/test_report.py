@@ -6,10 +6,10 @@ import shutil
 import pytest
 import synthetic_db
 
+from orledger.paper.conclusions import reasons
 from orledger.reports.report.compare import compare
 from orledger.reports.report.compare_output import comparison_html, comparison_tables
 from orledger.reports.report.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
-from orledger.paper.conclusions import reasons
 from orledger.reports.report.document import number, render_report, slug
 from orledger.reports.tables.building import build_tables
 

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from orledger.cli import main
 from orledger.reports.tables import format as rules
+from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.numbers import macro_name, macros, numbers_tex
 from orledger.reports.tables.stale import check, definitions
 from orledger.reports.tables.table import Column, Group, Row, Table
-from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.values import Count, MedianIQR, Number, Text
 from orledger.reports.tables.writing import write_tables
 from orledger.schema.opening import connect

@@ -5,10 +5,9 @@ import io
 
 import pytest
 
-from orledger.reports.tables import format as rules
-from orledger.reports.tables import latex
-from orledger.reports.tables import render
 from orledger.paper import symbols
+from orledger.reports.tables import format as rules
+from orledger.reports.tables import latex, render
 from orledger.reports.tables.prose import prose, typed
 from orledger.reports.tables.summaries import power_of_ten
 from orledger.reports.tables.table import Column, Group, Row, Span, Table, TableError, empty

@@ -12,8 +12,7 @@ import synthetic_db
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orledger.reports.tables import latex
-from orledger.reports.tables import render
+from orledger.reports.tables import latex, render
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.values import Text
 from orledger.reports.tables.writing import write_tables

@@ -3,8 +3,8 @@
 import pytest
 import synthetic_db
 
-from orledger.reports.tables import render
 from orledger.reports.source import Planned, holes
+from orledger.reports.tables import render
 from orledger.reports.tables.building import build, build_tables
 from orledger.reports.tables.values import Absent, Number
 
