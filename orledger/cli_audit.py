@@ -74,7 +74,7 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
     A database without registrations gets those that come with the package. The same data and registrations always give
     the same rows.
     """
-    from orledger.audit import summary
+    from orledger.audit.evaluation import summary
     from orledger.audit.evaluation.auditing import audit as evaluate
     from orledger.audit.evaluation.power import power
     from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses

@@ -84,7 +84,8 @@ def read_study(con: DuckDBPyConnection, mapping: Mapping) -> Stored:
     """What the database holds of the study and block of ``mapping``."""
     place = [mapping.study, mapping.block]
     cells = con.execute(
-        "SELECT cell_id, map_keys(keys), map_values(keys), hash_version FROM cell WHERE case_name = ? AND block = ?", place
+        "SELECT cell_id, map_keys(keys), map_values(keys), hash_version FROM cell WHERE case_name = ? AND block = ?",
+        place,
     ).fetchall()
     ids: dict[tuple[str, ...], str] = {}
     for identity, names, values, version in cells:

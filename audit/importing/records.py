@@ -97,7 +97,9 @@ def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
     melted = numbered.unpivot(
         index=list(fixed), on=[f"v{i}" for i in range(len(spread))], variable_name="_column", value_name="value"
     )
-    names = pl.col("_column").replace_strict([f"v{i}" for i in range(len(spread))], list(spread), return_dtype=pl.String)
+    names = pl.col("_column").replace_strict(
+        [f"v{i}" for i in range(len(spread))], list(spread), return_dtype=pl.String
+    )
     arm, metric = (names, pl.col("_other")) if wide else (pl.col("_other"), names)
     return melted.select(
         ROW, SOURCE, *(pl.col(f"k{i}").alias(k) for i, k in enumerate(mapping.keys)), arm.alias("arm"),

@@ -48,7 +48,7 @@ def read_table(path: Path) -> pl.DataFrame:
             return pl.read_parquet(path)
         data = path.read_bytes()
         separator = _separator(data)
-        table = pl.read_csv(data, infer_schema=False, separator=separator, missing_utf8_is_empty_string=True)
+        table = pl.read_csv(data, infer_schema=False, separator=separator)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(
             f"{path}: cannot be read as a table: {str(error).splitlines()[0]}",
@@ -77,7 +77,9 @@ def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     for name, table in tables:
         frame = without_row_numbers(table)
         if frame.is_empty():
-            raise DataError(f"{name}: the table has no rows", hint="give a table with a header line and at least one row")
+            raise DataError(
+                f"{name}: the table has no rows", hint="give a table with a header line and at least one row"
+            )
         marks = [pl.lit(name).alias(SOURCE)]
         if FILE_COLUMN not in frame.columns:
             marks.append(pl.lit(Path(name).stem).alias(FILE_COLUMN))
@@ -99,7 +101,9 @@ def without_row_numbers(table: pl.DataFrame) -> pl.DataFrame:
     if numbers.null_count() or table.is_empty():
         return table
     start = numbers[0]
-    counts = start in (0, 1) and numbers.equals(pl.int_range(start, start + table.height, eager=True), check_names=False)
+    counts = start in (0, 1) and numbers.equals(
+        pl.int_range(start, start + table.height, eager=True), check_names=False
+    )
     return table.drop(table.columns[0]) if counts else table
 
 
