@@ -93,7 +93,7 @@ class Groups:
     def _commit(self) -> None:
         group, self._pending, self._records = self._pending, {}, 0
         try:
-            self.writer.store_many(group, self.run_id)
+            self.writer.store_many(group.items(), self.run_id)
         except DatabaseError:
             if len(group) == 1:
                 raise

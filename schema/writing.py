@@ -37,17 +37,11 @@ SMALL_TYPES = {
 class Writer:
     """The one way to write cells into a results database; closes with ``close`` or as a context manager."""
 
-    def __init__(self, path: str | Path, *, con: DuckDBPyConnection | None = None, threads: int = 1) -> None:
+    def __init__(self, path: str | Path, *, threads: int = 1) -> None:
         self.path = Path(path)
-        self.con = con if con is not None else opening.connect(self.path, "write", threads=threads)
+        self.con = opening.connect(self.path, "write", threads=threads)
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
-
-    @classmethod
-    def over(cls, con: DuckDBPyConnection) -> Writer:
-        """A writer on a connection that somebody else has opened for writing, and closes."""
-        query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
-        return cls(con.execute(query).fetchall()[0][0] or ":memory:", con=con)
 
     def __enter__(self) -> Writer:
         return self
@@ -116,12 +110,16 @@ class Writer:
 
     def store(self, cell_id: str, outcome: Outcome, run_id: str | None = None) -> None:
         """One cell's outcome in one transaction, in place of whatever the cell held before."""
-        self.store_many({cell_id: outcome}, run_id)
+        self.store_many([(cell_id, outcome)], run_id)
 
-    def store_many(self, cells: Mapping[str, Outcome], run_id: str | None = None) -> None:
+    def store_many(self, outcomes: Iterable[tuple[str, Outcome]], run_id: str | None = None) -> None:
         """The outcomes of several cells in one transaction, each in place of whatever its cell held before."""
+        batch = list(outcomes)
+        cells = dict(batch)
         if not cells:
             return
+        if len(cells) < len(batch):
+            raise DatabaseError(f"{self.path}: a cell stands twice among those to store")
         known = self._known()
         for cell_id in cells:
             if cell_id not in known:
