@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding
+from orledger.audit.recheck.reading.numbers import Number, numbers_in
 
 if TYPE_CHECKING:
     from orledger.audit.recheck.model import Verdict
     from orledger.audit.recheck.reading.document import Grid, Sentence
-    from orledger.audit.recheck.reading.numbers import Number
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A printed number or statement: its id, its place in words, file, line, the sentence or row around it, and its digits."""
+    """A printed number or statement: its id, place in words, file, line, the sentence or row around it, its digits, its numbers."""
 
     id: str
     place: str
@@ -23,6 +23,7 @@ class Spot:
     line: int
     sentence: str
     printed: str
+    numbers: tuple[str, ...] = ()
 
     def found(
         self,
@@ -49,7 +50,7 @@ class Spot:
             rule=rule,
             convention=convention,
             why=why,
-            operands=operands or (self.id,),
+            operands=operands or self.numbers or (self.id,),
             cause=cause or f"{rule}: {self.place}",
             decision=decision,
             file=self.file,
@@ -67,8 +68,9 @@ def in_cell(grid: Grid, row: int, column: int) -> Spot:
 
 def in_sentence(sentence: Sentence, start: int, printed: str) -> Spot:
     """The spot of a piece of a sentence."""
-    line = sentence.line_at(start)
-    return Spot(f"{sentence.file}:{line}:{start}", sentence.place, sentence.file, line, sentence.text, printed)
+    line, end = sentence.line_at(start), start + len(printed)
+    inside = tuple(number_id(sentence, n) for n in numbers_in(sentence.text) if start < n.end <= end)
+    return Spot(f"{sentence.file}:{line}:{start}", sentence.place, sentence.file, line, sentence.text, printed, inside)
 
 
 def number_id(sentence: Sentence, number: Number) -> str:
