@@ -7,14 +7,15 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.inventory import Instance, instances
+from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.reading.numbers import Number, normal
 from orledger.audit.recheck.rounding import counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication, Published
     from orledger.audit.recheck.reading.document import Document
 
@@ -51,21 +52,49 @@ def locate(publication: Publication, document: Document) -> dict[str, Located]:
     pairs: dict[tuple[int, int], list[Instance]] = defaultdict(list)
     for instance in instances(document):
         index[_digits(instance.number.value, instance.number.last)].append(instance)
-        text = normal(instance.sentence)
-        if instance.group[0] == "sentence" and (
-            m := re.match(r"\s*(?:/|(?:out )?of\s+(?:the\s+|all\s+)?)\s*(\d+)", text[instance.number.end :])
-        ):
-            pairs[int(instance.number.value), int(m[1])].append(instance)
-        elif instance.group[0] == "grid":
-            for k, n in re.findall(r"(\d+)\s*/\s*(\d+)", text):
-                pairs[int(k), int(n)].append(instance)
+        _note_pairs(instance, pairs)
     spelled = _spelled(document)
     found = {}
     for name, number in publication.numbers.items():
-        choices = _choices(number, index, pairs, spelled)
+        choices = _claims(number, document) if number.kind == "claim" else _choices(number, index, pairs, spelled)
         if choices:
             best = max(choices, key=lambda c: _score(number, c))
             found[name] = Located(best.id, best.file, best.line, best.sentence, best.place, len(choices))
+    return found
+
+
+_OF = re.compile(r"\s*(?:/|(?:out )?of\s+(?:the\s+|all\s+)?)\s*(\d[\d,]*)")
+_FRACTION = re.compile(r"(\d[\d,]*)\s*/\s*(\d[\d,]*)")
+
+
+def _note_pairs(instance: Instance, pairs: dict[tuple[int, int], list[Instance]]) -> None:
+    """Adds the fractions k/n and "k of n" that an instance begins, or that stand in its row."""
+    text = normal(instance.sentence)
+    if instance.group[0] == "grid":
+        for k, n in _FRACTION.findall(text):
+            pairs[_count(k), _count(n)].append(instance)
+    elif match := _OF.match(text[instance.number.end :]):
+        pairs[int(instance.number.value), _count(match[1])].append(instance)
+
+
+def _count(digits: str) -> int:
+    return int(digits.replace(",", "") or 0)
+
+
+def _claims(number: Published, document: Document) -> list[Instance]:
+    """The sentences that hold most of a claim's own words."""
+    words = {w for w in _SPLIT.findall(number.printed.lower()) if len(w) > 3}
+    found = []
+    for k, sentence in enumerate(document.sentences):
+        there = set(_SPLIT.findall(sentence.text.lower()))
+        if words and len(words & there) >= 0.7 * len(words):
+            nothing = Number("", 0.0, 0)
+            place = sentence.place or "text"
+            found.append(
+                Instance(
+                    "", nothing, place, place, sentence.file, sentence.line, sentence.text, ("sentence", k), (0, 0)
+                )
+            )
     return found
 
 
@@ -76,8 +105,6 @@ def _choices(
     spelled: Mapping[str, list[Instance]],
 ) -> list[Instance]:
     counts = counts_of(number.printed)
-    if number.kind == "claim":
-        return []
     if counts is not None:
         return pairs.get(counts, [])
     value = number.value
@@ -137,3 +164,25 @@ def placed(findings: Iterable[Finding], publication: Publication, where: Mapping
 def _target(finding: Finding, publication: Publication) -> str | None:
     name = finding.id.rsplit(f" {finding.rule}", 1)[0]
     return name if name in publication.numbers else None
+
+
+def unprinted(publication: Publication, where: Mapping[str, Located]) -> list[Finding]:
+    """A finding for every annotated number whose digits the document prints nowhere: one of the two is wrong."""
+    return [
+        Finding(
+            id=f"{name} printed",
+            place=number.place,
+            printed=number.printed,
+            recomputed="",
+            low=None,
+            high=None,
+            verdict=Verdict.UNCHECKED,
+            rule="printed",
+            convention=None,
+            why="the annotated digits stand nowhere in the document",
+            operands=(name,),
+            cause="annotated numbers that the document does not print",
+        )
+        for name, number in publication.numbers.items()
+        if number.kind != "claim" and name not in where
+    ]

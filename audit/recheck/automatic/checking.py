@@ -11,7 +11,7 @@ from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from orledger.audit.recheck.reading.document import Document
 
@@ -50,7 +50,7 @@ def recheck_document(document: Document) -> list[Finding]:
     return named
 
 
-def tried(findings: list[Finding]) -> dict[str, int]:
+def tried(findings: Sequence[Finding]) -> dict[str, int]:
     """How many relations of each kind were found, by rule."""
     return dict(Counter(finding.rule for finding in findings).most_common())
 

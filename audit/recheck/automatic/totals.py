@@ -45,7 +45,7 @@ def check_rows(document: Document) -> Iterator[Finding]:
             start = i + 1
             columns = []
             for j in range(1, grid.width):
-                parts = [m for r in rows if (m := _main(grid, r, j)) is not None]
+                parts = [(m, grid.key(r, j)) for r in rows if (m := _main(grid, r, j)) is not None]
                 total = _main(grid, i, j)
                 if total is not None and len(parts) >= 2 and len(parts) == len(rows):
                     columns.append((j, parts, total))
@@ -63,7 +63,7 @@ def check_columns(document: Document) -> Iterator[Finding]:
             found = []
             for i in range(len(grid.rows)):
                 parts = [
-                    m
+                    (m, grid.key(i, k))
                     for k in range(1, j)
                     if (m := _main(grid, i, k)) is not None and not _MEANS.search(grid.heading(k))
                 ]
@@ -73,22 +73,22 @@ def check_columns(document: Document) -> Iterator[Finding]:
             yield from _judged(grid, found)
 
 
-def _judged(grid: Grid, found: list[tuple[int, int, list[Number], Number]]) -> Iterator[Finding]:
+def _judged(grid: Grid, found: list[tuple[int, int, list[tuple[Number, str]], Number]]) -> Iterator[Finding]:
     """Findings where the word total means a sum: most of its cells are one."""
-    fitting = sum(sums_to(parts, total) for _, _, parts, total in found)
+    fitting = sum(sums_to([p for p, _ in parts], total) for _, _, parts, total in found)
     if not found or 2 * fitting < len(found) or fitting == 0:
         return
     for i, j, parts, total in found:
-        value = sum(p.value for p in parts)
-        good = sums_to(parts, total)
-        words = " + ".join(p.text for p in parts)
+        value = sum(p.value for p, _ in parts)
+        good = sums_to([p for p, _ in parts], total)
+        words = " + ".join(p.text for p, _ in parts)
         yield in_cell(grid, i, j).found(
             "total",
             Verdict.MATCHES if good else Verdict.INCONSISTENT,
             f"{words} = {value:g}",
             recomputed=f"{value:g}",
             value=(value, value),
-            operands=(grid.key(i, j),),
+            operands=(grid.key(i, j), *(key for _, key in parts)),
         )
 
 
