@@ -171,7 +171,7 @@ class Writer:
         self._known()[cell_id] = outcome.state
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
-        """The settings of a run: (case, name, value, given by the paper, one sentence) each."""
+        """The settings of a run: (case, name, value, given by the reproduced work, one sentence) each."""
         types = ("VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
         with self.transaction() as con:
             self._append(

@@ -53,7 +53,7 @@ class Audit:
 def audit(con: Any, *, now: datetime | None = None) -> Audit:
     """Evaluates every current registration on the data behind ``con`` and stores the rows; the same inputs give the same rows.
 
-    A database without registrations gets those that come with the package first; the dispositions then say that they
+    A database without registrations gets those of the studies that have cells in it first; the dispositions then say that they
     were registered after the data. The connection loses its access to other files and to Python objects for good.
     """
     # Hypothesis files may bring SQL of their own: from here on this connection reaches nothing but its database.

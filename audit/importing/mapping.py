@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orledger.studies import cases
 from orledger.toml_tables import Table, TableError, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-RESERVED = ("a", "b", "c")
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ def parse_mapping(text: str, file: str) -> Mapping:
     """The mapping in a TOML ``text``; ``file`` is the name that messages use."""
     top = parse(text, file)
     study = top.text("study")
-    if study in RESERVED:
-        raise top.fail("study", f"a name other than {', '.join(RESERVED)}, which are the cases of the paper")
+    if study in (reserved := cases()):
+        raise top.fail("study", f"a name other than {', '.join(reserved)}, which are cases of installed studies")
     form = top.choice("form", ("long", "wide"))
     shape = top.table(form)
     common = {

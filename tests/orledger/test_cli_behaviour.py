@@ -68,7 +68,6 @@ def test_one_worker_is_what_serial_has() -> None:
 
 
 def test_lists_and_descriptions_in_json_and_in_files(toy_db: Path, tmp_path: Path) -> None:
-    from orledger.reports.tables.building import TABLES
 
     assert [row["name"] for row in json.loads(run("tables", "--list", "--json").output)] == list(TABLES)
     out = tmp_path / "tables.json"

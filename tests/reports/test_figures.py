@@ -18,11 +18,12 @@ from orledger.paper.figures import gap as figures_gap
 from orledger.paper.figures.a import seed_cv
 from orledger.paper.figures.b_width import percent
 from orledger.paper.figures.c import identity
+from orledger.paper.looks import LOOKS, look
 from orledger.paper.tables import b as tables_b
 from orledger.paper.tables import c as tables_c
 from orledger.reports.figures.drawing import FIGURES, chosen, draw, write_figures
 from orledger.reports.figures.figure import Canvas, power
-from orledger.reports.figures.style import LOOKS, RED, house_style, look, spread
+from orledger.reports.figures.style import RED, house_style, spread
 from orledger.reports.source import Source
 from orledger.reports.tables import latex
 

@@ -4,12 +4,12 @@ import pytest
 import synthetic_db
 
 from orledger.audit.recheck.checking import CONVENTION, MATCHES, Finding
-from orledger.paper.conclusions import paper, reasons
+from orledger.paper.printed import PRINTED
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
 from orledger.reports.report.ledger import ARM_REFUSALS, UNCHECKED, gather
 from orledger.reports.source import content_hash
-from orledger.reports.tables.building import TABLES, build
+from orledger.reports.tables.building import build
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_the_origin_of_a_user_file_says_that_it_was_not_compared(tmp_path):
 
 
 def test_reasons_that_disclose_a_choice_are_marked():
-    marked = {r.number: (r.in_view, r.after_run) for r in reasons()}
-    told = {r.number for r in reasons() if "in view" in r.text or "near the paper" in r.text}
+    marked = {r.number: (r.in_view, r.after_run) for r in PRINTED.reasons}
+    told = {r.number for r in PRINTED.reasons if "in view" in r.text or "near the paper" in r.text}
     assert told
     assert all(marked[n][0] for n in told)
