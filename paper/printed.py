@@ -6,7 +6,7 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-from orledger.audit.recheck.data import load_publication
+from orledger.paper.published import publication
 from orledger.reports.report.differences import Conclusion, Printed
 from orledger.study import Reason
 
@@ -18,7 +18,7 @@ def _read(name: str) -> dict[str, Any]:
 def _printed() -> Printed:
     said = _read("paper.toml")
     return Printed(
-        publication=load_publication(),
+        publication=publication(),
         matching=_read("matching.toml"),
         conclusions={name: Conclusion(**entry) for name, entry in said["hypothesis"].items()},
         reasons=tuple(

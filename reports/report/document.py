@@ -46,8 +46,11 @@ TONES = {
     "refuted": "v-bad",
     "fails": "v-bad",
     "inconsistent": "v-bad",
+    "impossible": "v-bad",
+    "false as printed": "v-bad",
+    "could not be checked": "v-mixed",
     "partially refuted": "v-mixed",
-    "convention differs": "v-mixed",
+    "another convention": "v-mixed",
 }
 
 

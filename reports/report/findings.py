@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orledger import studies
-from orledger.audit.recheck.checking import CONVENTION, INCONSISTENT, recheck, summary
+from orledger.audit.recheck.checking import recheck
+from orledger.audit.recheck.findings import summary
+from orledger.audit.recheck.model import Verdict
 from orledger.errors import UsageError
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.document import number
@@ -20,7 +22,7 @@ from orledger.reports.tables.render import markdown_inline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orledger.audit.recheck.checking import Finding
+    from orledger.audit.recheck.findings import Finding
     from orledger.reports.source import Database, Planned
     from orledger.study import Study
 
@@ -38,7 +40,7 @@ def conventions(checked: Sequence[Finding]) -> list[Convention]:
     """The numbers whose check needed another convention, by convention, the most frequent first."""
     groups: dict[str, list[Finding]] = {}
     for finding in checked:
-        if finding.verdict == CONVENTION:
+        if finding.verdict is Verdict.CONVENTION:
             groups.setdefault(finding.convention or "", []).append(finding)
     found = [
         Convention(name, tuple(f.printed for f in group), tuple(dict.fromkeys(_paragraph(f.place) for f in group)))
@@ -88,6 +90,6 @@ def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Stu
         verdicts=[v for v in VERDICTS if v != ABSENT],
         counts=Counter(d.verdict for d in found),
         checked=summary(checked),
-        inconsistent=[f for f in checked if f.verdict == INCONSISTENT],
+        inconsistent=[f for f in checked if f.verdict.severity > Verdict.CONVENTION.severity],
         conventions=conventions(checked),
     )  # fmt: skip

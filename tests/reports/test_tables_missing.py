@@ -93,7 +93,7 @@ def test_an_empty_database_gives_tables_that_say_so():
         assert "the database has no" in notes(t), t.name
 
 
-def test_refused_and_failed_cells_are_named_with_their_PRINTED.reasons:
+def test_refused_and_failed_cells_are_named_with_their_reasons():
     con = synthetic_db.connect()
     synthetic_db.build(con, cases="b", datasets=("diabetes",), gap_seeds=2)
     name = "b/main/diabetes/iid/0/0.25"

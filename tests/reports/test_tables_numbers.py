@@ -29,7 +29,7 @@ def table(con):
 
     def get(name):
         if name not in made:
-            made[name] = build(name, synthetic_db.Adapter(con))
+            made[name] = build(declared()[name], synthetic_db.Adapter(con))
         return made[name]
 
     return get
