@@ -68,7 +68,7 @@ def tables(
     """Write the tables called NAMES (all of them without NAMES) from the database.
 
     With tex also numbers.tex, every number as a macro, and, for all tables, tables.tex: one document that pdflatex and booktabs compile.
-    With --check the exit code is 6 when the paper prints a number that is not the database's.
+    With --check the exit code is 6 when the manuscript prints a number that is not the database's.
     """
     from orledger.expected import expected_cells
     from orledger.reports.source import content_hash
@@ -122,7 +122,9 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
         for item in shown:
             click.echo(f"stale      {item.name}: {item.file} has {item.written}, the database gives {item.current}")
         if len(found.stale) > len(shown):
-            click.echo(f"stale      {len(found.stale) - len(shown)} further definitions that the paper does not print")
+            click.echo(
+                f"stale      {len(found.stale) - len(shown)} further definitions that the manuscript does not print"
+            )
         for kind, names in (
             ("undefined", found.undefined),
             ("not input", found.unwritten),
@@ -133,5 +135,5 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
     if not found.clean:
         raise VerificationError(
             f"{paper}: {len(found.stale)} stale, {len(found.undefined)} undefined, {len(found.unwritten)} not input",
-            hint="write the tables again beside the paper, input numbers.tex, and correct the names that do not exist",
+            hint="write the tables again beside the manuscript, input numbers.tex, and correct the names that do not exist",
         )

@@ -48,7 +48,8 @@ class Reason:
 class Study:
     """What a study consists of.
 
-    ``presets``, ``hypotheses`` and ``views`` are folders (a path, or the name of a package) with files of that kind.
+    ``presets``, ``hypotheses`` and ``views`` are folders with files of that kind: inside an installed package
+    (``mylab/presets``), or beside study.toml.
     ``tables`` and ``figures`` are modules whose tables and figures belong to the study, in the order of the document.
     ``labels`` are names for people, of arms and anything else that tables show. ``symbols`` names a mapping of formulas
     for captions, ``printed`` an object with the numbers that a publication of the study prints
@@ -78,15 +79,16 @@ class Study:
         return {e.name: e.read_text(encoding="utf-8") for e in entries}
 
     def _folder(self, where: str) -> Traversable:
-        inside = Path(self.path, where) if self.path else Path(where)
-        if inside.is_dir():
-            return inside
+        """A folder beside study.toml, or inside an installed package: ``mylab/presets`` or ``mylab.presets``."""
+        if self.path and Path(self.path, where).is_dir():
+            return Path(self.path, where)
+        package, *inside = where.split("/")
         try:
-            return files(where)
+            return files(package).joinpath(*inside)
         except ModuleNotFoundError as error:
             raise UsageError(
-                f"study {self.name!r}: {where} is neither a folder nor an installed package",
-                hint="a folder is looked for beside study.toml",
+                f"study {self.name!r}: {where} is neither a folder nor part of an installed package",
+                hint="a folder is looked for beside study.toml, a package by its import name",
             ) from error
 
     def modules(self, kind: str) -> list[Any]:

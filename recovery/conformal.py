@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from orledger.recovery.spectral import Spectral
 
 KAPPA_GRID = (1.1, 1.3, 1.7, 2.5, 4.0, 6.0, 10.0, 20.0, 40.0)
-"""The paper's search grid."""
+"""A usual search grid."""
 
 KAPPA_CAP = 40.0
-"""Beyond this inflation the band stops growing and the additive floor takes over (the end of the paper's grid).
+"""Beyond this inflation the band stops growing and the additive floor takes over (the end of the usual grid).
 The two stages together are one nested family of bands, so the level holds whichever stage ends the search."""
 
 
