@@ -24,6 +24,7 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
     The text, its hash and the time are kept for ever. A text that changes after data exist needs --amend and is shown as
     an amendment in every report.
     """
+    from orledger.audit.evaluation.auditing import require_queries
     from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registry.registration import current_registrations
     from orledger.audit.registry.registration import register as store
@@ -38,6 +39,7 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
     else:
         hypotheses = [read_hypothesis(f) for f in files] or shipped_hypotheses()
         with writing(db) as con, transaction(con):  # a file that is refused leaves none of the others behind
+            require_queries(con, hypotheses)
             rows = [store(con, h, amend=amend) for h in hypotheses]
     table = [
         {
@@ -78,9 +80,6 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
     from orledger.audit.evaluation.power import power
     from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registry.registration import current_registrations
-    from orledger.audit.registry.registration import register as store
-    from orledger.schema.opening import writing
-    from orledger.schema.transactions import transaction
 
     if amend and not files:
         raise UsageError("--amend concerns --registry files, and none was given", hint="name one, or leave --amend out")
@@ -91,7 +90,7 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
         named = {h.id for h in hypotheses}
         with reading(db) as results:
             known = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in named]
-            rows = summary.power_rows(power(results.con, [*known, *hypotheses] or shipped_hypotheses()))
+            rows = summary.power_rows(power(results, [*known, *hypotheses] or shipped_hypotheses()))
         if as_json:
             echo_json(rows)
         else:
@@ -99,11 +98,7 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
         return
     if not db.exists():
         raise DatabaseError(f"{db} does not exist", hint="name it with --db, or make one with orledger run")
-    with writing(db) as con:
-        with transaction(con):
-            for h in hypotheses:
-                store(con, h, amend=amend)
-        found = evaluate(con)
+    found = evaluate(db, hypotheses, amend=amend)
     if as_json:
         echo_json(summary.audit_data(found))
         return

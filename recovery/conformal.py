@@ -86,8 +86,8 @@ def conformal_radius(
 
     rho_oc: the Occam radius of the fit data (computed when None). level: None for the maximum, a fraction for the order
     statistic ceil(level (n_c + 1)), or the 1-based order statistic itself. A fraction that n_c cannot reach gives the
-    maximum, and `level` says what that achieves. floor: "auto" adds q_add only when kappa stops short, "always" as the
-    paper does, "never" to look at the pure interval (no guarantee once saturated).
+    maximum, and `level` says what that achieves. floor: "auto" adds q_add only when kappa stops short, "always" adds it
+    anyway, "never" to look at the pure interval (no guarantee once saturated).
     """
     y = to_numpy(as_float(y_cal, "y_cal", ndim=1))
     n = len(y)

@@ -63,7 +63,7 @@ def test_a_wrong_study_file_is_told_by_file_and_key(tmp_path: Path, text: str, p
 def test_an_unknown_study_is_told_with_what_there_is() -> None:
     with pytest.raises(UsageError, match="did you mean paper"):
         studies.find("papre")
-    with pytest.raises(UsageError, match="no study in nobody.study"):
+    with pytest.raises(UsageError, match=r"no study in nobody\.study"):
         studies.find("nobody.study")
 
 
