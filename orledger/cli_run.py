@@ -84,7 +84,7 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Compute the cells of a preset that the database does not hold yet, one transaction per cell.
+    """Compute the cells of a preset that the database does not hold yet; each is stored whole or not at all.
 
     WHAT is a case (see orledger presets), an installed study, a module path such as mylab.study, a folder with a
     study.toml, or all: everything that the preset holds.
