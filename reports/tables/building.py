@@ -74,7 +74,8 @@ def build(
 
     ``planned`` lists the cells that the plan of the run asks for, so that cells whose rows are gone are named too.
     """
-    source = Source(results, planned, labels=labels or {})
+    named = studies.labels(studies.present(results)) if labels is None else labels
+    source = Source(results, planned, labels=named)
     try:
         table = spec.build(source)
     except NothingToShowError as nothing:
