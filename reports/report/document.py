@@ -120,7 +120,7 @@ def pretty_json(text: str | None) -> str:
         return text or ""
 
 
-def environment(labels: Mapping[str, str]) -> Environment:
+def environment(labels: Mapping[str, str] | None = None) -> Environment:
     """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
     env = Environment(
         loader=PackageLoader("orledger.templates", ""),
@@ -134,7 +134,7 @@ def environment(labels: Mapping[str, str]) -> Environment:
         "short": lambda value: "" if value is None else f"{value:.3g}",
         "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
         "slug": slug,
-        "arm": lambda key: labels.get(key, key),
+        "arm": lambda key: (labels or {}).get(key, key),
         "moment": moment,
         "pretty": pretty,
         "pretty_json": pretty_json,
