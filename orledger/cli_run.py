@@ -118,9 +118,12 @@ def run(
     from orledger.runners.plan import catalogue, resolved, setting_rows
     from orledger.runners.progress import reporter
 
+    present = sorted({cell.case for job in plan for cell in job.cells})
+    known = studies.cases(None if study is None else (study,))
+    for name in present:
+        known[name].require()
     device = host.resolve_device(device)
     workers = 1 if engine == "serial" else jobs or (1 if device == "cuda" else engines.available_cpus())
-    present = sorted({cell.case for job in plan for cell in job.cells})
     context = Context(
         device=device,
         threads=1,

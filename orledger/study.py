@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass, field
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,17 @@ class Case:
     name: str
     package: str
     title: str = ""
+    needs: tuple[str, ...] = ()  # modules that it imports and that come with an extra
+    extra: str = ""  # what installs them, such as mylab[gpu]
+
+    def require(self) -> None:
+        """An error that names what is missing and what installs it, when the case cannot run here."""
+        missing = [name for name in self.needs if find_spec(name) is None]
+        if missing:
+            raise UsageError(
+                f"case {self.name!r} needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed",
+                hint=f"pip install '{self.extra}'" if self.extra else "install what is missing",
+            )
 
 
 @dataclass(frozen=True)
