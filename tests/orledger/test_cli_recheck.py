@@ -118,7 +118,7 @@ def test_power_names_what_no_relation_reaches(run, tmp_path):
         (["right.md", "--verdict", "nonsense"], "--verdict 'nonsense' is unknown"),
         (["paper.docx"], "does not exist"),
         (["notes.toml"], "of a kind that is not read"),
-        (["right.md", "--study", "-a", "notes.toml"], "both --study and --annotations"),
+        (["right.md", "--study", "paper", "-a", "notes.toml"], "both --study and --annotations"),
         (["right.md", "-a", "."], "key"),
     ],
 )
