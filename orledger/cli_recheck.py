@@ -51,7 +51,7 @@ def recheck() -> None:
     type=ANNOTATIONS,
     help="A TOML file or folder of annotations; may be repeated.",
 )
-@click.option("--study", is_flag=True, help="Use the annotations of the study that ships.")
+@click.option("--study", metavar="NAME", help="Use the annotations of this study: installed, a module, or a folder.")
 @click.option("--power", "only_power", is_flag=True, help="Change each number by one digit and say what is noticed.")
 @click.option("--verdict", "verdicts", multiple=True, help="Show only this verdict; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Show every check, also those that match.")
@@ -65,7 +65,7 @@ def recheck() -> None:
 def check(
     file: Path | None,
     annotations: tuple[Path, ...],
-    study: bool,
+    study: str | None,
     only_power: bool,
     verdicts: tuple[str, ...],
     everything: bool,
@@ -77,7 +77,7 @@ def check(
     latex_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Recheck FILE (LaTeX, Markdown, HTML or CSV), with annotations or without; without FILE, the study that ships.
+    """Recheck FILE (LaTeX, Markdown, HTML or CSV), with annotations or without; without FILE, the numbers of a study.
 
     Findings with one cause stand together, what matters most first, each with file, line, the sentence, and what was tried.
     Without options the checks that do not simply match are shown. Ends with 6 when something was found.
@@ -92,7 +92,7 @@ def check(
         if path is not None:
             check_file(path)
     document = _document(file)
-    publication = _publication(annotations, study or (file is None and not annotations))
+    publication = _publication(annotations, study, needed=file is None)
     if only_power:
         _power(document, publication, as_json)
         return
@@ -103,12 +103,12 @@ def check(
         if (f.verdict in verdicts if verdicts else everything or not f.verdict.good)
         and place.lower() in f.place.lower()
     ]
-    name = document.name if document is not None else "the study that ships"
+    name = document.name if document is not None else f"study {study}" if study else "installed study"
     notes = document.notes if document is not None else ()
     if into is not None:
         from orledger.recheck_storing import store
 
-        store(into, name, findings, publication if study or file is None else None)
+        store(into, name, findings, None if annotations else publication)
     _write(csv_file, html_file, markdown_file, latex_file, name, findings, shown, notes)
     _print(findings, shown, notes, as_json)
     _end(shown)
@@ -141,21 +141,31 @@ def _document(file: Path | None) -> Document | None:
     return None if file is None else read_document(file)
 
 
-def _publication(annotations: Sequence[Path], shipped: bool) -> Publication | None:
+def _publication(annotations: Sequence[Path], study: str | None, *, needed: bool) -> Publication | None:
     from orledger.audit.recheck.data import parse_publication
 
-    if shipped and annotations:
+    if study is not None and annotations:
         raise UsageError("both --study and --annotations were given", hint="leave one of them out")
-    if shipped:
-        from orledger.paper.published import publication
-
-        return publication()
+    if study is not None or (needed and not annotations):
+        return _of_study(study)
     if not annotations:
         return None
     files = [f for path in annotations for f in (sorted(path.glob("*.toml")) if path.is_dir() else [path])]
     if not files:
         raise UsageError(f"{annotations[0]} holds no TOML file", hint="name a file of annotations, or a folder of them")
     return parse_publication({str(f): f.read_text(encoding="utf-8") for f in files})
+
+
+def _of_study(study: str | None) -> Publication:
+    """The printed numbers of a study; without a name, of the first installed study that brings some."""
+    from orledger import studies
+    from orledger.reports.report.differences import printed_by
+
+    printed = printed_by(studies.installed() if study is None else [studies.find(study)])
+    if printed is None:
+        which = "no installed study brings" if study is None else f"study {study!r} does not bring"
+        raise UsageError(f"{which} printed numbers", hint="give a file: orledger recheck paper.tex")
+    return printed.publication
 
 
 def _findings(document: Document | None, publication: Publication | None) -> list[Finding]:
