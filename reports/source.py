@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError
 from orledger.paper.names import ARMS
-from orledger.reports.tables.values import Text, Value
+from orledger.reports.audit_rows import AuditRows, ClaimRow, TestRow
+from orledger.reports.tables.values import Absent, Text, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,6 +93,12 @@ class Source:
     planned: Sequence[Planned] = ()
     queries: list[str] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
+    audit: AuditRows | None = None
+    cited: dict[str, TestRow | ClaimRow] = field(default_factory=dict)
+    uncited: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.audit = self.audit or AuditRows(self.results)
 
     def rows(self, query: str) -> pl.DataFrame:
         """The rows of ``query``, which becomes part of the table's provenance."""
@@ -140,6 +147,43 @@ class Source:
             f"\nGROUP BY ALL\nORDER BY {', '.join([*keys, 'arm', 'label', *(['idx'] if indexed else []), 'cell_id'])}"
         )
 
+    def test(self, address: str) -> TestRow | Absent:
+        """The row of the newest audit at ``address`` (``H2/score/cp``), which the table then cites; or why there is none."""
+        return self._cite(address, self.audit.test(address))
+
+    def claim(self, address: str) -> ClaimRow | Absent:
+        """The claim of the newest audit at ``address``, which the table then cites; or why there is none."""
+        return self._cite(address, self.audit.claim(address))
+
+    def _cite[Row: TestRow | ClaimRow](self, address: str, row: Row | None) -> Row | Absent:
+        if row is None:
+            self.uncited[address] = self.audit.why_absent(address)
+            return Absent(self.uncited[address])
+        self.cited[address] = row
+        return row
+
+    def citations(self) -> tuple[str, ...]:
+        """Queries that return the audit's rows behind the table."""
+        tests = [r.test_id for r in self.cited.values() if isinstance(r, TestRow)]
+        claims = [r.claim_id for r in self.cited.values() if isinstance(r, ClaimRow)]
+        found = (("test_result", "test_id", tests, "comparison, variant"), ("claim", "claim_id", claims, "name"))
+        return tuple(
+            f"SELECT * FROM {table}\nWHERE {key} IN ({_list(sorted(ids))})\nORDER BY hypothesis, {order}"
+            for table, key, ids, order in found
+            if ids
+        )
+
+    def _audit_notes(self) -> Iterable[Value]:
+        if self.audit.audit_id is None and self.uncited:
+            yield Text("This database has no audit: what a test would say is absent here until orledger audit has run.")
+        if self.cited:
+            hypotheses = sorted({r.hypothesis for r in self.cited.values()})
+            stale = f"; {self.audit.stale}" if self.audit.stale else ""
+            yield Text(
+                f"Tests and claims: {len(self.cited)} row{'s' * (len(self.cited) > 1)} of audit {self.audit.audit_id[:12]}"
+                f" ({', '.join(hypotheses)}){stale}."
+            )
+
     def need(self, frame: pl.DataFrame, what: str) -> pl.DataFrame:
         """``frame`` when it has rows; otherwise the table is absent because ``what`` is."""
         if frame.is_empty():
@@ -158,7 +202,8 @@ class Source:
         merged: dict[tuple[str, str], list[Use]] = {}
         for use in self.uses:
             merged.setdefault((use.case, use.block), []).append(use)
-        return tuple(line for (case, block), uses in merged.items() for line in self._block_notes(case, block, uses))
+        blocks = (line for (case, block), uses in merged.items() for line in self._block_notes(case, block, uses))
+        return (*self._audit_notes(), *blocks)
 
     def _block_notes(self, case: str, block: str, uses: list[Use]) -> Iterable[Value]:
         frame = self.results.sql(

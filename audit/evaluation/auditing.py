@@ -13,7 +13,12 @@ from orledger.audit.evaluation.comparisons import Evaluation, evaluate, judge
 from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.pairing import Ledger
 from orledger.audit.registry.quantities import literal
-from orledger.audit.registry.registration import Registration, current_registrations, register_shipped
+from orledger.audit.registry.registration import (
+    Registration,
+    current_registrations,
+    register_descriptions,
+    register_shipped,
+)
 from orledger.audit.statistics.counts import holm
 from orledger.audit.statistics.result import library_versions
 
@@ -28,13 +33,13 @@ AUDIT_VERSION = "3"
 
 @dataclass(frozen=True)
 class Finding:
-    """One hypothesis with everything that was found about it."""
+    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes."""
 
     registration: Registration
     hypothesis: Hypothesis
     tests: tuple[Evaluation, ...]
     claims: tuple[ClaimResult, ...]
-    decision: Decision
+    decision: Decision | None
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,17 @@ def audit(con: Any, *, now: datetime | None = None) -> Audit:
     """Evaluates every current registration on the data behind ``con`` and stores the rows; the same inputs give the same rows.
 
     A database without registrations gets those that come with the package first; the dispositions then say that they
-    were registered after the data. The connection loses its access to other files and to Python objects for good.
+    were registered after the data. Shipped files that only describe are added where they are not registered yet: no
+    verdict rests on them, so that coming after the data does no harm. The connection loses its access to other files and to Python objects for good.
     """
     # Hypothesis files may bring SQL of their own: from here on this connection reaches nothing but its database.
     con.execute("SET enable_external_access = false")
     con.execute("SET python_enable_replacements = false")
-    registrations = current_registrations(con) or register_shipped(con, now=now)
+    if current_registrations(con):
+        register_descriptions(con, now=now)
+    else:
+        register_shipped(con, now=now)
+    registrations = current_registrations(con)
     data_hash, n_cells, n_records = data_state(con)
     audit_id = _digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))
     hypotheses = [r.parsed() for r in registrations]
@@ -81,7 +91,8 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     deciding: dict[str, Evaluation] = {}
     for e in tests:
         deciding.setdefault(e.comparison.id, e)
-    return Finding(registration, hypothesis, tuple(tests), claims, decide(hypothesis, deciding, by_claim))
+    decision = decide(hypothesis, deciding, by_claim) if hypothesis.decides else None
+    return Finding(registration, hypothesis, tuple(tests), claims, decision)
 
 
 def correct_families(tests: Sequence[Evaluation]) -> list[Evaluation]:
@@ -190,6 +201,8 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
             "statement": k.claim.statement, "state": k.state, "observed": k.observed, "value": k.value, "n": k.n,
             "counterexamples": _json([*k.counterexamples, *(asdict(d) for d in k.dropped)]), "units_sql": k.units_sql,
         }  # fmt: skip
+    if f.decision is None:
+        return
     evidence = f.decision.evidence
     yield "disposition", {
         "disposition_id": _digest(audit_id, f.hypothesis.id), **common, "mode": f.hypothesis.mode,

@@ -88,6 +88,16 @@ def register_shipped(con: Any, *, now: datetime | None = None) -> list[Registrat
     return [register(con, h, amend=True, now=now) for h in shipped_hypotheses()]
 
 
+def register_descriptions(con: Any, *, now: datetime | None = None) -> list[Registration]:
+    """Registers the shipped files that decide nothing and ask about a study of which the database has cells.
+
+    A text that the database has known before, now or replaced, is left as it stands.
+    """
+    known = {row[0] for row in con.execute("SELECT hash FROM registration").fetchall()}
+    wanted = [h for h in shipped_hypotheses() if not h.decides and h.hash not in known and cells_done(con, h.studies)]
+    return [register(con, h, amend=True, now=now) for h in wanted]
+
+
 def current_registrations(con: Any) -> list[Registration]:
     """The newest version of every registered hypothesis, by name."""
     rows = con.execute(

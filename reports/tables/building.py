@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError
+from orledger.reports.audit_rows import AuditRows
 from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, content_hash
 from orledger.reports.tables.table import empty
 
@@ -52,7 +53,14 @@ def table_names() -> list[str]:
     return list(TABLES)
 
 
-def build(name: str, results: Database, planned: Sequence[Planned] = (), *, database: str | None = None) -> Table:
+def build(
+    name: str,
+    results: Database,
+    planned: Sequence[Planned] = (),
+    *,
+    database: str | None = None,
+    audit: AuditRows | None = None,
+) -> Table:
     """The table called ``name`` from ``results``; when there is nothing to show, a table that says why.
 
     ``planned`` lists the cells that the plan of the run asks for, so that cells whose rows are gone are named too.
@@ -60,14 +68,15 @@ def build(name: str, results: Database, planned: Sequence[Planned] = (), *, data
     if name not in TABLES:
         raise UsageError(f"unknown table {name!r}", hint=f"one of {', '.join(TABLES)}")
     module, function, title = TABLES[name]
-    source = Source(results, planned)
+    source = Source(results, planned, audit=audit or AuditRows(results))
     builder = getattr(importlib.import_module(f"orledger.paper.tables.{module}"), function)
     try:
         table: Table = builder(source)
     except NothingToShowError as nothing:
         table = empty(name, title, nothing.message)
     database = content_hash(results) if database is None else database
-    return replace(table, queries=tuple(source.queries), database=database, notes=(*table.notes, *source.notes()))
+    queries = (*source.queries, *source.citations())
+    return replace(table, queries=queries, database=database, notes=(*table.notes, *source.notes()))
 
 
 def build_tables(results: Database, planned: Sequence[Planned] = (), names: Iterable[str] | None = None) -> list[Table]:
@@ -77,4 +86,5 @@ def build_tables(results: Database, planned: Sequence[Planned] = (), names: Iter
     if unknown:
         raise UsageError(f"unknown table {unknown[0]!r}", hint=f"one of {', '.join(TABLES)}")
     database, once = content_hash(results), Remembering(results)  # tables of one block ask the same questions
-    return [build(name, once, planned, database=database) for name in TABLES if name in chosen]
+    audit = AuditRows(once)
+    return [build(name, once, planned, database=database, audit=audit) for name in TABLES if name in chosen]
