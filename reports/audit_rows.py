@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,6 @@ OPPOSITE = {"less": "greater", "greater": "less"}
 # The variant to print comes first: the one whose values are independent units.
 VARIANTS = ("declared", "blocked", "naive")
 NO_AUDIT = "this database has no audit"
-HINT = "orledger audit computes and stores it"
 
 
 @dataclass(frozen=True)
@@ -201,3 +200,60 @@ class AuditRows:
     def why_absent(self, address: str) -> str:
         """Why there is no row at ``address``."""
         return NO_AUDIT if self.audit_id is None else f"not in the audit: {address}"
+
+
+Row = TypeVar("Row", TestRow, ClaimRow)
+
+
+@dataclass
+class Citations:
+    """The rows that one table or figure prints, and the addresses at which there was none."""
+
+    audit: AuditRows
+    rows: dict[str, TestRow | ClaimRow] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    def test(self, address: str) -> TestRow | None:
+        """The row of a comparison, from now on cited."""
+        return self._cite(address, self.audit.test(address))
+
+    def claim(self, address: str) -> ClaimRow | None:
+        """The row of a claim, from now on cited."""
+        return self._cite(address, self.audit.claim(address))
+
+    def _cite(self, address: str, row: Row | None) -> Row | None:
+        if row is None:
+            self.absent[address] = self.audit.why_absent(address)
+        else:
+            self.rows[address] = row
+        return row
+
+    def tests(self) -> list[TestRow]:
+        """The comparisons cited so far, in the order in which they were asked for."""
+        return [r for r in self.rows.values() if isinstance(r, TestRow)]
+
+    def queries(self) -> tuple[str, ...]:
+        """Queries that return the cited rows."""
+        tests = [r.test_id for r in self.rows.values() if isinstance(r, TestRow)]
+        claims = [r.claim_id for r in self.rows.values() if isinstance(r, ClaimRow)]
+        found = (("test_result", "test_id", tests, "comparison, variant"), ("claim", "claim_id", claims, "name"))
+        return tuple(
+            f"SELECT * FROM {table}\nWHERE {key} IN ({', '.join(repr(i) for i in sorted(ids))})\nORDER BY hypothesis, {order}"
+            for table, key, ids, order in found
+            if ids
+        )
+
+    def note(self) -> str:
+        """One sentence: which rows of which audit are cited, or that there is no audit; empty where none was asked for."""
+        if self.audit.audit_id is None:
+            return (
+                "This database has no audit: what a test would say is absent here until orledger audit has run."
+                if self.absent
+                else ""
+            )
+        if not self.rows:
+            return ""
+        hypotheses = ", ".join(sorted({r.hypothesis for r in self.rows.values()}))
+        stale = f"; {self.audit.stale}" if self.audit.stale else ""
+        rows = f"{len(self.rows)} row{'s' if len(self.rows) > 1 else ''}"
+        return f"Tests and claims: {rows} of audit {self.audit.audit_id[:12]} ({hypotheses}){stale}."

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError
 from orledger.paper.names import ARMS
-from orledger.reports.audit_rows import AuditRows, ClaimRow, TestRow
+from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.tables.values import Absent, Text, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
+
+    from orledger.reports.audit_rows import ClaimRow, TestRow
 
 NUMERIC_KEYS = {"grid", "level", "seed", "rel", "repeat", "dim", "evaluations", "mixtures", "init", "forcing", "rank"}
 # Within a group of cells that agree on all other keys, these axes are planned as a full product.
@@ -93,12 +95,11 @@ class Source:
     planned: Sequence[Planned] = ()
     queries: list[str] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
-    audit: AuditRows | None = None
-    cited: dict[str, TestRow | ClaimRow] = field(default_factory=dict)
-    uncited: dict[str, str] = field(default_factory=dict)
+    shared: InitVar[AuditRows | None] = None  # the audit's rows, where several tables read them once
+    cited: Citations = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.audit = self.audit or AuditRows(self.results)
+    def __post_init__(self, shared: AuditRows | None) -> None:
+        self.cited = Citations(shared or AuditRows(self.results))
 
     def rows(self, query: str) -> pl.DataFrame:
         """The rows of ``query``, which becomes part of the table's provenance."""
@@ -149,40 +150,14 @@ class Source:
 
     def test(self, address: str) -> TestRow | Absent:
         """The row of the newest audit at ``address`` (``H2/score/cp``), which the table then cites; or why there is none."""
-        return self._cite(address, self.audit.test(address))
+        return self.cited.test(address) or self._absent(address)
 
     def claim(self, address: str) -> ClaimRow | Absent:
         """The claim of the newest audit at ``address``, which the table then cites; or why there is none."""
-        return self._cite(address, self.audit.claim(address))
+        return self.cited.claim(address) or self._absent(address)
 
-    def _cite[Row: TestRow | ClaimRow](self, address: str, row: Row | None) -> Row | Absent:
-        if row is None:
-            self.uncited[address] = self.audit.why_absent(address)
-            return Absent(self.uncited[address])
-        self.cited[address] = row
-        return row
-
-    def citations(self) -> tuple[str, ...]:
-        """Queries that return the audit's rows behind the table."""
-        tests = [r.test_id for r in self.cited.values() if isinstance(r, TestRow)]
-        claims = [r.claim_id for r in self.cited.values() if isinstance(r, ClaimRow)]
-        found = (("test_result", "test_id", tests, "comparison, variant"), ("claim", "claim_id", claims, "name"))
-        return tuple(
-            f"SELECT * FROM {table}\nWHERE {key} IN ({_list(sorted(ids))})\nORDER BY hypothesis, {order}"
-            for table, key, ids, order in found
-            if ids
-        )
-
-    def _audit_notes(self) -> Iterable[Value]:
-        if self.audit.audit_id is None and self.uncited:
-            yield Text("This database has no audit: what a test would say is absent here until orledger audit has run.")
-        if self.cited:
-            hypotheses = sorted({r.hypothesis for r in self.cited.values()})
-            stale = f"; {self.audit.stale}" if self.audit.stale else ""
-            yield Text(
-                f"Tests and claims: {len(self.cited)} row{'s' * (len(self.cited) > 1)} of audit {self.audit.audit_id[:12]}"
-                f" ({', '.join(hypotheses)}){stale}."
-            )
+    def _absent(self, address: str) -> Absent:
+        return Absent(self.cited.absent[address])
 
     def need(self, frame: pl.DataFrame, what: str) -> pl.DataFrame:
         """``frame`` when it has rows; otherwise the table is absent because ``what`` is."""
@@ -203,7 +178,8 @@ class Source:
         for use in self.uses:
             merged.setdefault((use.case, use.block), []).append(use)
         blocks = (line for (case, block), uses in merged.items() for line in self._block_notes(case, block, uses))
-        return (*self._audit_notes(), *blocks)
+        said = self.cited.note()
+        return (*((Text(said),) if said else ()), *blocks)
 
     def _block_notes(self, case: str, block: str, uses: list[Use]) -> Iterable[Value]:
         frame = self.results.sql(

@@ -12,7 +12,9 @@ from orledger.paper.figures import c as figures_c
 from orledger.paper.figures import certificates as figures_certificates
 from orledger.paper.figures import gap as figures_gap
 from orledger.paper.figures import ladder as figures_ladder
+from orledger.reports.audit_rows import AuditRows
 from orledger.reports.figures.style import house_style, save
+from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,9 +50,11 @@ def chosen(names: Iterable[str] = ()) -> list[FigureSpec]:
 
 def draw(db: Database, names: Iterable[str] = ()) -> Iterator[Drawn]:
     """The chosen figures drawn from ``db``, one after the other."""
+    once = Remembering(db)  # figures of one block ask the same questions
+    audit = AuditRows(once)
     for spec in chosen(names):
         with house_style():
-            yield spec.render(db)
+            yield spec.render(once, audit)
 
 
 def write_figures(
@@ -59,9 +63,8 @@ def write_figures(
     """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
-    for spec in chosen(names):
+    for drawn in draw(db, names):
         with house_style():
-            drawn = spec.render(db)
             for suffix in formats:
                 path = folder / f"fig_{drawn.name}.{suffix}"
                 save(drawn.figure, path)

@@ -68,14 +68,14 @@ def build(
     if name not in TABLES:
         raise UsageError(f"unknown table {name!r}", hint=f"one of {', '.join(TABLES)}")
     module, function, title = TABLES[name]
-    source = Source(results, planned, audit=audit or AuditRows(results))
+    source = Source(results, planned, shared=audit)
     builder = getattr(importlib.import_module(f"orledger.paper.tables.{module}"), function)
     try:
         table: Table = builder(source)
     except NothingToShowError as nothing:
         table = empty(name, title, nothing.message)
     database = content_hash(results) if database is None else database
-    queries = (*source.queries, *source.citations())
+    queries = (*source.queries, *source.cited.queries())
     return replace(table, queries=queries, database=database, notes=(*table.notes, *source.notes()))
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from orledger.reports.audit_rows import TestRow
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.table import TableError
-from orledger.reports.audit_rows import TestRow
 from orledger.reports.tables.values import Absent, Count, Interval, Mark, Math, MedianIQR, Number, PValue, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -116,6 +116,19 @@ def wins_cell(row: Cited) -> Value:
 def n_cell(row: Cited) -> Value:
     """How many units a row compares."""
     return row if isinstance(row, Absent) else Number(row.n, rules.INTEGER)
+
+
+def rank_quotes(row: Cited, ranks: Mapping[str, str]) -> dict[str, Value]:
+    """Statistic and p of a test of ranks, and the mean ranks of the arms in ``ranks`` under the names it gives them."""
+    if isinstance(row, Absent) or row.statistic is None:
+        nothing = row if isinstance(row, Absent) else Absent(row.why_absent)
+        return dict.fromkeys(("Friedman statistic", "Friedman p", *ranks.values()), nothing)
+    found = row.details.get("mean_ranks", {})
+    return {
+        "Friedman statistic": Number(row.statistic, rules.fixed(2)),
+        "Friedman p": p_cell(row),
+        **{name: number(found.get(arm), rules.fixed(2)) for arm, name in ranks.items()},
+    }
 
 
 def unit_words(rows: Iterable[Cited]) -> str:
