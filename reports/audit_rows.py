@@ -22,7 +22,7 @@ DECIDED = ("less", "greater", "different")
 OPPOSITE = {"less": "greater", "greater": "less"}
 # The variant to print comes first: the one whose values are independent units.
 VARIANTS = ("declared", "blocked", "naive")
-NO_AUDIT = "this database has no audit"
+NO_AUDIT = "the database has no audit"
 
 
 @dataclass(frozen=True)

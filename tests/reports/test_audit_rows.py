@@ -119,7 +119,7 @@ def test_an_audit_of_other_data_is_called_stale():
     from orledger.audit.evaluation.auditing import audit
 
     con = synthetic_db.connect()
-    synthetic_db.build(con)
+    synthetic_db.build(con, cases="c", c_seeds=2)
     audit(con)
     db = synthetic_db.Adapter(con)
     assert AuditRows(db).stale is None
