@@ -71,11 +71,11 @@ def occam(spec: Spectral, eta: float) -> Occam:
 def misfit_slack(spec: Spectral) -> float:
     """How far below the best misfit eta may lie before the data are refused: what rounding can hide, no more.
 
-    Kernel form: a direction dropped with eigenvalue <= cut can still carry sqrt(cut) times the solution's norm. Feature
-    form: the cut is at the rounding of the singular values themselves, and only the residual's own rounding is forgiven.
+    A direction dropped with singular value <= resolution can still carry resolution times the solution's norm, up to a
+    millionth of the data. The feature form without dropped directions forgives the residual's own rounding alone.
     """
     rounding = 64 * machine_eps(spec.s2) * spec.ynorm
-    if spec.form == "features":
+    if spec.form == "features" and not spec.dropped:
         return rounding
     least_squares = float(np.sqrt(float((spec.yt * spec.yt / spec.s2).sum())))
     return rounding + min(spec.resolution * least_squares, 1e-6 * spec.ynorm)

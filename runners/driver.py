@@ -90,7 +90,8 @@ def run_plan(
     with Interruptions() as signals, Writer(path) as writer:
         with signals.shield():
             if register is not None:
-                register(writer.con)
+                with writer.transaction() as con:
+                    register(con)
             _begin(writer, run_id, facts, resources)
             writer.plan([_planned(cell, job) for job in jobs for cell in job.cells])
         states = writer.states()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
-from orledger.schema import explaining, migrate, opening, placing
+from orledger.schema import chain, explaining, migrate, opening, placing
 from orledger.schema.describing import Table, tables
 
 if TYPE_CHECKING:
@@ -118,8 +118,13 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
     if path.exists():
         raise DatabaseError(f"{path} exists already", hint="import into a new file")
     with opening.writing(path) as con:
+        # The history that is imported takes the place of the new file's own.
+        for table in ("ledger", "ledger_item"):
+            con.execute(f"DELETE FROM {table}")
         for name, entry in manifest["tables"].items():
             _load(con, name, entry, folder)
+        if chain.head(con) is None:
+            chain.begin(con)
     return manifest
 
 

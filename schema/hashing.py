@@ -1,16 +1,19 @@
-"""The content hash of a cell: what it recorded, whatever the order of its rows and whoever asks."""
+"""Hashes: of what a cell recorded, and of the rows of a table, whatever their order and whoever asks."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+# The columns of the table dataset after its cell, all of them hashed.
+DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
 # Stands for an absent index among the 32-bit ones.
 NO_INDEX = np.int64(-(2**62))
 
@@ -61,3 +64,21 @@ def _ranked(column: Any) -> tuple[list[str], np.ndarray]:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of ``value``: sorted keys, no spaces, times in ISO format."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_text)
+
+
+def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
+    """64 hexadecimal digits of a SHA-256 over ``rows`` in any order; columns that are None are left out.
+
+    A column that a later schema adds is None in the rows before it, so it does not change their digest.
+    """
+    texts = sorted(canonical({k: v for k, v in row.items() if v is not None}) for row in rows)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def _text(value: object) -> str:
+    return value.isoformat(timespec="microseconds") if isinstance(value, datetime) else str(value)

@@ -15,6 +15,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
+from orledger.schema import chain, ledger
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,8 +124,14 @@ def migrate(
 
 
 def _apply_migration(con: DuckDBPyConnection, file: SqlFile) -> None:
+    begun = ledger.present(con)
+    before = ledger.disagreeing(con) if begun else {}
     con.execute(file.text)
     _record(con, "migration", file, None)
+    if begun:
+        chain.renew(con, file.name, before)
+    elif ledger.present(con):
+        chain.begin(con)
 
 
 def _apply_views(con: DuckDBPyConnection, file: SqlFile, old: Sequence[str]) -> None:
@@ -149,16 +157,11 @@ def _record(con: DuckDBPyConnection, kind: str, file: SqlFile, objects: list[str
 def _in_transaction(con: DuckDBPyConnection, file: SqlFile, action: Any) -> None:
     import duckdb
 
-    con.execute("BEGIN")
     try:
-        action()
-        con.execute("COMMIT")
+        with transaction(con):
+            action()
     except duckdb.Error as error:
-        con.execute("ROLLBACK")
         raise DatabaseError(f"{file.name} could not be applied, and the database is as it was: {error}") from error
-    except BaseException:
-        con.execute("ROLLBACK")
-        raise
 
 
 def _views(con: DuckDBPyConnection) -> set[str]:

@@ -7,7 +7,7 @@ at any moment leaves either no database or a whole one. Opening never changes a 
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -76,20 +76,6 @@ def connect(path: str | Path, mode: Mode = "read", **config: Any) -> duckdb.Duck
             con.close()
             raise
     return con
-
-
-@contextmanager
-def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """All of it or nothing: commits at the end, rolls back when anything is raised."""
-    con.execute("BEGIN")
-    try:
-        yield
-        con.execute("COMMIT")
-    except BaseException:
-        # After a failed COMMIT (a full disk) the transaction is already gone.
-        with suppress(duckdb.Error):
-            con.execute("ROLLBACK")
-        raise
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,15 +14,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orledger.errors import DatabaseError
-from orledger.schema import explaining, opening
-from orledger.schema.hashing import content_hash
+from orledger.schema import chain, explaining, opening
+from orledger.schema.hashing import DATASET_COLUMNS, content_hash
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import duckdb
 
-DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
+# What came of a cell: the columns that ``store_many`` writes, with their types.
+OUTCOME_COLUMNS = {
+    "cell_id": "VARCHAR",
+    "state": "VARCHAR",
+    "reason": "VARCHAR",
+    "error": "VARCHAR",
+    "seconds": "DOUBLE",
+    "backend": "VARCHAR",
+    "n_records": "BIGINT",
+    "content_hash": "VARCHAR",
+    "run_id": "VARCHAR",
+    "finished": "TIMESTAMP",
+}
 DATASET_TYPES = ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR")
 
 
@@ -77,7 +91,7 @@ class Writer:
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """All of it or nothing: commits at the end, rolls back when anything is raised."""
-        with explaining.translated(self.path), opening.transaction(self.con):
+        with explaining.translated(self.path), transaction(self.con):
             yield self.con
 
     def begin_run(self, run_id: str, *, registration_hash: str | None = None, **facts: Any) -> None:
@@ -87,13 +101,16 @@ class Writer:
         row = {k: _json(v) if isinstance(v, dict) else v for k, v in facts.items()}
         row |= {"run_id": run_id, "registration_hash": registration_hash, "started": _now(), "state": "running"}
         with self.transaction() as con:
+            killed = con.execute("SELECT run_id FROM run WHERE state = 'running'").fetchall()
             con.execute("UPDATE run SET state = 'interrupted' WHERE state = 'running'")
             con.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+            chain.append(con, "run", {"run": run_id, "state": "running"}, {"run": [k for (k,) in killed] + [run_id]})
 
     def end_run(self, run_id: str, state: str) -> None:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""
         with self.transaction() as con:
             con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, _now(), run_id])
+            chain.append(con, "run", {"run": run_id, "state": state}, {"run": [run_id]})
         with explaining.translated(self.path):
             self.con.execute("CHECKPOINT")
 
@@ -107,6 +124,7 @@ class Writer:
 
     def plan(self, cells: Sequence[PlannedCell]) -> int:
         """The number of cells that were new; those already in the database keep their state."""
+        cells = [c for c in cells if c.cell_id not in self._known()]
         rows = {
             "cell_id": _text(c.cell_id for c in cells),
             "case_name": _text(c.case for c in cells),
@@ -122,16 +140,14 @@ class Writer:
         if not cells:
             return 0
         with self.transaction() as con:
-            before = self._count("cell")
             con.execute(
                 "INSERT INTO cell BY NAME SELECT cell_id, case_name, block, name, keys::JSON::MAP(VARCHAR, VARCHAR) AS keys,"
                 " spec, hash_version, job_id, 'planned' AS state FROM rows"
-                " WHERE cell_id NOT IN (SELECT cell_id FROM cell)"
             )
             del rows
-            new = self._count("cell") - before
-        self._states = None
-        return new
+            chain.append(con, "plan", {"cells": len(cells)}, {"plan": [c.cell_id for c in cells]})
+        self._known().update(dict.fromkeys((c.cell_id for c in cells), "planned"))
+        return len(cells)
 
     def states(self) -> dict[str, str]:
         """The state of every cell, by id."""
@@ -139,55 +155,78 @@ class Writer:
 
     def store(self, cell_id: str, outcome: Outcome, run_id: str | None = None) -> None:
         """One cell's outcome in one transaction, in place of whatever the cell held before."""
-        previous = self._known().get(cell_id)
-        if previous is None:
-            raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
-        records = outcome.columns if outcome.columns is not None else _no_records()
-        row = {
-            "state": outcome.state,
-            "reason": outcome.reason,
-            "error": outcome.error,
-            "seconds": outcome.seconds,
-            "backend": outcome.backend,
-            "n_records": int(records["value"].size),
-            "content_hash": _hash(outcome, records) if outcome.state in ("done", "refused") else None,
-            "run_id": run_id,
-            "finished": _now(),
-        }
+        self.store_many([(cell_id, outcome)], run_id)
+
+    def store_many(self, outcomes: Iterable[tuple[str, Outcome]], run_id: str | None = None) -> None:
+        """The outcomes of several cells in one transaction, each in place of whatever its cell held before."""
+        batch = list(outcomes)
+        known = self._known()
+        for cell_id, _ in batch:
+            if cell_id not in known:
+                raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
+        if not batch:
+            return
+        ids = [cell_id for cell_id, _ in batch]
+        if len(set(ids)) < len(ids):
+            raise DatabaseError(f"{self.path}: a cell stands twice among those to store")
         with self.transaction() as con:
-            if previous != "planned":
-                for table in ("record", "refusal", "fact", "dataset"):
-                    con.execute(f"DELETE FROM {table} WHERE cell_id = ?", [cell_id])
-            if row["n_records"]:
-                con.execute("INSERT INTO record SELECT ?, arm, metric, label, idx, value FROM records", [cell_id])
-            self._append("refusal", ("VARCHAR", "VARCHAR", "DOUBLE"), cell_id, outcome.refusals)
-            self._append("fact", ("VARCHAR", "VARCHAR"), cell_id, list(outcome.facts.items()))
-            self._append("dataset", DATASET_TYPES, cell_id, [[d[c] for c in DATASET_COLUMNS] for d in outcome.datasets])
-            changes = ", ".join(f"{name} = ?" for name in row)
-            con.execute(f"UPDATE cell SET {changes} WHERE cell_id = ?", [*row.values(), cell_id])
-        self._known()[cell_id] = outcome.state
+            again = [cell_id for cell_id in ids if known[cell_id] != "planned"]
+            for table in ("record", "refusal", "fact", "dataset") if again else ():
+                con.execute(f"DELETE FROM {table} WHERE cell_id IN (SELECT unnest(?::VARCHAR[]))", [again])
+            records = _records(batch)
+            if records["value"].size:
+                con.execute("INSERT INTO record SELECT cell_id, arm, metric, label, idx, value FROM records")
+            self._append(
+                "refusal", ("VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE"), [(c, *r) for c, o in batch for r in o.refusals]
+            )
+            self._append("fact", ("VARCHAR",) * 3, [(c, *f) for c, o in batch for f in o.facts.items()])
+            self._append(
+                "dataset",
+                ("VARCHAR", *DATASET_TYPES),
+                [(c, *(d[n] for n in DATASET_COLUMNS)) for c, o in batch for d in o.datasets],
+            )
+            self._update_cells(batch, run_id)
+            counts = Counter(o.state for _, o in batch)
+            chain.append(con, "cells", {"run": run_id, **counts}, {"cell": ids})
+        known.update({cell_id: outcome.state for cell_id, outcome in batch})
+
+    def _update_cells(self, batch: Sequence[tuple[str, Outcome]], run_id: str | None) -> None:
+        """The columns of ``cell`` that say what came of each cell."""
+        now = _now()
+        rows = [
+            (c, o.state, o.reason, o.error, o.seconds, o.backend, _size(o), _hash(o), run_id, now) for c, o in batch
+        ]  # fmt: skip
+        unnested = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in OUTCOME_COLUMNS.items())
+        changes = ", ".join(f"{name} = came.{name}" for name in OUTCOME_COLUMNS if name != "cell_id")
+        self.con.execute(
+            f"UPDATE cell SET {changes} FROM (SELECT {unnested}) came WHERE cell.cell_id = came.cell_id",
+            [list(column) for column in zip(*rows, strict=True)],
+        )
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
         """The settings of a run: (case, name, value, given by the paper, one sentence) each."""
-        types = ("VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
-        with self.transaction():
+        types = ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
+        with self.transaction() as con:
             self._append(
-                "setting", types, run_id, [(c, name, _json(v), given, text) for c, name, v, given, text in rows]
+                "setting", types, [(run_id, c, name, _json(v), given, text) for c, name, v, given, text in rows]
             )
+            chain.append(con, "run", {"run": run_id, "settings": True}, {"setting": [run_id]})
 
     def catalogue(self, case: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """The dictionary of a case's metrics, in place of the one before; keys are the columns of ``metric``."""
         names = ("block", "arms", "metric", "label", "idx", "unit", "better", "description")
         with self.transaction() as con:
             con.execute("DELETE FROM metric WHERE case_name = ?", [case])
-            self._append("metric", ("VARCHAR",) * len(names), case, [[row.get(n) for n in names] for row in rows])
+            listed = [(case, *(row.get(n) for n in names)) for row in rows]
+            self._append("metric", ("VARCHAR",) * (len(names) + 1), listed)
+            chain.append(con, "catalogue", {"case": case}, {"metric": [case]})
 
-    def _append(self, table: str, types: Sequence[str], first: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Adds ``rows`` to ``table``, each after the value ``first`` of its first column, in one statement."""
+    def _append(self, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Adds ``rows`` to ``table`` in one statement."""
         if rows:
             lists = [list(column) for column in zip(*rows, strict=True)]
             unnested = ", ".join(f"unnest(?::{kind}[])" for kind in types)
-            self.con.execute(f"INSERT INTO {table} SELECT ?, {unnested}", [first, *lists])
+            self.con.execute(f"INSERT INTO {table} SELECT {unnested}", lists)
 
     def _known(self) -> dict[str, str]:
         if self._states is None:
@@ -195,12 +234,30 @@ class Writer:
                 self._states = dict(self.con.execute("SELECT cell_id, state FROM cell").fetchall())
         return self._states
 
-    def _count(self, table: str) -> int:
-        return int(self.con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
-
-def _hash(outcome: Outcome, records: Mapping[str, np.ndarray]) -> str:
+def _hash(outcome: Outcome) -> str | None:
+    """The content hash of a cell that is done or refused; the others have none."""
+    if outcome.state not in ("done", "refused"):
+        return None
+    records = outcome.columns if outcome.columns is not None else _no_records()
     return content_hash(outcome.state, outcome.reason, records, outcome.refusals, outcome.facts, outcome.datasets)
+
+
+def _size(outcome: Outcome) -> int:
+    return 0 if outcome.columns is None else int(outcome.columns["value"].size)
+
+
+def _records(batch: Sequence[tuple[str, Outcome]]) -> dict[str, np.ndarray]:
+    """The records of all cells as columns of equal length, the first of them the cell ids."""
+    parts = [(cell_id, outcome.columns) for cell_id, outcome in batch if outcome.columns is not None]
+    if not parts:
+        return {"cell_id": np.empty(0, dtype=object), **_no_records()}
+    sizes = [columns["value"].size for _, columns in parts]
+    joined = {n: np.concatenate([columns[n] for _, columns in parts]) for n in ("arm", "metric", "label", "value")}
+    index = np.concatenate([np.ma.getdata(columns["idx"]) for _, columns in parts])
+    mask = np.concatenate([np.ma.getmaskarray(columns["idx"]) for _, columns in parts])
+    names = np.repeat(np.array([cell_id for cell_id, _ in parts], dtype=object), sizes)
+    return {"cell_id": names, **joined, "idx": np.ma.array(index, mask=mask)}
 
 
 def _no_records() -> dict[str, np.ndarray]:

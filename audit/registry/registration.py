@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.errors import UsageError
+from orledger.schema import chain
+from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +81,10 @@ def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: date
         new=True,
     )
     values = [getattr(row, c) for c in COLUMNS]
-    con.execute(f"INSERT INTO registration ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", values)
+    with transaction(con):
+        con.execute(f"INSERT INTO registration ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", values)
+        summary = {"hypothesis": row.hypothesis, "hash": row.hash, "cells_done": done, "amendment": row.amendment}
+        chain.append(con, "registration", summary, {"registration": [row.hash]})
     return row
 
 

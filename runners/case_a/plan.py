@@ -115,7 +115,16 @@ CERTIFICATES = (
         "Printed radius and budget per grid and noise level; the certificate is also given with these.",
     ),
 )
-SETTINGS = SOLVER + DATA + RULES + CERTIFICATES
+PERTURBATION = (
+    Setting(
+        "perturbations",
+        60,
+        False,
+        "Draws of the perturbation block; each moves every datum to a neighbouring float64, up or down.",
+        low=1,
+    ),
+)
+SETTINGS = SOLVER + DATA + RULES + CERTIFICATES + PERTURBATION
 
 # Axes of each block, in the order in which cells are enumerated; the axis becomes the key with the same name, less its s.
 AXES = {
@@ -127,11 +136,10 @@ AXES = {
     "forcing": ("grids", "levels", "seeds", "forcings"),
     "seeds": ("grids", "levels", "seeds"),
     "rank": ("grids", "levels", "seeds", "ranks"),
+    "perturbation": ("grids", "levels", "seeds"),
 }
-BLOCK_SETTINGS = {
-    block: SOLVER + DATA + (() if block == "floor" else CERTIFICATES if block == "certificates" else RULES)
-    for block in AXES
-}
+OWN = {"floor": (), "certificates": CERTIFICATES, "perturbation": PERTURBATION}
+BLOCK_SETTINGS = {block: SOLVER + DATA + OWN.get(block, RULES) for block in AXES}
 # A key that takes the place of a setting, so that the setting is left out of the cell.
 REPLACED = {"init": "init_seed", "forcing": "forcing", "rank": "rank"}
 KINDS: dict[str, type] = {
@@ -218,7 +226,8 @@ def _axis(axes: Mapping[str, Any], name: str, where: str) -> list[Any]:
             raise UsageError(
                 f"{where}.{name}: expected {'one of ' + ', '.join(allowed) if allowed else kind.__name__}, found {v!r}"
             )
-    lowest = 1 if name in ("grids", "ranks") else 0
+    # With fewer than two points per side the boundary has no points, and the problem no boundary condition.
+    lowest = {"grids": 2, "ranks": 1}.get(name, 0)
     for v in values:
         if kind is not str and not (math.isfinite(v) and v >= lowest):
             raise UsageError(f"{where}.{name}: {v!r} is out of range: a finite number, at least {lowest}")

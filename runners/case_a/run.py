@@ -13,7 +13,7 @@ from orledger.runners.case_a.floor import fingerprint, repeat_solves
 from orledger.runners.case_a.linearisation import Rows
 from orledger.runners.case_a.names import RULES
 from orledger.runners.case_a.plan import REPLACED
-from orledger.runners.case_a.problem import Data, draw
+from orledger.runners.case_a.problem import Data, draw, ulp_perturbed
 from orledger.runners.case_a.rules import choices, criteria
 from orledger.runners.case_a.solver import Model, Solves, solve
 from orledger.runners.records import CellResult
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
     from orledger.runners.cells import Cell, Context
 
+PERTURBED = ("rmse", "rmse_best", "misfit", "norm", "epochs", "converged")
+
 
 def run(cells: tuple[Cell, ...], context: Context) -> Iterator[tuple[Cell, CellResult]]:
     """The results of the cells of one job, in order."""
     for cell in cells:
         start = time.perf_counter()
-        result = _floor(cell, context) if cell.block == "floor" else _solved(cell, context)
+        result = BLOCKS.get(cell.block, _solved)(cell, context)
         result.seconds = time.perf_counter() - start
         yield cell, result
 
@@ -88,6 +90,40 @@ def _floor(cell: Cell, context: Context) -> CellResult:
         return result
     _write_solves(result, solves)
     return result
+
+
+def _perturbed(cell: Cell, context: Context) -> CellResult:
+    """The solve at the released weight, and again after each of many perturbations of its data in the last bit.
+
+    The draws are those of the floor block, so that a repetition there and a perturbation here are the same computation.
+    """
+    keys, settings = cell.keys, cell.settings
+    grid = int(keys["grid"])
+    stream = settings.get("noise_stream", "per_seed")
+    data = draw(settings["forcing"], grid, float(keys["level"]), int(keys["seed"]), stream)
+    model, weight = Model.of(settings, grid), settings["lam2_grid"][:1]
+    result = CellResult(backend=f"{context.device}/float64")
+    plain = solve(model, data, weight, device=context.device)
+    if not len(plain.ok):
+        result.state, result.reason = "refused", _reason(plain, 0)
+        return result
+    _write_data(result, data)
+    for metric in PERTURBED:
+        result.scalar("unperturbed", metric, getattr(plain, metric)[0])
+    moved = [
+        solve(model, data, weight, values=ulp_perturbed(data.values, k), device=context.device)
+        for k in range(settings["perturbations"])
+    ]
+    ok = [k for k, solves in enumerate(moved) if len(solves.ok)]
+    for metric in PERTURBED:
+        result.series("perturbed", metric, [getattr(moved[k], metric)[0] for k in ok], idx=ok)
+    for k in set(range(len(moved))) - set(ok):
+        result.refuse("perturbed", f"perturbation {k}: {_reason(moved[k], 0)}")
+    return result
+
+
+BLOCKS = {"floor": _floor, "perturbation": _perturbed}
+"""Blocks that are not one data set solved at every weight."""
 
 
 def _write_solves(result: CellResult, solves: Solves) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 DATASETS = ("diabetes", "concrete", "energy", "yacht", "california")
 REGIMES = ("iid", "shift", "shiftcol", "wide")
-SCALES = ("frozen", "train")
+SCALES = ("frozen", "train", "mixed")
+"""Ranges of the embedding on the gap task: the training rows', each evaluated set's own, or the first for the OR head and the
+second for the network's bands and the conformal ones."""
 REGIONS = ("gap", "ind", "ext")
 OR_ARMS = ("or1", "or1_nf", "or1_int")
 EXTRA_ARMS = ("wcp", "cp_centre")

@@ -9,13 +9,14 @@ Main block, five nets per cell:
   noise level the net itself has learned by then;
 - ``or2_oracle``: the same with the injected noise level as the hint.
 
-The ablation needs ``fit``, the gap task ``dak`` and ``fit``. Initial values and minibatch order of a net come from
-streams named by its cell and its role.
+The ablation needs ``fit``, the gap task ``dak`` and ``fit``. Initial values, minibatch order and held-out rows of a net come
+from streams named by its cell and its role.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ import torch
 from orledger.recovery import pinsker_variances
 from orledger.runners.case_b.activation import make_activation
 from orledger.runners.case_b.network import Network, Shape
+from orledger.runners.case_b.stopping import Kept, Validation, hold_out
 from orledger.runners.case_b.training import Net, NetData, Schedule, Trained, train
 from orledger.runners.seeds import generator, torch_generator
 
@@ -37,10 +39,11 @@ ROLES = ("dak", "dak_kl", "fit", "or2", "or2_oracle")
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained net and, for the water-filling roles, the noise hint its prior was built from."""
+    """A trained net; for the water-filling roles the noise hint of its prior, with validation the epoch that was kept."""
 
     net: Net
     hint: float | None = None
+    kept: Kept | None = None
 
 
 def build_network(inputs: int, settings: Mapping[str, Any], device: str = "cpu") -> tuple[Network, torch.dtype]:
@@ -54,7 +57,10 @@ def build_network(inputs: int, settings: Mapping[str, Any], device: str = "cpu")
 
 def schedule_of(settings: Mapping[str, Any]) -> Schedule:
     """The training schedule that the settings describe."""
-    return Schedule(settings["epochs"], settings["batch_size"], settings["learning_rate"], settings["weight_decay"])
+    schedule = Schedule(settings["epochs"], settings["batch_size"], settings["learning_rate"], settings["weight_decay"])
+    if settings.get("stopping", "none") == "none":
+        return schedule
+    return replace(schedule, noise_start=math.log(math.expm1(settings["validation_noise"])))
 
 
 def net_data(problem: Problem, role: str, settings: Mapping[str, Any]) -> NetData:
@@ -107,11 +113,41 @@ def train_nets(
         for start in range(0, len(members), size):
             chunk = members[start : start + size]
             data = [net_data(problems[c], role, settings) for c, role in chunk]
-            prior = _WaterFilled([(role, problems[c].injected) for c, role in chunk], settings)
-            trained = train(network, data, schedule_of(settings), dtype=dtype, device=device, revise=prior)
+            revision = _WaterFilled([(role, problems[c].injected) for c, role in chunk], settings)
+            kept: list[Kept | None] = [None] * len(chunk)
+            if settings.get("stopping", "none") == "none":
+                trained = train(network, data, schedule_of(settings), dtype=dtype, device=device, revise=revision)
+            else:
+                streams = [generator("case_b", "validation", *problems[c].stream, role) for c, role in chunk]
+                trained, kept = _validated(network, data, streams, revision, settings, dtype, device)
             for i, (c, role) in enumerate(chunk):
-                out[c][role] = Fitted(trained.one(i), prior.hints.get(i))
+                out[c][role] = Fitted(trained.one(i), revision.hints.get(i), kept[i])
     return out
+
+
+def _validated(
+    network: Network,
+    data: Sequence[NetData],
+    streams: Sequence[np.random.Generator],
+    prior: _WaterFilled,
+    settings: Mapping[str, Any],
+    dtype: torch.dtype,
+    device: str,
+) -> tuple[Trained, list[Kept | None]]:
+    """The nets at the epochs their held-out rows prefer, and which those are."""
+    parts = [hold_out(net, settings["validation_share"], g) for net, g in zip(data, streams, strict=True)]
+    held = [(x, y) for _, x, y in parts]
+    if len(parts) == 1:  # train() pairs a single net with a copy of itself
+        held = held * 2
+    validation = Validation(held, settings, dtype, device)
+
+    def revise(epoch: int, trained: Trained, prior_variance: torch.Tensor) -> bool:
+        prior(epoch, trained, prior_variance)
+        return validation(epoch, trained)
+
+    inner = [net for net, _, _ in parts]
+    trained = train(network, inner, schedule_of(settings), dtype=dtype, device=device, revise=revise)
+    return trained, validation.restore(trained)
 
 
 class _WaterFilled:
@@ -121,9 +157,9 @@ class _WaterFilled:
         self.members, self.settings = members, settings
         self.hints: dict[int, float] = {}
 
-    def __call__(self, epoch: int, trained: Trained, prior: torch.Tensor) -> None:
+    def __call__(self, epoch: int, trained: Trained, prior: torch.Tensor) -> bool:
         if epoch != self.settings.get("hint_epoch"):
-            return
+            return False
         sigma = trained.network.noise(trained.p)
         for i, (role, injected) in enumerate(self.members):
             if role in ("or2", "or2_oracle"):
@@ -131,3 +167,4 @@ class _WaterFilled:
                 self.hints[i] = float(sigma[i]) if own else max(injected, self.settings["oracle_floor"])
                 variances = water_filling(trained, i, self.hints[i], self.settings)
                 prior[i] = torch.as_tensor(variances, dtype=prior.dtype, device=prior.device)
+        return False

@@ -78,11 +78,13 @@ def views(flat: torch.Tensor, shape: Shape) -> dict[str, torch.Tensor]:
     return out
 
 
-def initial(shape: Shape, generators: Sequence[torch.Generator], dtype: torch.dtype, device: str) -> torch.Tensor:
+def initial(
+    shape: Shape, generators: Sequence[torch.Generator], dtype: torch.dtype, device: str, noise: float = -2.0
+) -> torch.Tensor:
     """Flat parameters (N, D), net i drawn from ``generators[i]`` alone (in float64 on the CPU, then moved).
 
     Linear layers: uniform within 1/sqrt(fan_in), weights and biases; means N(0, 0.1^2), rho N(-3, 0.1^2), coordinate
-    scales 0 and noise -2 before softplus.
+    scales 0 and ``noise`` before softplus.
     """
     flat = torch.zeros(len(generators), shape.size, dtype=torch.float64)
     named = views(flat, shape)
@@ -94,7 +96,7 @@ def initial(shape: Shape, generators: Sequence[torch.Generator], dtype: torch.dt
                 ) / fan_in**0.5
         for name, centre in (("mu", 0.0), ("mu_bias", 0.0), ("rho", -3.0), ("rho_bias", -3.0)):
             named[name][i] = centre + 0.1 * torch.randn(named[name][i].shape, generator=g, dtype=torch.float64)
-    named["noise"].fill_(-2.0)
+    named["noise"].fill_(noise)
     return flat.to(device=device, dtype=dtype)
 
 

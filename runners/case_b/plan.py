@@ -1,7 +1,7 @@
 """The plan of Case B: its named settings, and the jobs of a preset's ``b`` table.
 
 A job holds the cells whose nets are trained as one batch: all planned cells of one (dataset, regime) in the main
-block, of one dataset in the ablation, and all gap cells (both scale modes evaluate the same nets). Batched arithmetic may
+block, of one dataset in the ablation, and all gap cells (every scale mode evaluates the same nets). Batched arithmetic may
 round differently in a batch of another size, so the composition of the job is hashed into the settings of each of its
 cells (``batch``): the same keys in another company are another cell, and no record depends on anything its cell's id
 does not name.
@@ -86,6 +86,36 @@ TRAIN = (
     ),
     Setting("nets_per_batch", 32, False, "Nets trained in lockstep; part of the composition of a batch.", low=1),
 )
+STOPPING = (
+    Setting(
+        "stopping",
+        "none",
+        False,
+        "none: every net trains for all its epochs, as in the paper; validation: it keeps the epoch that rows held out from its own "
+        "training rows prefer, by their mean negative log density.",
+        ("none", "validation"),
+    ),
+    Setting(
+        "validation_share", 0.15, False, "Share of a net's rows that validation holds out.", low=0, high=1, inside=True
+    ),
+    Setting(
+        "validation_noise",
+        1.0,
+        False,
+        "Noise level a validated net starts from, in sd of its targets; starting below, the score would wait for the noise to be "
+        "learned and pass over the epochs with the best centre.",
+        low=0,
+        inside=True,
+    ),
+    Setting("validation_every", 5, False, "Epochs between two looks at the held-out rows.", low=1),
+    Setting(
+        "validation_patience",
+        20,
+        False,
+        "Looks without improvement after which a net stops; epochs is the limit.",
+        low=1,
+    ),
+)
 BANDS = (
     Setting("level", 0.95, True, "Nominal level of the conformal order statistic.", low=0, high=1, inside=True),
     Setting("alpha", 0.05, True, "Level of the interval score.", low=0, high=1, inside=True),
@@ -163,16 +193,18 @@ GAP = (
     Setting("gap_noise", 0.1, True, "Standard deviation of the noise on the design points.", low=0),
     Setting("gap_grid", 300, False, "Points of the evaluation grid on [-4, 4].", low=1),
 )
-SETTINGS = DATA + SPLIT + TRAIN + BANDS + HEAD + WATERFILL + EXTRA + GAP
+SETTINGS = DATA + SPLIT + TRAIN + STOPPING + BANDS + HEAD + WATERFILL + EXTRA + GAP
 
 BLOCK_SETTINGS = {
     "audit": DATA,
-    "main": DATA + SPLIT + TRAIN + BANDS + HEAD + WATERFILL + EXTRA,
-    "ablation": DATA + SPLIT + TRAIN + BANDS + HEAD,
-    "gap": TRAIN + BANDS + HEAD + GAP,
+    "peers": DATA + SPLIT,
+    "main": DATA + SPLIT + TRAIN + STOPPING + BANDS + HEAD + WATERFILL + EXTRA,
+    "ablation": DATA + SPLIT + TRAIN + STOPPING + BANDS + HEAD,
+    "gap": TRAIN + STOPPING + BANDS + HEAD + GAP,
 }
 BLOCK_AXES = {
     "audit": ("datasets",),
+    "peers": ("datasets", "regimes", "seeds", "rel", "rel_of"),
     "main": ("datasets", "regimes", "seeds", "rel", "rel_of", "single"),
     "ablation": ("datasets", "seeds", "rel", "rel_of"),
     "gap": ("seeds", "scales"),
@@ -180,7 +212,7 @@ BLOCK_AXES = {
 
 
 def plan(table: Mapping[str, Any], where: str) -> list[Job]:
-    """The jobs of the ``b`` table of a preset, in the order audit, main, ablation, gap."""
+    """The jobs of the ``b`` table of a preset, in the order audit, peers, main, ablation, gap."""
     values = resolve(SETTINGS, table.get("settings", {}), f"{where}.settings")
     unknown_arms = sorted(set(values["extra_arms"]) - set(EXTRA_ARMS))
     if unknown_arms:
@@ -192,10 +224,16 @@ def plan(table: Mapping[str, Any], where: str) -> list[Job]:
             f"{where}.settings.hint_epoch is {values['hint_epoch']}, after the last of {values['epochs']} epochs",
             hint="the water-filling prior would never be set; lower hint_epoch or train longer",
         )
+    if values["stopping"] == "validation" and values["epochs"] < max(values["validation_every"], values["hint_epoch"]):
+        raise UsageError(
+            f"{where}.settings.validation_every is {values['validation_every']}: no look at the held-out rows fits into "
+            f"{values['epochs']} epochs",
+            hint="the stopping rule would never be asked; look more often or train longer",
+        )
     for block in table:
         if block != "settings" and block not in BLOCK_AXES:
             raise UsageError(f"{where}.{block}: unknown block", hint=f"known blocks: {', '.join(BLOCK_AXES)}")
-    builders = {"audit": _audit, "main": _main, "ablation": _ablation, "gap": _gap}
+    builders = {"audit": _audit, "peers": _peers, "main": _main, "ablation": _ablation, "gap": _gap}
     jobs: list[Job] = []
     for block, build in builders.items():
         if block in table:
@@ -215,15 +253,18 @@ def _job(block: str, keys: list[dict[str, Any]], values: Mapping[str, Any]) -> J
     idle: set[str] = set()
     if keys[0].get("dataset") != "california":
         idle |= {"california_rows", "california_seed"}
-    if block in ("main", "ablation"):
+    if block in ("peers", "main", "ablation"):
         in_use = SPLIT_OPTIONS[keys[0].get("regime", "shift")].values()
         idle |= {s.name for s in SPLIT} - set(in_use)
+    if values["stopping"] == "none":  # without a stopping rule a cell is the one it was before there were any
+        idle |= {s.name for s in STOPPING}
     if block == "main" and not values["extra_arms"]:
         idle |= {s.name for s in EXTRA if s.name != "extra_arms"}
     settings = {s.name: values[s.name] for s in BLOCK_SETTINGS[block] if s.name not in idle}
-    if block != "audit":
+    trains = block not in ("audit", "peers")
+    if trains:
         settings["batch"] = digest(keys)
-    return Job(tuple(Cell("b", block, k, settings, gpu=block != "audit") for k in keys))
+    return Job(tuple(Cell("b", block, k, settings, gpu=trains) for k in keys))
 
 
 def _list(
@@ -259,6 +300,10 @@ def _levels(axes: Mapping[str, Any], dataset: str, where: str) -> list[float]:
 
 def _audit(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]:
     return [[{"dataset": d}] for d in _list(axes, "datasets", where, str, DATASETS)]
+
+
+def _peers(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]:
+    return [[keys] for group in _main(axes, where) for keys in group]
 
 
 def _main(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]:
@@ -301,4 +346,6 @@ def _ablation(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]
 
 def _gap(axes: Mapping[str, Any], where: str) -> list[list[dict[str, Any]]]:
     seeds, scales = _list(axes, "seeds", where, int), _list(axes, "scales", where, str, SCALES)
-    return [[{"seed": seed, "scale": scale} for seed in seeds for scale in scales]]
+    # A job of its own for the mixed mode: the other two keep the batch, and so the ids, they had before there was a third.
+    groups = [[s for s in scales if s != "mixed"], [s for s in scales if s == "mixed"]]
+    return [[{"seed": seed, "scale": scale} for seed in seeds for scale in group] for group in groups if group]

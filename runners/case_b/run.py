@@ -14,6 +14,7 @@ from orledger.runners.case_b.ablation import ablation_cell
 from orledger.runners.case_b.gap import gap_cell, make_task
 from orledger.runners.case_b.main import main_cell
 from orledger.runners.case_b.nets import ROLES, train_nets
+from orledger.runners.case_b.peers import peers_cell
 from orledger.runners.case_b.problem import load_table, make_problem
 from orledger.runners.case_b.rules import dataset_rules
 from orledger.runners.records import CellResult
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from orledger.runners.case_b.data import Table
+    from orledger.runners.case_b.nets import Fitted
+    from orledger.runners.case_b.problem import Problem
     from orledger.runners.cells import Cell, Context
 
 
@@ -50,7 +53,18 @@ def run(cells: tuple[Cell, ...], context: Context) -> Iterator[tuple[Cell, CellR
         for cell in cells:
             yield cell, CellResult(state="refused", reason=reason, datasets=[table.description()])
         return
+    if block == "peers":
+        for cell in cells:
+            result = peers_cell(_problem(cell, table, settings), settings)
+            yield cell, _finish(result, cell, table, "cpu/float64", time.perf_counter() - started)
+        return
     yield from _trained(cells, settings, context, table, found, started)
+
+
+def _problem(cell: Cell, table: Table, settings: Mapping[str, Any]) -> Problem:
+    """The split rows of a cell; the ablation's are the shift's."""
+    keys = cell.keys
+    return make_problem(table, str(keys.get("regime", "shift")), int(keys["seed"]), float(keys["rel"]), settings)
 
 
 def _trained(
@@ -63,16 +77,14 @@ def _trained(
 ) -> Iterator[tuple[Cell, CellResult]]:
     """Main or ablation cells of one dataset: all nets trained together, then one result per cell."""
     main = cells[0].block == "main"
-    problems = [
-        make_problem(table, str(c.keys.get("regime", "shift")), int(c.keys["seed"]), float(c.keys["rel"]), settings)
-        for c in cells
-    ]
+    problems = [_problem(c, table, settings) for c in cells]
     nets = train_nets(problems, ROLES if main else ("fit",), settings, context.device)
     shared = (time.perf_counter() - started) / len(cells)
     for cell, problem, fitted in zip(cells, problems, nets, strict=True):
         began = time.perf_counter()
         result = (main_cell if main else ablation_cell)(problem, fitted, settings)
         result.scalar("cell", "r2", found.r2["file_order"])
+        _record_stopping(result, fitted)
         seconds = shared + time.perf_counter() - began
         yield cell, _finish(result, cell, table, f"{context.device}/{settings['precision']}", seconds)
 
@@ -88,9 +100,19 @@ def _gap(
     for cell in cells:
         began, seed = time.perf_counter(), int(cell.keys["seed"])
         result = gap_cell(tasks[seed], nets[seed], str(cell.keys["scale"]), settings)
+        _record_stopping(result, nets[seed])
         result.backend = f"{context.device}/{settings['precision']}"
         result.seconds = shared + time.perf_counter() - began
         yield cell, result
+
+
+def _record_stopping(result: CellResult, nets: Mapping[str, Fitted]) -> None:
+    """Which epoch validation kept, net by net; nothing without a stopping rule."""
+    for role, fitted in nets.items():
+        if fitted.kept is not None:
+            result.scalar("net", "epoch_kept", fitted.kept.epoch, label=role)
+            result.scalar("net", "epochs", fitted.kept.epochs, label=role)
+            result.scalar("net", "validation_score", fitted.kept.score, label=role)
 
 
 def audit_cell(table: Table, found: DatasetAudit) -> CellResult:

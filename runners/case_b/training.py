@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Adam with L2 weight decay on every parameter; the last, shorter minibatch of an epoch is kept."""
+    """Adam with L2 weight decay on every parameter; the last, shorter minibatch of an epoch is kept.
+
+    noise_start: where the noise parameter starts, before softplus.
+    """
 
     epochs: int
     batch_size: int
     learning_rate: float
     weight_decay: float
+    noise_start: float = -2.0
 
 
 @dataclass(frozen=True)
@@ -117,12 +121,12 @@ def train(
     dtype: torch.dtype = torch.float64,
     device: str = "cpu",
     steps: int | None = None,
-    revise: Callable[[int, Trained, torch.Tensor], None] | None = None,
+    revise: Callable[[int, Trained, torch.Tensor], bool] | None = None,
 ) -> Trained:
     """The nets after training; all must have the same number of rows.
 
-    ``revise(epoch, trained, prior_variance)`` is called after each epoch and may change the prior variances (N, P * M) in
-    place. ``steps`` stops early, after that many minibatches.
+    ``revise(epoch, trained, prior_variance)`` is called after each epoch, may change the prior variances (N, P * M) in place,
+    and ends the training by returning true. ``steps`` stops early, after that many minibatches.
     """
     if len(nets) == 1:
         # A batch of one is dispatched to other matrix kernels; beside a copy of itself a net rounds as in any batch.
@@ -130,7 +134,7 @@ def train(
     count, n = len(nets), nets[0].y.size
     x = torch.as_tensor(np.stack([net.x for net in nets]), dtype=dtype, device=device)
     y = torch.as_tensor(np.stack([net.y for net in nets]), dtype=dtype, device=device)
-    flat = initial(network.shape, [net.init for net in nets], dtype, device)
+    flat = initial(network.shape, [net.init for net in nets], dtype, device, schedule.noise_start)
     trained = Trained(network, flat, views(flat, network.shape), x, y)
     optimizer = Adam(flat, schedule.learning_rate, schedule.weight_decay)
     gradient = views(optimizer.gradient, network.shape)
@@ -152,6 +156,6 @@ def train(
             network.gradient(trained.p, batch_x, batch_y, kl_weight, prior_variance, gradient)
             optimizer.step()
             done += 1
-        if revise is not None:
-            revise(epoch + 1, trained, prior_variance)
+        if revise is not None and revise(epoch + 1, trained, prior_variance):
+            break
     return trained

@@ -216,7 +216,12 @@ def test_db_commands(toy_db: Path, tmp_path: Path) -> None:
 
 
 def test_presets_and_settings() -> None:
-    assert [row["preset"] for row in json.loads(run("presets", "list", "--json").output)] == ["open", "paper", "smoke"]
+    assert [row["preset"] for row in json.loads(run("presets", "list", "--json").output)] == [
+        "fair",
+        "open",
+        "paper",
+        "smoke",
+    ]
     blocks = json.loads(run("presets", "show", "smoke", "--json").output)["blocks"]
     planned = json.loads(run("run", "all", "--dry-run", "--json").output)
     assert sum(b["cells"] for b in blocks) == len(planned) == len({row["cell_id"] for row in planned})

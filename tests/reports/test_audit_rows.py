@@ -116,11 +116,9 @@ def test_without_an_audit_a_table_says_so_and_keeps_its_other_numbers(synthetic)
 
 
 def test_an_audit_of_other_data_is_called_stale():
-    from orledger.audit.evaluation.auditing import audit
-
     con = synthetic_db.connect()
     synthetic_db.build(con, cases="c", c_seeds=2)
-    audit(con)
+    synthetic_db.audit(con)
     db = synthetic_db.Adapter(con)
     assert AuditRows(db).stale is None
     con.execute("DELETE FROM record WHERE cell_id = (SELECT min(cell_id) FROM cell WHERE case_name = 'c')")

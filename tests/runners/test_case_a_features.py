@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orledger.errors import UsageError
-from orledger.recovery import global_radius, local_interval, occam
+from orledger.recovery import Spectral, global_radius, local_interval, occam
 from orledger.runners.case_a.kernel import se, se_features
 from orledger.runners.case_a.linearisation import Rows
 from orledger.runners.case_a.problem import boundary, collocation, draw, evaluation
@@ -134,3 +134,33 @@ def test_a_problem_that_float64_cannot_resolve_is_refused_with_the_number_of_los
     found = occam(spec, 0.0)
     assert found.refused
     assert f"{len(lin.z) - len(spec.s2)} of {len(lin.z)} directions" in found.reason
+
+
+@pytest.mark.parametrize("n", [32, pytest.param(36, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.slow)])
+def test_without_noise_exact_boundary_rows_are_refused_no_more_than_noisy_ones(n):
+    """With eta = 0 every row is exact, so both arms hold one problem; directions below rounding must not empty its set.
+
+    What rounding drops is forgotten data: the two radii differ by what the dropped directions carry, a part in a thousand.
+    """
+    points = evaluation(4, 0.1, 0.9)
+    data = draw("two_sines", n, 0.0, 1, "per_seed")
+    (noisy, _), (exact, proj) = exact_linearisation(n, -2.311).problems(points, "features")
+    every, bordered = occam(noisy, 0.0), occam(exact, 0.0)
+    assert exact.dropped
+    assert not every.refused
+    assert not bordered.refused
+    assert bordered.rho == pytest.approx(every.rho, rel=1e-3)
+    band = local_interval(exact, proj, 1.05 * bordered.rho, 0.0, occ=bordered)
+    assert ((band.lower <= data.truth(points)) & (data.truth(points) <= band.upper)).all()
+
+
+def test_data_outside_the_range_of_dependent_features_are_still_refused():
+    """A dropped direction that is exactly zero hides nothing: a part in a hundred thousand outside the range is seen."""
+    rng = np.random.default_rng(0)
+    Phi = rng.standard_normal((30, 8)) @ rng.standard_normal((8, 12))
+    outside = np.linalg.svd(Phi)[0][:, -1]
+    y = Phi @ rng.standard_normal(12)
+    spec = Spectral.from_features(Phi, y + 1e-5 * np.linalg.norm(y) * outside)
+    assert spec.dropped == 4
+    assert occam(spec, 0.0).refused
+    assert not occam(Spectral.from_features(Phi, y), 0.0).refused

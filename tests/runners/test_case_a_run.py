@@ -15,7 +15,7 @@ from orledger.runners.cells import Cell, Context
 from orledger.runners.plan import load_preset, make_plan
 
 GRID_16 = {"grids": [16], "levels": [1e-3], "seeds": [1]}
-QUICK = {"epochs": 8}
+QUICK = {"epochs": 8, "perturbations": 3}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -67,7 +67,7 @@ def test_every_preset_plans_and_smoke_has_every_block():
     smoke = {c.block for j in make_plan(load_preset("smoke"), ["a"]) for c in j.cells}
     assert smoke == set(AXES)
     opened = {c.block for j in make_plan(load_preset("open"), ["a"]) for c in j.cells}
-    assert opened == {"init", "forcing", "seeds", "rank"}
+    assert opened == {"init", "forcing", "seeds", "rank", "perturbation"}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,7 @@ def test_every_preset_plans_and_smoke_has_every_block():
         ({"rules": {"grids": [16], "levels": [1e-3]}}, "seeds: expected a non-empty list"),
         ({"rules": {**GRID_16, "levels": ["high"]}}, "levels: expected float"),
         ({"rules": {**GRID_16, "levels": [-1e-3]}}, "out of range"),
+        ({"settings": {"inducing": {"1": 7}}, "rules": {**GRID_16, "grids": [1]}}, "1 is out of range.* at least 2"),
         ({"rules": {**GRID_16, "seeds": [1, 1]}}, "occurs twice"),
         ({"rules": {**GRID_16, "grids": [20]}}, "no number of inducing points for the grid 20"),
         ({"portability": {**GRID_16, "backends": ["float16"]}}, "backends: expected one of"),
@@ -118,6 +119,7 @@ def everything():
         "forcing": {**GRID_16, "forcings": ["oblique"]},
         "seeds": {**GRID_16, "seeds": [7]},
         "rank": {**GRID_16, "ranks": [3]},
+        "perturbation": {**GRID_16, "levels": [0.0]},
     }
 
 
@@ -189,6 +191,28 @@ def test_floor_hashes_tell_equal_from_close(once):
     assert hashes["same_process", 0] == hashes["same_process", 1]
     assert len({hashes["same_process", 0], hashes["float32", 0], hashes["ulp", 0]}) == 3
     assert hashes["ulp", 0] == fingerprint(numbers(floor["ulp", 0], "solve", "rmse"))
+
+
+def test_perturbations_are_the_floors_repetitions_and_the_unperturbed_solve_is_its_rerun(once):
+    """A run's bits do not depend on its batch, so the released weight alone gives what it gives beside the other six."""
+    result = next(r for c, r in once if c.block == "perturbation")
+    floor = {(c.keys["backend"], c.keys["repeat"]): r for c, r in once if c.block == "floor"}
+    for metric in ("rmse", "misfit", "norm", "epochs"):
+        moved = numbers(result, "perturbed", metric)
+        assert len(moved) == 3
+        assert moved[0] == numbers(floor["ulp", 0], "solve", metric)[0]
+        assert numbers(result, "unperturbed", metric) == numbers(floor["same_process", 0], "solve", metric)[0]
+    assert len(set(numbers(result, "perturbed", "misfit"))) == 3
+
+
+@pytest.mark.slow
+def test_the_released_weight_without_noise_follows_the_last_bit_on_the_coarse_grid():
+    """One computation, moved by one unit in the last place: on 16 x 16 its error changes by more than a factor of five."""
+    cell = cells_of({"perturbation": {**GRID_16, "levels": [0.0]}})[0]
+    ((_, result),) = run((cell,), Context())
+    rmse = numbers(result, "perturbed", "rmse")
+    assert len(rmse) == 60
+    assert rmse.max() > 5 * rmse.min()
 
 
 def test_a_new_process_gives_the_bits_of_the_old_one(once):

@@ -211,9 +211,10 @@ def test_prior_revision_reaches_the_objective() -> None:
     """A prior with tiny variances set after the first epoch shrinks the means of the nets that carry the KL term."""
     network, schedule = small_network(), Schedule(12, 32, 0.01, 0.0)
 
-    def tighten(epoch: int, trained: object, prior: torch.Tensor) -> None:
+    def tighten(epoch: int, trained: object, prior: torch.Tensor) -> bool:
         if epoch == 1:
             prior.fill_(1e-6)
+        return False
 
     loose = train(network, nets(2), schedule).p["mu"]
     tight = train(network, nets(2), schedule, revise=tighten).p["mu"]

@@ -6,9 +6,10 @@ import subprocess
 import sys
 import tomllib
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
@@ -23,12 +24,9 @@ from orledger.runners.case_b.problem import load_table, make_problem
 from orledger.runners.case_b.run import run
 from orledger.runners.case_b.training import train
 from orledger.runners.cells import Context, Job
-from orledger.runners.plan import load_preset
+from orledger.runners.plan import load_preset, make_plan
 from orledger.runners.records import CellResult
 from orledger.runners.settings import resolve
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OFFLINE = Context(offline=True)
 SHORT = {"epochs": 6, "rf_trees": 5, "extra_arms": ["wcp", "cp_centre"]}
@@ -56,7 +54,7 @@ def main_results() -> list[CellResult]:
 def test_paper_preset_plans_every_cell() -> None:
     cells = [c for job in plan(load_preset("paper").tables["b"], "paper") for c in job.cells]
     count = {b: sum(c.block == b for c in cells) for b in ("audit", "main", "ablation", "gap")}
-    assert count == {"audit": 5, "main": 73, "ablation": 30, "gap": 20}
+    assert count == {"audit": 5, "main": 73, "ablation": 30, "gap": 30}
     assert len({c.id for c in cells}) == len(cells)
     assert sum(c.keys.get("regime") == "shiftcol" for c in cells) == 1
 
@@ -64,7 +62,7 @@ def test_paper_preset_plans_every_cell() -> None:
 def test_smoke_preset_needs_no_download_and_open_has_ten_seeds_and_a_widening_shift() -> None:
     smoke = [c for job in plan(load_preset("smoke").tables["b"], "smoke") for c in job.cells]
     assert {c.keys.get("dataset", "diabetes") for c in smoke} == {"diabetes"}
-    assert {c.block for c in smoke} == {"audit", "main", "ablation", "gap"}
+    assert {c.block for c in smoke} == {"audit", "peers", "main", "ablation", "gap"}
     opened = [c for job in plan(load_preset("open").tables["b"], "open") for c in job.cells if c.block == "main"]
     assert {c.keys["seed"] for c in opened} == set(range(10))
     assert "wide" in {c.keys["regime"] for c in opened}
@@ -85,6 +83,11 @@ def test_smoke_preset_needs_no_download_and_open_has_ten_seeds_and_a_widening_sh
         ({"settings": {"extra_arms": ["magic"]}, "main": MAIN}, "unknown arm 'magic'"),
         ({"settings": {"epoch": 3}}, "x.settings: unknown setting 'epoch'"),
         ({"settings": {"epochs": 3}}, "hint_epoch is 5, after the last of 3 epochs"),
+        (
+            {"settings": {"stopping": "validation", "validation_every": 90}},
+            "no look at the held-out rows fits into 80 epochs",
+        ),
+        ({"settings": {"stopping": "validation", "validation_share": 1.0}}, "validation_share: 1.0 is out of range"),
     ],
 )
 def test_a_wrong_preset_is_named(table: dict, message: str) -> None:
@@ -95,6 +98,14 @@ def test_a_wrong_preset_is_named(table: dict, message: str) -> None:
 def test_planning_imports_no_torch() -> None:
     code = "import sys, orledger.runners.case_b.plan; sys.exit('torch' in sys.modules or 'sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_cell_of_the_shipped_corpus_is_still_planned() -> None:
+    """New modes, blocks and settings leave the ids of the paper's cells alone: a changed id would orphan its records."""
+    stored = pl.read_parquet(Path(__file__).parents[2] / "docs/results/corpus/cell.parquet")
+    planned = {c.id for job in make_plan(load_preset("paper")) for c in job.cells}
+    assert stored.height > 500
+    assert set(stored["cell_id"]) <= planned
 
 
 def test_a_cell_carries_the_settings_it_depends_on_and_its_company() -> None:
@@ -120,18 +131,18 @@ def catalogue() -> dict[tuple[str, str, str], dict]:
     }
 
 
-@pytest.mark.parametrize("block", ["audit", "main", "ablation", "gap"])
+@pytest.mark.parametrize("block", ["audit", "peers", "main", "ablation", "gap"])
 def test_every_record_is_in_the_catalogue(block: str, main_results: list[CellResult]) -> None:
     known = {(a, m) for b, a, m in catalogue() if b == block}
     tables = {
         "audit": {"datasets": ["diabetes"]},
+        "peers": {**MAIN, "rel": [0.0]},
         "ablation": {"datasets": ["diabetes"], "seeds": [0], "rel": [0.25]},
-        "gap": {"seeds": [0], "scales": ["frozen", "train"]},
+        "gap": {"seeds": [0], "scales": ["frozen", "train", "mixed"]},
     }
     found = main_results
     if block != "main":
-        (job,) = plan({"settings": SHORT, block: tables[block]}, "x")
-        found = results(job)
+        found = [r for job in plan({"settings": SHORT, block: tables[block]}, "x") for r in results(job)]
     for result in found:
         assert result.state == "done"
         columns = result.columns()
@@ -226,6 +237,23 @@ def test_gap_task_is_in_the_units_of_the_truth() -> None:
     assert (task.problem.y_fit.size, task.problem.y_cal.size) == (37, 13)
     assert task.problem.y_test * task.unit + task.offset == pytest.approx(np.sin(2 * task.x) + 0.3 * task.x**2)
     assert task.problem.injected * task.unit == pytest.approx(0.1)
+
+
+def test_mixed_gap_cells_pair_the_frozen_head_with_rescaled_baselines_and_move_no_other_id() -> None:
+    """The head is the frozen mode's and the baselines are the train mode's, bit for bit; the old pair of modes keeps its ids."""
+    axes = {"seeds": [3, 4], "scales": ["frozen", "train"]}
+    (old,) = plan({"settings": SHORT, "gap": axes}, "x")
+    both, alone = plan({"settings": SHORT, "gap": {**axes, "scales": ["frozen", "train", "mixed"]}}, "x")
+    assert [c.id for c in both.cells] == [c.id for c in old.cells]
+    assert {c.keys["scale"] for c in alone.cells} == {"mixed"}
+    found = {(c.keys["seed"], c.keys["scale"]): r for job in (both, alone) for c, r in run(job.cells, OFFLINE)}
+    for seed in (3, 4):
+        frozen, train, mixed = (scalars(found[seed, scale]) for scale in ("frozen", "train", "mixed"))
+        head = {k for k in mixed if k[0].startswith("or1")}
+        assert head
+        assert {k: mixed[k] for k in head} == {k: frozen[k] for k in frozen if k[0].startswith("or1")}
+        assert {k: mixed[k] for k in mixed.keys() - head} == {k: train[k] for k in train if not k[0].startswith("or1")}
+        assert mixed["cp", "interval_score", "ind"] != frozen["cp", "interval_score", "ind"]
 
 
 def test_the_two_scale_modes_share_the_nets_and_differ_in_the_features() -> None:

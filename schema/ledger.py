@@ -1,0 +1,150 @@
+"""The tables ledger and ledger_item: which rows an entry vouches for, their digests, and the entries in order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from orledger.schema.hashing import canonical, rows_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from duckdb import DuckDBPyConnection
+
+FORMAT = 1
+OWN = 0  # the branch of this file's own history
+
+# Of the table cell, what the plan says; the other columns are what came of it.
+PLANNED = ("case_name", "block", "name", "keys", "spec", "hash_version", "job_id")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that the ledger vouches for: a table, its key, and the columns and rows that count."""
+
+    table: str
+    key: str
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    where: str = "TRUE"
+
+
+PARTS: dict[str, Part] = {
+    "registration": Part("registration", "hash"),
+    "run": Part("run", "run_id"),
+    "setting": Part("setting", "run_id"),
+    "metric": Part("metric", "case_name"),
+    "plan": Part("cell", "cell_id", only=PLANNED),
+    "cell": Part("cell", "cell_id", without=PLANNED, where="state <> 'planned'"),
+    "audit": Part("audit", "audit_id"),
+    "test_result": Part("test_result", "audit_id"),
+    "claim": Part("claim", "audit_id"),
+    "disposition": Part("disposition", "audit_id"),
+    "published": Part("published", "id"),
+}
+
+# The digest of a key without rows: what was there was taken away on purpose.
+NO_ROWS = rows_digest([])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table ledger."""
+
+    branch: int
+    sequence: int
+    kind: str
+    written: datetime
+    payload: str
+    subject: str
+    previous: str
+    hash: str
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The payload as data; empty when it was changed into something that is not JSON."""
+        try:
+            found = json.loads(self.payload)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def recomputed(self) -> str:
+        """The hash that the other columns give."""
+        parts = [FORMAT, self.sequence, self.kind, self.written, self.payload, self.subject, self.previous]
+        return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+
+Item = tuple[str, str, str]  # part, key, digest
+
+
+def head(con: DuckDBPyConnection) -> Entry | None:
+    """The last entry of this file's own history; None before the first."""
+    found = entries(con, f"branch = {OWN} ORDER BY sequence DESC LIMIT 1")
+    return found[0] if found else None
+
+
+def entries(con: DuckDBPyConnection, where: str = "TRUE ORDER BY branch, sequence") -> list[Entry]:
+    """The entries that a condition of our own selects, in order of branch and sequence."""
+    columns = ", ".join(Entry.__dataclass_fields__)
+    return [Entry(*row) for row in con.execute(f"SELECT {columns} FROM ledger WHERE {where}").fetchall()]
+
+
+def present(con: DuckDBPyConnection) -> bool:
+    """Whether the schema of the database has a ledger."""
+    return bool(_columns(con, "ledger"))
+
+
+def newest(con: DuckDBPyConnection, part: str) -> dict[str, str]:
+    """The digest that this file's history holds last for each key of ``part``."""
+    query = "SELECT key, arg_max(digest, sequence) FROM ledger_item WHERE branch = ? AND part = ? GROUP BY key"
+    return dict(con.execute(query, [OWN, part]).fetchall())
+
+
+def disagreeing(con: DuckDBPyConnection) -> dict[tuple[str, str], tuple[str | None, str]]:
+    """For each part and key where rows and chain differ: the digest in the chain (None: absent) and the one of the rows."""
+    found: dict[tuple[str, str], tuple[str | None, str]] = {}
+    for part in PARTS:
+        recorded = newest(con, part)
+        for key, digest in digests(con, part):
+            if (known := recorded.pop(key, None)) != digest:
+                found[part, key] = (known, digest)
+        found |= {(part, key): (known, NO_ROWS) for key, known in recorded.items() if known != NO_ROWS}
+    return found
+
+
+def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> list[tuple[str, str]]:
+    """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given."""
+    of = PARTS[part]
+    chosen = [c for c in _columns(con, of.table) if c not in of.without and (not of.only or c in (of.key, *of.only))]
+    if not chosen:
+        return []  # an older schema, without this table
+    narrowed = "" if keys is None else f" AND {of.key} IN (SELECT unnest(?::VARCHAR[]))"
+    query = f"SELECT {', '.join(chosen)} FROM {of.table} WHERE {of.where}{narrowed} ORDER BY {of.key}"
+    result = con.execute(query, [] if keys is None else [list(keys)])
+    at, found, key, rows = chosen.index(of.key), [], None, []
+    while batch := result.fetchmany(10_000):
+        for row in batch:
+            if row[at] != key and rows:
+                found.append((str(key), rows_digest(rows)))
+                rows = []
+            key = row[at]
+            rows.append(dict(zip(chosen, row, strict=True)))
+    return [*found, (str(key), rows_digest(rows))] if rows else found
+
+
+def subject(items: Collection[Item]) -> str:
+    """One hash for the items of an entry, in any order."""
+    return hashlib.sha256("\n".join(sorted(map(canonical, items))).encode()).hexdigest()
+
+
+def _columns(con: DuckDBPyConnection, table: str) -> list[str]:
+    query = (
+        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'"
+        " AND table_name = ? ORDER BY column_index"
+    )
+    return [row[0] for row in con.execute(query, [table]).fetchall()]

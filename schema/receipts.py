@@ -1,0 +1,194 @@
+"""Receipts: the head of the chain in one small file, to be kept, signed or time-stamped where the database is not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from orledger.errors import DatabaseError, UsageError, VerificationError
+from orledger.schema import chain, ledger
+from orledger.schema.contents import Finding
+from orledger.schema.hashing import canonical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from duckdb import DuckDBPyConnection
+
+FORMAT = 1
+FIELDS = ("orledger_receipt", "head", "sequence", "genesis", "written", "registrations", "cells")
+NEEDED = "pip install 'orledger[sign]'"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A receipt against a database: when it was written, how many cells had an outcome then, and what does not agree."""
+
+    written: str
+    sequence: int
+    cells: int
+    registrations: int
+    signed_by: str | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def before_data(self) -> bool:
+        """Whether the chain had no cell with an outcome when the receipt was written."""
+        return not self.findings and self.cells == 0
+
+
+def make(con: DuckDBPyConnection, key: Path | None = None) -> dict[str, Any]:
+    """A receipt of the chain as it stands; with ``key``, an Ed25519 private key in a file, it is signed."""
+    last = chain.head(con)
+    if last is None:
+        raise DatabaseError("the database has no history", hint="orledger db migrate begins one")
+    genesis = ledger.entries(con, f"branch = {ledger.OWN} AND sequence = 1")
+    rows = con.execute("SELECT hypothesis, hash, registered FROM registration ORDER BY ALL").fetchall()
+    receipt: dict[str, Any] = {
+        "orledger_receipt": FORMAT,
+        "head": last.hash,
+        "sequence": last.sequence,
+        "genesis": genesis[0].hash if genesis else None,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "registrations": [{"hypothesis": h, "hash": k, "registered": at.isoformat()} for h, k, at in rows],
+        "cells": cells_at(con, ledger.OWN, last.sequence),
+    }
+    return receipt if key is None else {**receipt, "signature": _signed(receipt, key)}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The receipt in the file at ``path``; UsageError when it is none."""
+    try:
+        receipt = json.loads(path.read_text(encoding="utf-8"))
+        whole = isinstance(receipt["sequence"], int) and all(
+            isinstance(r["hash"], str) for r in receipt["registrations"]
+        )
+        if not whole or any(name not in receipt for name in FIELDS):
+            raise ValueError(f"expected {', '.join(FIELDS)}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"{path} is not a receipt: {error}", hint="give a file that orledger verify --write-receipt wrote"
+        ) from error
+    if receipt["orledger_receipt"] != FORMAT:
+        raise UsageError(f"{path}: a receipt of format {receipt['orledger_receipt']}, and this orledger reads {FORMAT}")
+    found: dict[str, Any] = receipt
+    return found
+
+
+def check(con: DuckDBPyConnection, receipt: dict[str, Any], key: Path | None = None) -> Checked:
+    """What ``receipt`` says about the database; ``key`` is the public key that must have signed it."""
+    findings: list[Finding] = []
+    where = f"receipt of {receipt['written']}"
+    entry = next((e for e in ledger.entries(con) if e.hash == receipt["head"]), None)
+    if entry is None:
+        findings.append(
+            Finding("a noted head is not in the chain", where, f"{receipt['head']}: the history is another")
+        )
+    elif entry.sequence != receipt["sequence"]:
+        findings.append(Finding("the receipt was changed", where, f"its head is entry {entry.sequence}"))
+    known = dict(con.execute("SELECT hash, hypothesis FROM registration").fetchall())
+    findings += [
+        Finding("a registration of the receipt is gone", where, f"{r.get('hypothesis')} {r['hash'][:12]}")
+        for r in receipt["registrations"]
+        if r["hash"] not in known
+    ]
+    signed_by = None
+    if "signature" in receipt or key is not None:
+        try:
+            signed_by = signer(receipt, key)
+        except VerificationError as error:
+            findings.append(Finding("the signature does not hold", where, error.message))
+    cells = cells_at(con, entry.branch, entry.sequence) if entry is not None else receipt["cells"]
+    if entry is not None and cells != receipt["cells"]:
+        findings.append(Finding("the receipt was changed", where, f"{cells} cells had an outcome at its head"))
+    return Checked(
+        str(receipt["written"]), receipt["sequence"], cells, len(receipt["registrations"]), signed_by, tuple(findings)
+    )
+
+
+def cells_at(con: DuckDBPyConnection, branch: int, sequence: int) -> int:
+    """How many cells had an outcome when the entry was written."""
+    query = "SELECT count(DISTINCT key) FROM ledger_item WHERE part = 'cell' AND branch = ? AND sequence <= ?"
+    return int(con.execute(query, [branch, sequence]).fetchall()[0][0])
+
+
+def recorded(con: DuckDBPyConnection) -> list[dict[str, Any]]:
+    """The receipts that were written from this history: time, head, number of cells then, SHA-256 of the file, signer."""
+    return [
+        {"written": e.written, **e.summary} for e in ledger.entries(con, "kind = 'receipt' ORDER BY branch, sequence")
+    ]
+
+
+def signer(receipt: dict[str, Any], key: Path | None = None) -> str:
+    """The fingerprint of the key that signed ``receipt``, as ssh-keygen prints it; VerificationError when it does not hold."""
+    from importlib.util import find_spec
+
+    if find_spec("cryptography") is None:
+        raise UsageError("checking a signature needs the package cryptography", hint=NEEDED)
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    signature = receipt.get("signature")
+    if not isinstance(signature, dict):
+        raise VerificationError("the receipt is not signed")
+    try:
+        public = serialization.load_ssh_public_key(str(signature["public_key"]).encode())
+        if not isinstance(public, Ed25519PublicKey):
+            raise VerificationError("the key in the receipt is not an Ed25519 key")
+        text = canonical({k: v for k, v in receipt.items() if k != "signature"})
+        public.verify(base64.b64decode(signature["signature"], validate=True), text.encode())
+    except (InvalidSignature, UnsupportedAlgorithm, KeyError, ValueError, TypeError) as error:
+        raise VerificationError(f"the receipt is not what was signed ({type(error).__name__})") from error
+    if key is not None:
+        try:
+            wanted = serialization.load_ssh_public_key(key.read_bytes())
+        except (OSError, ValueError, UnsupportedAlgorithm) as error:
+            raise UsageError(f"{key} is not a public key: {error}", hint="a file such as id_ed25519.pub") from error
+        if not isinstance(wanted, Ed25519PublicKey) or _line(wanted) != _line(public):
+            raise VerificationError(f"signed by {_fingerprint(public)}, which is not the key in {key}")
+    return _fingerprint(public)
+
+
+def _signed(receipt: dict[str, Any], key: Path) -> dict[str, str]:
+    from importlib.util import find_spec
+
+    if find_spec("cryptography") is None:
+        raise UsageError("signing needs the package cryptography", hint=NEEDED)
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    raw = key.read_bytes()
+    load = serialization.load_ssh_private_key if b"OPENSSH" in raw else serialization.load_pem_private_key
+    try:
+        private = load(raw, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise UsageError(
+            f"{key} cannot be used as a private key: {error}",
+            hint="an Ed25519 key without a passphrase (ssh-keygen -t ed25519), or sign the file with ssh-keygen -Y sign",
+        ) from error
+    if not isinstance(private, Ed25519PrivateKey):
+        raise UsageError(f"{key} is not an Ed25519 key", hint="ssh-keygen -t ed25519 makes one")
+    made = private.sign(canonical(receipt).encode())
+    return {
+        "algorithm": "ed25519",
+        "public_key": _line(private.public_key()),
+        "signature": base64.b64encode(made).decode(),
+    }
+
+
+def _line(public: Ed25519PublicKey) -> str:
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    return public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+
+def _fingerprint(public: Ed25519PublicKey) -> str:
+    digest = hashlib.sha256(base64.b64decode(_line(public).split()[1])).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
