@@ -29,6 +29,7 @@ AGAINST_CP = {
     ("train", "gap"): "CaseB/gap-train-score-gap",
     ("train", "ind"): "H5/gap-train-score-ind/cp",
     ("train", "ext"): "CaseB/gap-train-score-ext",
+    **{("mixed", region): f"CaseB/gap-mixed-score-{region}" for region in REGIONS},
 }
 
 
