@@ -7,10 +7,11 @@ import polars as pl
 from matplotlib.patches import Rectangle
 
 from orledger.paper.figures.a import quartiles
+from orledger.paper.looks import look
 from orledger.paper.names import RUNGS, rung_pair
 from orledger.paper.names import benchmark as benchmark_name
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power, words
-from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, SKY, VIOLET, look
+from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, SKY, VIOLET
 
 ARMS = ("ei", "ucb", "k1", "k2", "k5")
 # A pair of rungs has a colour of its own: those of the rungs belong to the arms.

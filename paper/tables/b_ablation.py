@@ -8,9 +8,10 @@ import polars as pl
 
 from orledger.paper import symbols as sym
 from orledger.paper.names import HEADS
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join
 
@@ -32,6 +33,7 @@ def ablation(source: Source) -> pl.DataFrame:
     return source.need(frame, "finished cells of b/ablation")
 
 
+@table("Babl", "Case B: the two-by-two ablation", case="b")
 def table_babl(source: Source) -> Table:
     """Table Babl: refusals, widths and leakage of the four variants."""
     frame = ablation(source)
@@ -120,6 +122,7 @@ def attribution(source: Source, scale: str, effect: str) -> s.Cited:
     return source.test(address.replace("CaseB", "H5") if address in REGISTERED else address)
 
 
+@table("Battr", "Case B: attribution of the width defect", case="b")
 def table_battr(source: Source) -> Table:
     """Table Battr: paired ratios of the widths between variants, with interval, exact p and floor."""
     ablation(source)

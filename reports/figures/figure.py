@@ -65,14 +65,15 @@ class Drawn:
     figure: Figure
     queries: tuple[str, ...]
     absent: tuple[str, ...]
+    case: str | None = None
 
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of the report: ``draw(canvas)`` draws it and returns its caption."""
+    """A figure of a study: ``draw(canvas)`` draws it and returns its caption; ``case`` is the heading it stands under."""
 
     name: str
-    case: str
+    case: str | None
     title: str
     draw: Callable[[Canvas], str]
 
@@ -83,7 +84,7 @@ class FigureSpec:
         tidy(canvas.figure)
         settle(canvas.figure)
         queries = (*canvas.queries, *canvas.cited.queries())
-        return Drawn(self.name, self.title, caption, canvas.figure, queries, tuple(canvas.absent))
+        return Drawn(self.name, self.title, caption, canvas.figure, queries, tuple(canvas.absent), self.case)
 
 
 def tidy(figure: Figure) -> None:

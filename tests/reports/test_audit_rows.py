@@ -10,7 +10,7 @@ import synthetic_db
 
 from orledger.reports.audit_rows import NO_AUDIT, AuditRows, Citations
 from orledger.reports.source import Source
-from orledger.reports.tables.building import build
+from orledger.reports.tables.building import build, declared
 from orledger.reports.tables.render import plain
 from orledger.reports.tables.values import Absent, Join, PValue
 
@@ -92,14 +92,14 @@ def test_a_row_read_from_the_other_side(audited):
 def test_a_table_prints_the_audit_and_cites_it(audited):
     """Babl and Battr once printed p-values of their own that contradicted the audit of the same data."""
     rows = AuditRows(audited)
-    babl = build("Babl", audited)
+    babl = build(declared()["Babl"], audited)
     p = babl.quotes["drop refusals McNemar p"]
     p = p.parts[0] if isinstance(p, Join) else p
     assert isinstance(p, PValue)
     assert p.p == rows.test("H5/delivery-refusals").p
     assert any(rows.test("H5/delivery-refusals").test_id in q for q in babl.queries)
     assert any(rows.audit_id[:12] in plain(note) for note in babl.notes)
-    battr = build("Battr", audited)
+    battr = build(declared()["Battr"], audited)
     cell = battr.quotes["width_mean delivery, dropped p"]
     cell = cell.parts[0] if isinstance(cell, Join) else cell
     assert cell.p == rows.test("H5/delivery-mean").p
@@ -108,11 +108,13 @@ def test_a_table_prints_the_audit_and_cites_it(audited):
 
 
 def test_without_an_audit_a_table_says_so_and_keeps_its_other_numbers(synthetic):
-    table = build("Babl", synthetic)
+    table = build(declared()["Babl"], synthetic)
     assert table.quotes["drop refusals McNemar p"] == Absent(NO_AUDIT)
     assert any("orledger audit" in plain(note) for note in table.notes)
     assert next(table.rows()).cells[2].fields()[""] is not None
-    assert not any("orledger audit" in plain(note) for note in build("Barms", synthetic).notes)  # it asks for no test
+    assert not any(
+        "orledger audit" in plain(note) for note in build(declared()["Barms"], synthetic).notes
+    )  # it asks for no test
 
 
 def test_an_audit_of_other_data_is_called_stale():
@@ -123,7 +125,7 @@ def test_an_audit_of_other_data_is_called_stale():
     assert AuditRows(db).stale is None
     con.execute("DELETE FROM record WHERE cell_id = (SELECT min(cell_id) FROM cell WHERE case_name = 'c')")
     assert "the newest audit looked at" in AuditRows(db).stale
-    assert "the newest audit looked at" in " ".join(plain(n) for n in build("C", db).notes)
+    assert "the newest audit looked at" in " ".join(plain(n) for n in build(declared()["C"], db).notes)
 
 
 def test_the_reason_of_an_absent_number_is_the_rows_own(audited):
