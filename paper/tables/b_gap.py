@@ -86,11 +86,9 @@ def table_bgap(source: Source) -> Table:
                 )
             )
     caption = prose(
-        """The one-dimensional gap task: median [quartiles] over seeds, for every arm and region, with the feature scale frozen on the
-        fit rows, with the scale that the released code recomputes on every batch it evaluates, and with the OR head on the first beside
-        baselines on the second. Coverage, width (mean half-width) and
-        interval score (95 per cent) refer to the noiseless truth.{% if level %} Reached: seeds whose coverage is at least the
-        nominal level {{ level }}.{% endif %} Bold: lowest median score in the region.""",
+        """The gap task, median [quartiles] over seeds. Feature scales: frozen on the fit rows; recomputed on every evaluated batch, as
+        released; frozen for the OR head alone. Coverage, width and score (95 per cent) refer to the noiseless truth.{% if level %}
+        Reached: seeds that cover at least {{ level }}, the nominal level.{% endif %} Bold: lowest median score.""",
         level=None if level is None else Number(level, rules.fixed(4)),
     )  # fmt: skip
     columns = (
