@@ -129,7 +129,7 @@ def run(
             git_commit=host.git_commit(),
             engine=engine,
             setting_rows=setting_rows(loaded, cases),
-            catalogues={c: catalogue(c) for c in present},
+            catalogues=[catalogue(c) for c in present],
         ),
         resources=engines.Resources(workers=workers, threads=1, device=device, address=ray_address),
         retry=[state for state, chosen in (("failed", retry_failed), ("refused", retry_refused)) if chosen],

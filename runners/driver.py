@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from orledger.schema.catalogue import Catalogue
+
 # A snapshot copies the whole database: never let the copying take more than this share of the time.
 SNAPSHOT_SHARE = 0.05
 
@@ -37,7 +39,7 @@ class RunFacts:
     git_commit: str | None = None
     engine: str = "serial"
     setting_rows: Sequence[tuple[str, str, Any, bool, str]] = ()
-    catalogues: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+    catalogues: Sequence[Catalogue] = ()
 
 
 @dataclass(frozen=True)
@@ -205,8 +207,8 @@ def _begin(writer: Writer, run_id: str, facts: RunFacts, resources: Resources) -
         threads=resources.threads,
     )
     writer.settings(run_id, facts.setting_rows)
-    for case, rows in (facts.catalogues or {}).items():
-        writer.catalogue(case, rows)
+    for catalogue in facts.catalogues:
+        writer.catalogue(catalogue)
 
 
 def _planned(cell: Cell, job: Job) -> PlannedCell:

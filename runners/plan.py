@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
 from orledger.runners.settings import resolve
+from orledger.schema.declaring import parse_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from orledger.runners.cells import Job
+    from orledger.schema.catalogue import Catalogue
 
 CASES = ("a", "b", "c")
 
@@ -111,21 +113,7 @@ def resolved(preset: Preset, cases: Iterable[str] = CASES) -> dict[str, dict[str
     return tables
 
 
-def catalogue(case: str) -> list[dict[str, Any]]:
-    """The metrics that ``case`` records, one row per metric and group of arms, with the columns of the table metric."""
-    data = tomllib.loads(files(f"orledger.runners.case_{case}").joinpath("catalog.toml").read_text(encoding="utf-8"))
-    rows = []
-    for entry in data["metric"]:
-        shared = {"block": ", ".join(entry["blocks"]), "arms": ", ".join(entry["arms"])}
-        shared |= {"label": entry.get("label"), "idx": entry.get("idx")}
-        for metric, description in entry["metrics"].items():
-            rows.append(
-                {
-                    **shared,
-                    "metric": metric,
-                    "unit": entry.get("unit", {}).get(metric),
-                    "better": entry.get("better", {}).get(metric),
-                    "description": description,
-                }
-            )
-    return rows
+def catalogue(case: str) -> Catalogue:
+    """What ``case`` declares about its keys, arms and metrics."""
+    file = files(f"orledger.runners.case_{case}").joinpath("catalog.toml")
+    return parse_catalogue(case, file.read_text(encoding="utf-8"), f"case_{case}/catalog.toml")

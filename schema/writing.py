@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orledger.errors import DatabaseError
-from orledger.schema import chain, explaining, opening
+from orledger.schema import catalogue, chain, explaining, opening, viewing
 from orledger.schema.hashing import DATASET_COLUMNS, content_hash
 from orledger.schema.transactions import transaction
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import duckdb
+
+    from orledger.schema.catalogue import Catalogue
 
 DATASET_TYPES = ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR")
 
@@ -62,6 +64,8 @@ class Writer:
         self.con = opening.connect(self.path, "write", threads=threads)
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
+        self._written: set[str] = set()
+        self._declared: set[str] = set()
 
     def __enter__(self) -> Writer:
         return self
@@ -70,9 +74,21 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Writes the log into the file and lets other processes in."""
+        """Writes the log into the file and lets other processes in; what was written and nobody declared is catalogued."""
         with explaining.translated(self.path):
-            self.con.close()
+            try:
+                self._complete()
+            finally:
+                self.con.close()
+
+    def _complete(self) -> None:
+        """Adds to the catalogue what was written and nobody declared, and brings the wide views up to date with it."""
+        if self._written:
+            with transaction(self.con):
+                for case in sorted(self._written):
+                    catalogue.complete(self.con, case, records=case not in self._declared)
+                viewing.refresh(self.con)
+            self._written.clear()
 
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -95,6 +111,7 @@ class Writer:
     def end_run(self, run_id: str, state: str) -> None:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""
         with self.transaction() as con:
+            self._complete()
             con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, _now(), run_id])
             chain.append(con, "run", {"run": run_id, "state": state}, {"run": [run_id]})
         with explaining.translated(self.path):
@@ -110,6 +127,7 @@ class Writer:
 
     def plan(self, cells: Sequence[PlannedCell]) -> int:
         """The number of cells that were new; those already in the database keep their state."""
+        self._written |= {c.case for c in cells}
         cells = [c for c in cells if c.cell_id not in self._known()]
         rows = {
             "cell_id": _text(c.cell_id for c in cells),
@@ -179,13 +197,12 @@ class Writer:
             )
             chain.append(con, "run", {"run": run_id, "settings": True}, {"setting": [run_id]})
 
-    def catalogue(self, case: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """The dictionary of a case's metrics, in place of the one before; keys are the columns of ``metric``."""
-        names = ("block", "arms", "metric", "label", "idx", "unit", "better", "description")
+    def catalogue(self, declared: Catalogue) -> None:
+        """Adds what is ``declared`` to the catalogue of its case, and brings the wide views up to date with it."""
         with self.transaction() as con:
-            con.execute("DELETE FROM metric WHERE case_name = ?", [case])
-            self._append("metric", ("VARCHAR",) * len(names), case, [[row.get(n) for n in names] for row in rows])
-            chain.append(con, "catalogue", {"case": case}, {"metric": [case]})
+            catalogue.store(con, declared)
+            viewing.refresh(con)
+        self._declared.add(declared.case)
 
     def _append(self, table: str, types: Sequence[str], first: str, rows: Sequence[Sequence[Any]]) -> None:
         """Adds ``rows`` to ``table``, each after the value ``first`` of its first column, in one statement."""

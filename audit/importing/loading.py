@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from orledger.errors import DataError
-from orledger.schema import chain
+from orledger.schema import catalogue, chain, viewing
+from orledger.schema.catalogue import Metric
 from orledger.schema.hashing import content_hash
 from orledger.schema.transactions import transaction
 
@@ -204,13 +205,14 @@ def _insert(
             "INSERT INTO refusal SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, NULL",
             [gaps["cell_id"].to_list(), gaps["arm"].to_list(), reason],
         )
-        con.execute("DELETE FROM metric WHERE case_name = ? AND block = ?", [mapping.study, mapping.block])
-        arms = ", ".join(sorted(set(values["arm"].to_list())))
-        for metric, description, better, unit in mapping.metrics:
-            con.execute(
-                "INSERT INTO metric VALUES (?, ?, ?, ?, NULL, NULL, ?, ?, ?)",
-                [mapping.study, mapping.block, arms, metric, unit, better, description],
-            )
+        arms, idx = ", ".join(sorted(set(values["arm"].to_list()))), None if mapping.idx is None else "index"
+        declared = tuple(
+            Metric(mapping.block, arms, metric, mapping.label, idx, unit, better, description)
+            for metric, description, better, unit in mapping.metrics
+        )
+        catalogue.store(con, catalogue.Catalogue(mapping.study, declared))
+        catalogue.complete(con, mapping.study)
+        viewing.refresh(con)
         imported = new["cell_id"].to_list()
-        kept = {"plan": imported, "cell": imported, "metric": [mapping.study]}
+        kept = {"plan": imported, "cell": imported}
         chain.append(con, "import", {"study": mapping.study, "block": mapping.block, "cells": len(imported)}, kept)
