@@ -194,18 +194,15 @@ def auditing(top: int) -> list[dict[str, Any]]:
     from bench_audit import build
 
     from orledger.audit.evaluation.auditing import audit
-    from orledger.schema.opening import connect
 
     sizes, seconds = [], []
     for size in [0, 400_000, 1_000_000, 3_000_000, 10_000_000][: 4 + top // 2]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "bench.duckdb"
             sizes.append(build(path, size))
-            con = connect(path, "write")
             start = time.process_time()
-            audit(con)
+            audit(path)
             seconds.append(time.process_time() - start)
-            con.close()
     # The first one is the smallest database there is, and paid for the imports.
     return [fitted("audit of a database", "records", sizes[1:], seconds[1:], "at most 1, with a fixed part")]
 

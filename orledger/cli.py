@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "register": ("orledger.cli_audit:register", "Store the hypotheses before the data."),
     "audit": ("orledger.cli_audit:audit", "Compute what the records support."),
     "verify": ("orledger.cli_verify:verify", "The chain of registrations, plans, cells and audits; receipts."),
-    "recheck": ("orledger.cli_audit:recheck", "Recompute the paper's printed numbers."),
+    "recheck": ("orledger.cli_recheck:recheck", "Recompute the printed numbers of a paper."),
     "compare": ("orledger.cli_reports:compare", "Two databases: what moved, and where two runs first differ."),
     "tables": ("orledger.cli_tables:tables", "Write the tables from the database."),
     "figures": ("orledger.cli_reports:figures", "Write the figures from the database."),

@@ -5,6 +5,7 @@ torch is never imported here; a tensor can only be passed by a caller that has i
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -31,14 +32,36 @@ def like(x: Array, ref: Array) -> Array:
     return sys.modules["torch"].as_tensor(x, dtype=ref.dtype, device=ref.device)
 
 
+def together(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays of one call in one namespace, type and device: torch if any of them is a tensor, the wider type of all."""
+    xp = namespace(*arrays)
+    if xp is np:
+        return arrays
+    tensors = [a for a in arrays if isinstance(a, xp.Tensor)]
+    real = [a.dtype for a in tensors if a.is_floating_point()] + [xp.float64] * (len(tensors) < len(arrays))
+    dtype = max(real, key=lambda t: xp.finfo(t).bits) if real else xp.float64
+    device = next((a.device for a in tensors if a.device.type != "cpu"), tensors[0].device)
+    return tuple(
+        a if isinstance(a, xp.Tensor) and a.is_complex() else xp.as_tensor(a, dtype=dtype, device=device)
+        for a in arrays
+    )
+
+
 def as_float(x: Array, what: str, *, ndim: int | None = None) -> Array:
     """`x` as a finite floating array (float64 for NumPy) with `ndim` axes, or an InputError that names `what`."""
     xp = namespace(x)
     if xp is np:
         try:
-            x = np.asarray(x, dtype=np.float64)
+            x = np.asarray(x)
+            if np.iscomplexobj(x):
+                raise InputError(
+                    f"{what} is complex ({x.dtype})", hint="pass real and imaginary parts as separate rows"
+                )
+            x = x.astype(np.float64, copy=False)
         except (TypeError, ValueError) as err:
             raise InputError(f"{what} is not numeric: {err}", hint="pass an array of real numbers") from None
+    elif x.is_complex() or (x.is_floating_point() and xp.finfo(x.dtype).bits < 32):
+        raise InputError(f"{what} has type {x.dtype}", hint="pass a tensor of float64 (or float32)")
     elif not x.is_floating_point():
         x = x.to(xp.float64)
     if ndim is not None and x.ndim != ndim:
@@ -53,6 +76,24 @@ def as_float(x: Array, what: str, *, ndim: int | None = None) -> Array:
     return x
 
 
+def sized(x: Array, what: str) -> Array:
+    """`x`, when its largest entry leaves room for the products that certificates are made of; an InputError otherwise.
+
+    Squares of squares are formed on the way: beyond the sixth root of the range (fourth, in single precision) they would
+    silently become 0 or infinite.
+    """
+    xp = namespace(x)
+    info = xp.finfo(x.dtype)
+    size = float(xp.abs(x).max()) if math.prod(x.shape) else 0.0
+    limit = float(info.max) ** (1 / 6 if info.bits >= 64 else 1 / 4)
+    if size and not 1 / limit <= size <= limit:
+        raise InputError(
+            f"the largest entry of {what} is {size:.3g} in absolute value; between {1 / limit:.0e} and {limit:.0e} is needed",
+            hint=f"divide {what} by {size:.3g} and state the other quantities in the same unit",
+        )
+    return x
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """`x` on the host as a NumPy array."""
     return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
@@ -63,6 +104,8 @@ def nonnegative(value: float, what: str) -> float:
     value = float(value)
     if not np.isfinite(value) or value < 0:
         raise InputError(f"{what} = {value}; it must be finite and >= 0")
+    if value and not 1e-120 <= value <= 1e120:
+        raise InputError(f"{what} = {value}; its square is out of range", hint="state the problem in another unit")
     return value
 
 

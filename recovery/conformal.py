@@ -7,15 +7,15 @@ is the additive floor needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, to_numpy
+from orledger.recovery._array import Array, as_float, machine_eps, namespace, to_numpy
 from orledger.recovery.errors import InputError
-from orledger.recovery.interval import local_interval
+from orledger.recovery.interval import Interval, local_interval
 from orledger.recovery.occam import Occam, occam
 from orledger.recovery.scores import covering_radius
 
@@ -39,6 +39,7 @@ class ConformalRadius:
     order: the order statistic used (1-based); level: order / (n_c + 1), the level achieved; requested: what was asked for.
     saturated: the search ended without covering (exact: no ball covers; grid: the last value does not).
     q_add: additive floor to add to each half-width; floor_used: whether it is part of the delivered band.
+    anchor: the radius that kappa multiplies. `band` puts all of it together.
     """
 
     kappa_star: float
@@ -51,6 +52,21 @@ class ConformalRadius:
     q_add: float
     floor_used: bool
     method: str
+    anchor: float
+
+    def band(
+        self, spec: Spectral, proj: Projection, eta: float, *, occ: Occam | None = None, share: float = 1.0
+    ) -> Interval:
+        """The calibrated intervals at the functionals `proj`: what a response with a score of at most kappa_star lies in.
+
+        Score and edge are computed on different ways and round apart, so edges are moved outwards by the allowance of the
+        interval (`share` of it), besides q_add: under ties it matters on which side of an edge a response falls.
+        """
+        band = local_interval(spec, proj, self.kappa * self.anchor, eta, occ=occ)
+        xp = namespace(band.mid)
+        size = xp.abs(band.lower) + xp.abs(band.upper) + self.q_add
+        pad = self.q_add + share * (band.delta_num + 8 * machine_eps(band.mid) * size)
+        return replace(band, lower=band.lower - pad, upper=band.upper + pad, half=band.half + pad)
 
 
 def conformal_radius(
@@ -95,17 +111,42 @@ def conformal_radius(
         rho = to_numpy(covering_radius(spec, proj_cal, y_cal, eta, occ=occ))
         scores = np.maximum(rho / anchor, 1.0)
         cap = float(kappa_cap)
+        if not cap >= 1:
+            raise InputError(f"kappa_cap = {kappa_cap}; it must be at least 1 (inf for no cap)")
     elif method == "grid":
-        scores, cap = _grid_scores(spec, proj_cal, y, anchor, occ, grid), float(grid[-1])
+        steps = as_float(grid, "grid", ndim=1)
+        if len(steps) == 0 or steps.min() < 1:
+            raise InputError(f"grid = {tuple(grid)}; inflations of at least 1 are needed, and at least one of them")
+        scores, cap = _grid_scores(spec, proj_cal, y, anchor, occ, steps), float(steps.max())
     else:
         raise InputError(f"method = {method!r}; known methods are 'exact' and 'grid'")
     kappa_star = float(np.sort(scores)[order - 1])
     kappa = min(kappa_star, cap)
     wanted = floor == "always" or (floor == "auto" and kappa < kappa_star)
     q_add = float(np.sort(_excess(spec, proj_cal, y, kappa * anchor, occ))[order - 1]) if wanted else 0.0
-    return ConformalRadius(
-        kappa_star, kappa, scores, order, order / (n + 1), requested, bool(np.isinf(kappa_star)), q_add, wanted, method
-    )
+    found = ConformalRadius(
+        kappa_star, kappa, scores, order, order / (n + 1), requested, bool(np.isinf(kappa_star)), q_add, wanted, method, anchor
+    )  # fmt: skip
+    return found if floor == "never" else _rounded_outwards(found, spec, proj_cal, y, occ)
+
+
+def _rounded_outwards(
+    found: ConformalRadius, spec: Spectral, proj: Projection, y: np.ndarray, occ: Occam
+) -> ConformalRadius:
+    """The same radius, with q_add raised until its band holds every response that it claims, by half its own allowance.
+
+    Nearly always nothing is left to do. The other half of the allowance is for a later response at the same place, whose band
+    may be computed in another batch and round differently.
+    """
+    if found.kappa == found.kappa_star:
+        claimed = found.scores <= found.kappa_star
+    else:
+        excess = _excess(spec, proj, y, found.kappa * found.anchor, occ)
+        claimed = excess <= np.sort(excess)[found.order - 1]
+    rows = np.flatnonzero(claimed)
+    band = found.band(spec, proj[rows], occ.eta, occ=occ, share=0.5)
+    short = np.maximum(to_numpy(band.lower) - y[rows], y[rows] - to_numpy(band.upper)).max()
+    return replace(found, q_add=found.q_add + 2 * float(short)) if short > 0 else found
 
 
 def _order(level: float | int | None, n: int) -> tuple[int, float | None]:
@@ -127,11 +168,11 @@ def _excess(spec: Spectral, proj: Projection, y: np.ndarray, rho: float, occ: Oc
 
 
 def _grid_scores(
-    spec: Spectral, proj: Projection, y: np.ndarray, anchor: float, occ: Occam, grid: tuple[float, ...]
+    spec: Spectral, proj: Projection, y: np.ndarray, anchor: float, occ: Occam, grid: np.ndarray
 ) -> np.ndarray:
     """The first grid kappa whose band contains each response; inf when none does."""
     scores = np.full(len(y), np.inf)
-    for kappa in sorted(grid, reverse=True):
+    for kappa in np.sort(grid)[::-1]:
         band = local_interval(spec, proj, kappa * anchor, occ.eta, occ=occ)
         scores[(to_numpy(band.lower) <= y) & (y <= to_numpy(band.upper))] = kappa
     return scores

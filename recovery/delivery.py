@@ -58,7 +58,7 @@ def guarded_delivery(
 
     Flags: a non-finite midpoint or half-width; |mid - ridge| > half + drift_factor max(1, y_scale), with y_scale = |y|_inf;
     a relative primal-dual gap above gap_tol. ridge (points,) is the reference estimate. The replacement is the posterior
-    mean at the balance nugget with cert + delta_num: an estimate and the bound that belongs to it, never a mixture.
+    mean at the balance nugget with cert + delta_num + allowance: an estimate and the bound that belongs to it, never a mixture.
     """
     mid, half = (np.array(to_numpy(v), dtype=float) for v in (band.mid, band.half))
     gap, ridge = to_numpy(band.gap_rel), np.asarray(to_numpy(ridge), dtype=float)
@@ -83,5 +83,5 @@ def guarded_delivery(
     if flagged.any():
         estimate = to_numpy(proj.at(certificate.mu).m)
         mid[flagged] = estimate[flagged]
-        half[flagged] = to_numpy(certificate.cert)[flagged] + certificate.delta_num
+        half[flagged] = (to_numpy(certificate.cert) + certificate.delta_num + to_numpy(certificate.allowance))[flagged]
     return Delivery(mid, half, flagged, tuple(sorted(ledger, key=lambda s: s.index)))

@@ -17,7 +17,9 @@ NOISE_UNITS, RANK_GAP, SMOOTH_UNITS = 64.0, 1e3, 1 / 16
 """The rank rule for Gram matrices, in rounding units eps_machine * (largest eigenvalue). Eigenvalues below NOISE_UNITS
 that stand apart from the rest by a factor RANK_GAP are rounding of exact zeros (repeated rows, more rows than features) and
 are dropped. A spectrum that decays into the rounding without a gap belongs to a smooth kernel of full rank: it is kept down
-to SMOOTH_UNITS. Dropping a direction forgets data, so it can only widen a certificate."""
+to SMOOTH_UNITS. Dropping a direction forgets what the rows say in it, which can only widen a global certificate. A conditional
+interval would still count the data of that direction against the noise budget, so its edges are held against a problem that
+drops nothing (`Spectral.widened`), and moved outwards to it where the two differ."""
 
 
 def gram_cut(w: Array, unit: float, rank_tol: float | None) -> float:
@@ -62,19 +64,27 @@ class ExactRows:
         return C @ self.data, C @ self.factor
 
 
-def _mask(exact: Any, n: int) -> np.ndarray | None:
+def row_mask(exact: Any, n: int) -> np.ndarray | None:
+    """The boolean mask (n,) of exact rows given as a mask or as row numbers; None when there are none."""
     if exact is None:
         return None
     exact = to_numpy(exact) if not isinstance(exact, (list, tuple, range)) else np.asarray(exact)
+    if exact.size == 0:
+        return None
+    if exact.dtype != bool and not (np.issubdtype(exact.dtype, np.integer) and exact.ndim == 1):
+        raise InputError(
+            f"exact = {exact.tolist()!r:.60} is neither a boolean mask nor row numbers (type {exact.dtype})",
+            hint="pass a mask of the rows or a list of integers",
+        )
     if exact.dtype == bool:
         if exact.shape != (n,):
             raise InputError(f"the exact-row mask has shape {exact.shape}; there are {n} rows")
         mask = exact.copy()
     else:
-        if exact.size and (exact.astype(int).min() < -n or exact.astype(int).max() >= n):
-            raise InputError(f"an exact-row index is outside the {n} rows: {exact.astype(int).tolist()[:5]}")
+        if exact.min() < -n or exact.max() >= n:
+            raise InputError(f"an exact-row index is outside the {n} rows: {exact.tolist()[:5]}")
         mask = np.zeros(n, dtype=bool)
-        mask[exact.astype(int)] = True
+        mask[exact] = True
     return mask if mask.any() else None
 
 
@@ -85,9 +95,10 @@ def _contradiction(residual: float, size: float, limit: float) -> SingularGramEr
     )
 
 
-def eliminate_gram(G: Array, y: Array, exact: Any, rank_tol: float | None) -> tuple[ExactRows | None, Array, Array]:
+def eliminate_gram(
+    G: Array, y: Array, mask: np.ndarray | None, rank_tol: float | None
+) -> tuple[ExactRows | None, Array, Array]:
     """(record, Schur complement of G, shifted y) over the noisy rows; the inputs unchanged without exact rows."""
-    mask = _mask(exact, len(y))
     if mask is None:
         return None, G, y
     xp, eps = namespace(G), machine_eps(G)
@@ -109,9 +120,10 @@ def eliminate_gram(G: Array, y: Array, exact: Any, rank_tol: float | None) -> tu
     return record, (reduced + reduced.T) / 2, y[~mask] - coupling @ data
 
 
-def eliminate_features(Phi: Array, y: Array, exact: Any, rank_tol: float) -> tuple[ExactRows | None, Array, Array]:
+def eliminate_features(
+    Phi: Array, y: Array, mask: np.ndarray | None, rank_tol: float
+) -> tuple[ExactRows | None, Array, Array]:
     """(record, Phi N, y - Phi theta_p) over the noisy rows; the inputs unchanged without exact rows."""
-    mask = _mask(exact, len(y))
     if mask is None:
         return None, Phi, y
     xp, eps = namespace(Phi), machine_eps(Phi)

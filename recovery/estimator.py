@@ -17,8 +17,8 @@ from orledger.recovery.interval import Interval, local_interval
 from orledger.recovery.occam import occam
 from orledger.recovery.spectral import Spectral
 
-DEAD_COLUMN = 1e-6
-"""A column whose standard deviation is below this share of its largest absolute value carries no information and is dropped."""
+DEAD_UNITS = 64.0
+"""A column whose standard deviation is within this many rounding units of its largest absolute value is constant and dropped."""
 
 
 class CertifiedRegressor(RegressorMixin, BaseEstimator):
@@ -76,7 +76,7 @@ class CertifiedRegressor(RegressorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
         self.mean_, self.y_mean_ = X.mean(0), float(y.mean())
         spread = X.std(0)
-        self.live_ = spread > DEAD_COLUMN * np.abs(X).max(0)
+        self.live_ = spread > DEAD_UNITS * np.finfo(float).eps * np.abs(X).max(0)
         self.scale_ = spread[self.live_] if self.standardize else np.ones(int(self.live_.sum()))
         Phi = self._features(X)
         self.spectral_ = Spectral.from_features(Phi, y - self.y_mean_)
@@ -110,7 +110,11 @@ class CertifiedRegressor(RegressorMixin, BaseEstimator):
                 f"the targets lie within eta = {self.eta_:.6g} of their mean, so the Occam radius is 0 and has no multiple",
                 hint="report the constant predictor's own error, or state a smaller noise_std",
             )
-        return np.column_stack([band.lower - self.q_add_, band.upper + self.q_add_]) + self.y_mean_
+        if self.level_ is not None:
+            X = validate_data(self, X, dtype=np.float64, reset=False)
+            proj = self.spectral_.project(self._features(X))
+            band = self.conformal_.band(self.spectral_, proj, self.eta_, occ=self.occam_)
+        return np.column_stack([band.lower, band.upper]) + self.y_mean_
 
     def calibrate(self, X: Any, y: Any, *, level: float | int | None = 0.95) -> Self:
         """The same estimator with kappa_ (and, where no ball suffices, q_add_) set on held-out rows; see `conformal_radius`.

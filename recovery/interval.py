@@ -2,18 +2,22 @@
 
 Theorem 2. The two-parameter dual reduces to one dimension: S_+ = min_mu m(mu) + sqrt(V(mu) (rho^2 + r(mu))). Its
 derivative vanishes where the dual's own primal point uses exactly the noise budget; that equation is solved for all
-points at once. Every mu gives a valid outer edge (weak duality), so a delivered edge is never optimistic.
+points at once. Every mu gives a valid outer edge (weak duality), so stopping early cannot narrow an interval; what rounding
+can do is bounded beside every interval (`delta_num`), and where a Gram matrix does not resolve an edge it is moved outwards.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.recovery._array import Array, machine_eps, namespace, nonnegative, tiny
+import numpy as np
+
+from orledger.recovery._array import Array, machine_eps, namespace, nonnegative, tiny, to_numpy
+from orledger.recovery.allowance import RESOLVED, Edge, feature_allowance, functional_error, gram_allowance
 from orledger.recovery.centre import Centre
 from orledger.recovery.errors import EmptySetError
-from orledger.recovery.occam import HINT, Occam
+from orledger.recovery.occam import HINT, Occam, occam
 from orledger.recovery.roots import bracket, solve
 
 if TYPE_CHECKING:
@@ -30,9 +34,13 @@ class Interval:
 
     lower and upper are dual (outer) edges, primal_lower and primal_upper are attained by feasible elements, gap_rel is
     the larger of the two differences relative to the half-width (floored at the rounding of the edge itself).
+    delta_num: the floating-point allowance; the exact interval lies in [lower - delta_num, upper + delta_num].
+    resolved: False where the Gram matrix determines an edge no better than RESOLVED half-widths. There lower and upper are
+    those of a problem that contains the exact one whatever the rounding of G is, and gap_rel shows the distance.
     mu_lower, mu_upper: the optimal multiplier ratios, 0 (only the norm ball binds) to inf (only the noise ball binds).
     coords_* (points, k) and null_* (points,) are the feasible elements themselves, in the singular basis plus a multiple of
-    the functional's null-space part; `primal_elements` writes them out. centre is the Occam solution's value; mid - centre keeps its relative accuracy in `half`-sized units.
+    the functional's null-space part; `primal_elements` writes them out. centre is the Occam solution's value; mid - centre
+    keeps its relative accuracy in `half`-sized units.
     """
 
     mid: Array
@@ -51,6 +59,8 @@ class Interval:
     coords_upper: Array
     null_lower: Array
     null_upper: Array
+    delta_num: Array
+    resolved: Array
 
 
 def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, occ: Occam | None = None) -> Interval:
@@ -63,26 +73,63 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     centre = Centre.of(spec, eta, occ)
     rho_oc = centre.occ.rho
     if rho < rho_oc * (1 - 64 * machine_eps(spec.s2)):
-        raise EmptySetError(
-            f"rho = {rho:.8g} is below the Occam radius {rho_oc:.8g} at eta = {centre.occ.eta:.6g}",
-            margin=rho - rho_oc,
-            hint=HINT,
-        )
+        raise _empty(spec, rho, centre.occ)
     room = max(rho - rho_oc, 0.0) * (rho + rho_oc)
     xp, base = namespace(proj.ct), centre.value(proj)
     inner = centre.interior(room)
     parts = [_edges(centre, inner, proj[rows], room) for rows in _blocks(len(proj), len(spec.s2))]
-    (up, pup, mu_up, at_up, null_up), (down, pdown, mu_down, at_down, null_down) = (
-        [xp.concatenate([part[side][i] for part in parts]) for i in range(5)] for side in (0, 1)
-    )
-    mid, half = base + (up - down) / 2, (up + down) / 2
+    up, down = (Edge(*(xp.concatenate([part[side][i] for part in parts]) for i in range(7))) for side in (0, 1))
+    mid, half = base + (up.outer - down.outer) / 2, (up.outer + down.outer) / 2
     # A difference below the rounding of the edge itself is no gap: the edge cannot be written down more finely.
     rounding = 64 * machine_eps(base) * (xp.abs(base) + half)
-    gap = xp.clip(xp.maximum(up - pup, down - pdown) - rounding, 0, None) / (half + tiny(half))
-    return Interval(
-        mid, half, base - down, base + up, mu_down, mu_up, gap, base - pdown, base + pup, base, rho, rho_oc,
-        at_down, at_up, null_down, null_up,
+    gap = xp.clip(xp.maximum(up.outer - up.attained, down.outer - down.attained) - rounding, 0, None) / (
+        half + tiny(half)
+    )
+    band = Interval(
+        mid, half, base - down.outer, base + up.outer, down.mu, up.mu, gap, base - down.attained, base + up.attained, base,
+        rho, rho_oc, down.coords, up.coords, down.null, up.null, half * 0, half >= 0,
     )  # fmt: skip
+    if spec.form == "features":
+        return replace(band, delta_num=feature_allowance(centre, proj, rho, room, [up, down]))
+    if spec.widened is None:
+        return replace(band, delta_num=functional_error(proj, rho))
+    return _with_gram_error(band, proj, eta, gram_allowance(spec, proj, rho, [up, down]))
+
+
+def _empty(spec: Spectral, rho: float, occ: Occam) -> EmptySetError:
+    """The refusal of a radius below the Occam radius; it says so when the rounding of the Gram matrix may be the cause."""
+    text = f"rho = {rho:.8g} is below the Occam radius {occ.rho:.8g} at eta = {occ.eta:.6g}"
+    if spec.widened is not None:
+        least = occam(spec.widened, occ.eta)
+        if not least.refused and least.rho <= rho:
+            text += f"; this Gram matrix does not resolve it: within its rounding the radius may be {least.rho:.8g}"
+    return EmptySetError(text, margin=rho - occ.rho, hint=HINT)
+
+
+def _with_gram_error(band: Interval, proj: Projection, eta: float, allowance: Array) -> Interval:
+    """The same intervals with the error of G allowed for: stated where it is small, in the edges where it is not."""
+    xp = namespace(band.mid)
+    doubtful = np.flatnonzero(~(to_numpy(allowance) <= 1e-3 * RESOLVED * to_numpy(band.half)))
+    if len(doubtful) == 0:
+        return replace(band, delta_num=allowance)
+    wider = proj.widened(doubtful)
+    twin = local_interval(wider.spec, wider, band.rho, eta)
+    delta, resolved = xp.clip(allowance, None, 1e300), band.half >= 0
+    up, down = twin.upper - band.upper[doubtful], band.lower[doubtful] - twin.lower
+    delta[doubtful] = xp.clip(xp.maximum(up, down), 0, None) + twin.delta_num
+    # Far inside the dominating problem's interval or far outside it: either way these digits are not the kernel's.
+    apart = xp.maximum(xp.abs(up), xp.abs(down)) + twin.delta_num
+    resolved[doubtful] = apart <= RESOLVED * xp.minimum(band.half[doubtful], twin.half)
+    pick = np.flatnonzero(~to_numpy(resolved[doubtful]))
+    if len(pick) == 0:
+        return replace(band, delta_num=delta)
+    lost = doubtful[pick]
+    fields = {name: getattr(band, name) * 1 for name in ("lower", "upper", "mid", "half", "gap_rel")}
+    for name in ("lower", "upper", "mid", "half"):
+        fields[name][lost] = getattr(twin, name)[pick]
+    fields["gap_rel"][lost] = xp.maximum(band.gap_rel[lost], apart[pick] / (twin.half[pick] + tiny(delta)))
+    delta[lost] = twin.delta_num[pick]
+    return replace(band, delta_num=delta, resolved=resolved, **fields)
 
 
 FAR = 1e9
@@ -94,11 +141,7 @@ def _blocks(points: int, k: int) -> list[slice]:
     return [slice(i, min(i + size, points)) for i in range(0, max(points, 1), size)]
 
 
-Side = tuple[Array, Array, Array, Array, Array]
-"""One edge of a block of points: outer deviation, attained deviation, mu, coordinates and null-space multiple of the element."""
-
-
-def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[Side]:
+def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[Edge]:
     """The edges above and below the centre, for one block of points."""
     xp, spec = namespace(proj.ct), centre.spec
     ct, c02 = proj.ct, proj.c02
@@ -108,16 +151,19 @@ def _edges(centre: Centre, inner: Array, proj: Projection, room: float) -> list[
         visible = 0.0 if centre.budget == 0.0 or room == 0.0 else 1.0
         width = xp.sqrt(room * (c02 + visible * c2.sum(1)))
         mu = c02 * 0 + (centre.occ.mu if visible == 0.0 else 0.0)
-        reach = xp.where(c02 > 0, xp.sqrt(room / xp.where(c02 > 0, c02, c02 + 1)), c02 * 0)
+        seen = c02 > proj.c02_floor
+        reach = xp.where(seen, xp.sqrt(room / xp.where(seen, c02, c02 + 1)), c02 * 0)
+        V = c02 + c2 @ (1 / (1 + (0.0 if np.isinf(centre.occ.mu) else centre.occ.mu) * spec.s2))
+        alpha = xp.where(V > 0, width / xp.where(V > 0, V, V + 1), V * 0)
         at = ct * 0 + centre.theta
-        return [(width, width, mu, at, reach), (width, width, mu, at, -reach)]
+        attained = xp.where(seen | (visible > 0), width, width * 0)
+        return [Edge(width, attained, mu, at, sign * reach, V, alpha) for sign in (1.0, -1.0)]
     grid = centre.nodes((room**0.5) / (centre.occ.rho + tiny(ct)))
     signs = (1.0, -1.0)
     rules = [lambda V, _, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]
     tables = centre.excess_on_grid(grid, proj, c2, rules, room)
     return [
-        _one_side(centre, inner, sign, room, ct, c2, c02, grid, table)
-        for sign, table in zip(signs, tables, strict=True)
+        _one_side(centre, inner, sign, room, proj, c2, grid, table) for sign, table in zip(signs, tables, strict=True)
     ]
 
 
@@ -126,13 +172,13 @@ def _one_side(
     inner: Array,
     sign: float,
     room: float,
-    ct: Array,
+    proj: Projection,
     c2: Array,
-    c02: Array,
     grid: Array,
     excess: Array,
-) -> Side:
+) -> Edge:
     """The edge in the direction `sign`, for one block of points."""
+    ct, c02 = proj.ct, proj.c02
     xp, guard = namespace(ct), tiny(ct)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
@@ -146,7 +192,7 @@ def _one_side(
     p = centre.pieces(t, ct, c02)
     mu = p.mu
     alpha = sign * xp.sqrt((room + p.quad) / p.V)
-    d = centre.step(p, alpha)
+    d, spread = centre.step(p, alpha), p.V
     outer = xp.sqrt(p.V * (room + p.quad)) - sign * p.drift
     # Without a null-space part the noise ball alone also bounds the functional: the limit mu = inf. Near it the finite
     # mu agrees with the limit to rounding while its own primal point has lost its digits, so the limit is preferred.
@@ -154,14 +200,18 @@ def _one_side(
     slack = xp.where(mu * float(centre.spec.s2.min()) > FAR, 1e-9 * width, width * 0)
     beyond = (c02 <= 0) & (width + sign * drift <= outer + slack)
     if bool(beyond.any()):
-        stretch = (centre.budget**0.5) / xp.sqrt((c2 @ (1 / centre.spec.s2)) + guard)
+        reach = c2 @ (1 / centre.spec.s2)
+        stretch = (centre.budget**0.5) / xp.sqrt(reach + guard)
         far = (centre.spec.yt / centre.s - centre.theta) + sign * stretch[:, None] * ct / centre.spec.s2
         d, alpha = xp.where(beyond[:, None], far, d), xp.where(beyond, alpha * 0, alpha)
+        spread = xp.where(beyond, reach, spread)
         outer, mu = xp.where(beyond, width + sign * drift, outer), xp.where(beyond, mu * 0 + float("inf"), mu)
     share = _feasible_share(centre, inner, d, alpha, room, c02)
     move = inner + share[:, None] * (d - inner)
-    reached = sign * (move * ct).sum(1) + share * xp.abs(alpha) * c02
-    return outer, reached, mu, centre.theta + move, share * alpha
+    # A null-space part that is rounding of k(x, x) is no direction to move in: its multiple would be any large number.
+    null = xp.where(c02 > proj.c02_floor, share * alpha, alpha * 0)
+    reached = sign * (move * ct).sum(1) + xp.abs(null) * c02
+    return Edge(outer, reached, mu, centre.theta + move, null, spread, alpha)
 
 
 def _feasible_share(centre: Centre, inner: Array, d: Array, alpha: Array, room: float, c02: Array) -> Array:

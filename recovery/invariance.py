@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orledger.recovery._array import as_float
+from orledger.recovery._array import as_float, nonnegative
 from orledger.recovery.errors import InputError
 
 
@@ -49,6 +49,8 @@ def kappa_invariance(m: np.ndarray, c: np.ndarray, kappa: float, kappa_prime: fl
     m, c = as_float(m, "m"), as_float(c, "c")
     if m.shape != c.shape or m.ndim == 0 or m.shape[-1] == 0:
         raise InputError(f"m {m.shape} and c {c.shape} must have the same shape (..., candidates)")
+    if not (np.isfinite(kappa) and np.isfinite(kappa_prime)):
+        raise InputError(f"kappa = {kappa}, kappa_prime = {kappa_prime}; both must be finite")
     osc = c.max(-1) - c.min(-1)
     chosen, gap, tie, left = [], [], [], []
     for here, there in ((kappa, kappa_prime), (kappa_prime, kappa)):
@@ -96,6 +98,7 @@ def flatness_bound(eps: float, eta: float, k0: float, t: int, phi: float, nugget
         raise InputError(
             f"phi = {phi}, nugget = {nugget}, k0 = {k0}, t = {t}: need 0 <= phi <= 1, nugget > 0, k0, t >= 0"
         )
+    eps, eta = nonnegative(eps, "eps"), nonnegative(eta, "eta")
     drop = t * k0**2 * phi**2 / nugget
     # sqrt(k0) - sqrt((k0 - drop)_+) without the cancellation when the drop is tiny.
     fall = min(drop, k0) / (np.sqrt(k0) + np.sqrt(max(k0 - drop, 0.0))) if k0 > 0 else 0.0

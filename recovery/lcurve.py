@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from orledger.recovery._array import as_float
 from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def lcurve_corner(misfit: np.ndarray, norm: np.ndarray, variant: str = "menger",
     """
     if variant not in CORNERS:
         raise InputError(f"variant = {variant!r}; known corners are {sorted(CORNERS)}")
-    x, y = np.asarray(misfit, dtype=float), np.asarray(norm, dtype=float)
+    x, y = as_float(misfit, "misfit"), as_float(norm, "norm")
     if x.shape != y.shape or x.ndim != 1 or len(x) < 3:
         raise InputError(f"misfit {x.shape} and norm {y.shape} must be equally long, with at least 3 nodes")
     if scale == "log":

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from orledger.recovery._array import Array, gain, like, namespace
+from orledger.recovery._array import Array, gain, like, machine_eps, namespace
+from orledger.recovery.allowance import ENTRY_UNITS
+from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
     from orledger.recovery.spectral import Spectral
@@ -27,6 +29,8 @@ class Projection:
     source: what is needed to write an element down again: the reduced representers (points, d) in feature form, the
     whitened inner products with the exact rows (points, rank) in kernel form with exact rows, else None.
     given_norm2: |c|^2 (points,) as it was given, which its parts add up to only within rounding.
+    c02_floor: below this a null-space part c02 is rounding of |c|^2 itself (0 in feature form, where it is computed apart).
+    rows: the inner products (n_rows, points) and squared norms (points,) as given, kernel form only.
     """
 
     spec: Spectral
@@ -35,6 +39,8 @@ class Projection:
     shift: Array
     source: Array | None = None
     given_norm2: Array | None = None
+    c02_floor: Array | float = 0.0
+    rows: tuple[Array, Array] | None = None
 
     def __len__(self) -> int:
         return int(self.ct.shape[0])
@@ -42,7 +48,16 @@ class Projection:
     def __getitem__(self, index: Array) -> Projection:
         """The functionals at `index` (slice, mask or integer array)."""
         source, norm2 = (None if v is None else v[index] for v in (self.source, self.given_norm2))
-        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index], source, norm2)
+        floor = self.c02_floor if isinstance(self.c02_floor, float) else self.c02_floor[index]
+        rows = None if self.rows is None else (self.rows[0][:, index], self.rows[1][index])
+        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index], source, norm2, floor, rows)
+
+    def widened(self, index: Array) -> Projection:
+        """The functionals at `index` in the problem that dominates this one, its squared norms a little larger as well."""
+        if self.rows is None or self.spec.widened is None:
+            raise InputError("only functionals of a Gram matrix have a widened form")
+        b, kxx = self.rows[0][:, index], self.rows[1][index]
+        return self.spec.widened.project(b, kxx * (1 + 4 * ENTRY_UNITS * machine_eps(kxx)))
 
     @property
     def norm2(self) -> Array:

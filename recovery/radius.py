@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, like, machine_eps, namespace, nonnegative
+from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, nonnegative, to_numpy, together
+from orledger.recovery.allowance import ENTRY_UNITS, RESOLVED
 from orledger.recovery.elimination import gram_cut
 from orledger.recovery.errors import InputError
 from orledger.recovery.roots import bracket, log_grid, solve
@@ -30,7 +31,8 @@ class GlobalCertificate:
     """Per point (arrays of shape (points,)): the radius, the mu that attains it, pf and wn there, and the certificate.
 
     cert is the worst-case error eps pf + eta wn of the delivered rule, without delta_num, the floating-point allowance
-    of Rem. slack (add it when delivering). at_lower / at_upper: the minimiser is the limit mu = 0 / mu = inf ("refined")
+    of Rem. slack (add it when delivering). allowance (points,): what the rounding of a Gram matrix can add on top, 0 in
+    feature form; resolved: False where that is more than a thousandth of the radius. at_lower / at_upper: the minimiser is the limit mu = 0 / mu = inf ("refined")
     or the first / last node ("grid97", where cert has a minimiser mu_cert of its own).
     """
 
@@ -44,6 +46,8 @@ class GlobalCertificate:
     at_lower: Array
     at_upper: Array
     method: str
+    allowance: Array
+    resolved: Array
 
 
 def global_radius(
@@ -75,7 +79,27 @@ def global_radius(
     # At mu = 0 the data say nothing, and the answer is eps |c| itself: reassembled from its spectral parts it would differ
     # in the last digit from point to point, and a flat radius would seem to oscillate.
     radius, cert = (xp.where(lower, eps * xp.sqrt(proj.norm2), v) for v in (radius, cert))
-    return GlobalCertificate(radius, mu, at.pf, at.wn, cert, mu, delta, lower, upper, method)
+    allowance = _gram_allowance(spec, proj, eps, eta, radius, at.V, at.wn)
+    resolved = allowance <= RESOLVED * radius
+    return GlobalCertificate(radius, mu, at.pf, at.wn, cert, mu, delta, lower, upper, method, allowance, resolved)
+
+
+def _gram_allowance(
+    spec: Spectral, proj: Projection, eps: float, eta: float, radius: Array, V: Array, wn: Array
+) -> Array:
+    """What the error of a Gram matrix can add to each radius: from V alone where that is little, else from `widened`."""
+    if spec.given is None or len(proj) == 0:
+        return radius * 0
+    xp = namespace(V)
+    more = 2 * (spec.noisy_delta * wn * wn + ENTRY_UNITS * machine_eps(V) * proj.norm2)
+    share = more / xp.where(V > 0, V, V * 0 + 1)
+    allowance = xp.where(V > 0, share * radius / 2, radius * 0)
+    doubtful = np.flatnonzero(to_numpy((V <= 0) | (share > 2e-3 * RESOLVED)))
+    if len(doubtful) and eps > 0:
+        wider = proj.widened(doubtful)
+        twin = global_radius(wider.spec, wider, eps, eta)
+        allowance[doubtful] = xp.clip(twin.radius - radius[doubtful], 0, None)
+    return allowance
 
 
 def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) -> Array:
@@ -83,6 +107,13 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
 
     The short way for acquisition functions: no data, no certificate parts; the same numbers as `global_radius`.
     """
+    w, beta2, kxx = together(w, beta2, kxx)
+    w, beta2, kxx = as_float(w, "w", ndim=1), as_float(beta2, "beta2", ndim=2), as_float(kxx, "kxx", ndim=1)
+    eps, eta = nonnegative(eps, "eps"), nonnegative(eta, "eta")
+    if tuple(beta2.shape) != (len(kxx), len(w)) or len(w) == 0:
+        raise InputError(
+            f"beta2 has shape {tuple(beta2.shape)}; ({len(kxx)}, {len(w)}) is needed, with at least one row of data"
+        )
     xp = namespace(w)
     keep = w > gram_cut(w, machine_eps(w) * float(w.max()), None)
     if not bool(keep.all()):
@@ -140,12 +171,17 @@ def _on_grid(
     proj: Projection, eps: float, eta: float, grid: tuple[float, float, int], delta: float
 ) -> GlobalCertificate:
     lo, hi, count = grid
+    if not (np.isfinite([lo, hi]).all() and lo < hi and int(count) >= 2):
+        raise InputError(f"grid = {tuple(grid)}; lowest and highest exponent and a count of at least 2 are needed")
     xp = namespace(proj.ct)
     mus = like(np.logspace(lo, hi, int(count)), proj.ct)
     V, pf, wn = proj.V(mus), proj.pf(mus), proj.wn(mus)
     value, cert = xp.sqrt(V * (eps**2 + mus * eta**2)), eps * pf + eta * wn
     i, j = value.argmin(1), cert.argmin(1)
     rows = i * 0 + (xp.arange(len(i), device=i.device) if xp is not np else np.arange(len(i)))
+    at = proj.at(mus[i])
+    allowance = _gram_allowance(proj.spec, proj, eps, eta, value[rows, i], at.V, at.wn)
     return GlobalCertificate(
-        value[rows, i], mus[i], pf[rows, i], wn[rows, i], cert[rows, j], mus[j], delta, i == 0, i == count - 1, "grid97"
-    )
+        value[rows, i], mus[i], pf[rows, i], wn[rows, i], cert[rows, j], mus[j], delta, i == 0, i == count - 1, "grid97",
+        allowance, allowance <= RESOLVED * value[rows, i],
+    )  # fmt: skip

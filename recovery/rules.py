@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
-from orledger.recovery._array import Array, like, namespace, to_numpy
+from orledger.recovery._array import Array, as_float, like, namespace, to_numpy
 from orledger.recovery.errors import EmptySetError, InputError
 from orledger.recovery.occam import HINT, misfit_root, misfit_slack, occam
 from orledger.recovery.roots import log_grid
@@ -52,7 +51,9 @@ def matched_mu(spec: Spectral, misfits: Array) -> np.ndarray:
 
     A misfit below the best achievable one belongs to no nugget and raises EmptySetError.
     """
-    target = np.atleast_1d(np.asarray(to_numpy(misfits), dtype=float))
+    target = np.atleast_1d(to_numpy(as_float(misfits, "misfits"))).astype(float)
+    if (target < 0).any():
+        raise InputError(f"misfits has a negative value: {target.min():.6g}; a misfit is a norm")
     y0, out = spec.best_misfit, np.zeros(len(target))
     short = target < y0 - misfit_slack(spec)
     if short.any():
@@ -111,11 +112,15 @@ def minimise(spec: Spectral, rule: str, *, bounds: tuple[float, float] | None = 
 
     bounds: (lowest, highest) mu to consider; by default nine decades beyond both ends of the spectrum.
     """
+    from scipy.optimize import minimize_scalar  # a second of import that only this function needs
+
     if rule not in CRITERIA:
         raise InputError(f"rule = {rule!r}; known rules are {sorted(CRITERIA)}")
     nodes = to_numpy(log_grid(spec.s2))
     lo, hi = (nodes[nodes > nodes[0] + 20].min(), nodes[nodes < nodes[-1] - 20].max())
     if bounds is not None:
+        if not 0 < bounds[0] < bounds[1] < np.inf:
+            raise InputError(f"bounds = {tuple(bounds)}; 0 < lowest < highest mu is needed")
         lo, hi = np.log(bounds[0]), np.log(bounds[1])
     t = np.linspace(lo, hi, max(64, int(4 * (hi - lo))))
     values = to_numpy(CRITERIA[rule](spec, like(np.exp(t), spec.s2)))

@@ -6,13 +6,27 @@ paper (posterior variance and mean, power function, weight norm, ridge misfit, R
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, gain, like, machine_eps, namespace, tiny, to_numpy
-from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram, gram_cut
+from orledger.recovery._array import (
+    Array,
+    as_float,
+    gain,
+    like,
+    machine_eps,
+    namespace,
+    nonnegative,
+    sized,
+    tiny,
+    to_numpy,
+    together,
+)
+from orledger.recovery.allowance import gram_error
+from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram, gram_cut, row_mask
 from orledger.recovery.errors import GramError, InputError, SingularGramError
 from orledger.recovery.projection import Projection
 
@@ -24,6 +38,7 @@ class Spectral:
     s2: (k,) squared singular values, decreasing, all positive; yt: (k,) data coefficients; y02: squared norm of the data
     outside the range (the squared best misfit); n: number of noisy rows; exact: the eliminated rows, or None;
     dropped: directions left out because they are at the rounding of the factorisation.
+    given: G, y and the mask of exact rows as they came, kernel form only.
     """
 
     s2: Array
@@ -35,6 +50,7 @@ class Spectral:
     exact: ExactRows | None
     resolution: float
     dropped: int
+    given: tuple[Array, Array, np.ndarray | None] | None = None
 
     @classmethod
     def from_gram(
@@ -46,7 +62,11 @@ class Spectral:
         rank_tol: eigenvalues up to rank_tol * eps_machine * max eigenvalue count as zero; by default `gram_cut` decides.
         singular: "truncate" drops those directions, "raise" makes them a SingularGramError.
         """
-        G, y = as_float(G, "G", ndim=2), as_float(y, "y", ndim=1)
+        G, y = together(G, y)
+        G, y = sized(as_float(G, "G", ndim=2), "G"), sized(as_float(y, "y", ndim=1), "y")
+        _checked(rank_tol)
+        if singular not in ("truncate", "raise"):
+            raise InputError(f"singular = {singular!r}; use 'truncate' or 'raise'")
         xp, n = namespace(G, y), len(y)
         if n == 0:
             raise InputError("y is empty: there is nothing to recover from")
@@ -56,7 +76,10 @@ class Spectral:
         skew = float(xp.abs(G - G.T).max())
         if skew > 1e3 * eps * size:
             raise GramError(f"G is not symmetric: largest |G - G^T| is {skew:.3g}", hint="pass (G + G.T) / 2")
-        rows, G, y = eliminate_gram((G + G.T) / 2, y, exact, rank_tol)
+        G = (G + G.T) / 2
+        mask = row_mask(exact, n)
+        given = (G, y, mask)
+        rows, G, y = eliminate_gram(G, y, mask, rank_tol)
         w, Q = xp.linalg.eigh(G) if len(y) else (xp.zeros_like(y), G)
         top = max(float(w.max()) if len(y) else 0.0, 0.0)
         # The Schur complement carries the rounding of the block it was formed from, not of its own (smaller) size.
@@ -76,7 +99,33 @@ class Spectral:
         w, Q = xp.flip(w[keep], (0,)), xp.flip(Q[:, keep], (1,))
         z = Q.T @ y
         rest = y - Q @ z
-        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, int((~keep).sum()))
+        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, int((~keep).sum()), given)
+
+    @cached_property
+    def delta(self) -> Array:
+        """What rounding can hide in each row of the Gram matrix (n_rows,); see `gram_error`. Kernel form only."""
+        if self.given is None:
+            raise InputError("only a spectral object built from a Gram matrix has a Gram error")
+        return gram_error(self.given[0], self.given[2])
+
+    @property
+    def noisy_delta(self) -> float:
+        """The largest `delta` of the noisy rows."""
+        mask = None if self.given is None else self.given[2]
+        delta = self.delta if mask is None else self.delta[~mask]
+        return float(delta.max()) if len(delta) else 0.0
+
+    @cached_property
+    def widened(self) -> Spectral | None:
+        """The Gram matrix with `delta` on its diagonal: a problem that contains the exact one whatever rounding did to G.
+
+        None in feature form, and for a widened problem itself.
+        """
+        if self.given is None:
+            return None
+        G, y, exact = self.given
+        G = G + (np.diag(self.delta) if namespace(G) is np else namespace(G).diag(self.delta))
+        return replace(Spectral.from_gram(G, y, exact=exact, rank_tol=0.0), given=None)
 
     @classmethod
     def from_features(cls, Phi: Array, y: Array, *, exact: Any = None, rank_tol: float | None = None) -> Spectral:
@@ -85,7 +134,9 @@ class Spectral:
         exact: as in `from_gram`; those rows are eliminated by theta = theta_p + N zeta.
         rank_tol: singular values up to rank_tol * eps_machine * max singular value count as zero; default max(n, d).
         """
-        Phi, y = as_float(Phi, "Phi", ndim=2), as_float(y, "y", ndim=1)
+        Phi, y = together(Phi, y)
+        Phi, y = sized(as_float(Phi, "Phi", ndim=2), "Phi"), sized(as_float(y, "y", ndim=1), "y")
+        _checked(rank_tol)
         xp = namespace(Phi, y)
         if Phi.shape[0] == 0 or Phi.shape[1] == 0:
             raise InputError(f"Phi has shape {tuple(Phi.shape)}: there is nothing to recover from")
@@ -93,7 +144,7 @@ class Spectral:
             raise InputError(f"Phi has {Phi.shape[0]} rows and y has {len(y)}")
         eps = machine_eps(Phi)
         tol = float(max(Phi.shape)) if rank_tol is None else float(rank_tol)
-        rows, Phi, y = eliminate_features(Phi, y, exact, tol)
+        rows, Phi, y = eliminate_features(Phi, y, row_mask(exact, len(y)), tol)
         scale = rows.schur_scale if rows else 0.0
         if min(Phi.shape) == 0:
             U, s, Wt = Phi[:, :0], Phi[:0, :0].sum(0), Phi[:0, :]
@@ -115,7 +166,7 @@ class Spectral:
         if self.form == "features":
             if kxx is not None:
                 raise InputError("a spectral object built from features takes the representers C alone, without kxx")
-            C = like(as_float(b, "C", ndim=2), self.s2)
+            C = like(sized(as_float(b, "C", ndim=2), "C"), self.s2)
             d = self.exact.width if self.exact else self.basis.shape[0]
             if C.shape[1] != d:
                 raise InputError(f"C has shape {tuple(C.shape)}; the features have {d} columns")
@@ -133,11 +184,11 @@ class Spectral:
         if kxx is None:
             raise InputError("a spectral object built from a Gram matrix needs project(b, kxx)")
         xp = namespace(self.s2)
-        B, k = like(as_float(b, "b", ndim=2), self.s2), like(as_float(kxx, "kxx", ndim=1), self.s2)
+        B, k = (like(sized(as_float(v, what, ndim=d), what), self.s2) for v, what, d in ((b, "b", 2), (kxx, "kxx", 1)))
         rows = self.n + (self.exact.count if self.exact else 0)
         if B.shape[0] != rows or B.shape[1] != len(k):
             raise InputError(f"b has shape {tuple(B.shape)} and kxx {tuple(k.shape)}; b must be ({rows}, len(kxx))")
-        shift, whole, source = k * 0, xp.clip(k, tiny(k), None), None
+        shift, whole, source, given = k * 0, xp.clip(k, tiny(k), None), None, (B, k)
         if self.exact:
             shift, B, k, source = self.exact.reduce_gram(B, k)
         ct = (B.T @ self.basis) / xp.sqrt(self.s2)
@@ -150,7 +201,8 @@ class Spectral:
                 "so these are not inner products with the rows of this Gram matrix",
                 hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
             )
-        return Projection(self, ct, xp.clip(left, 0, None), shift, source, xp.clip(k, 0, None))
+        floor = (rows + 16) * machine_eps(k) * whole
+        return Projection(self, ct, xp.clip(left, 0, None), shift, source, xp.clip(k, 0, None), floor, given)
 
     @property
     def ynorm(self) -> float:
@@ -191,3 +243,8 @@ class Spectral:
     def exact_norm2(self) -> float:
         """Squared norm of the min-norm interpolant of the exact rows; 0 without exact rows."""
         return self.exact.norm2 if self.exact else 0.0
+
+
+def _checked(rank_tol: float | None) -> None:
+    if rank_tol is not None:
+        nonnegative(rank_tol, "rank_tol")

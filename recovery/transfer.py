@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orledger.recovery._array import nonnegative
 from orledger.recovery.errors import InputError
 
 
@@ -35,5 +36,6 @@ def gaussian_truth_coverage(observation_level: float, sigma: float, z: float) ->
     """`truth_coverage` for Gaussian noise of standard deviation sigma >= 0."""
     from math import erfc, sqrt
 
+    sigma = nonnegative(sigma, "sigma")
     tail = erfc(z / (sigma * sqrt(2))) if sigma > 0 else 0.0
     return truth_coverage(observation_level, z, tail)

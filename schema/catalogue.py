@@ -120,7 +120,8 @@ def read(con: DuckDBPyConnection, case: str) -> Catalogue:
     """The catalogue of ``case`` as it stands in the database."""
     known = {row[0] for row in con.execute("SELECT DISTINCT block FROM cell WHERE case_name = ?", [case]).fetchall()}
     metrics = con.execute(
-        "SELECT block, arms, metric, label, idx, unit, better, description FROM metric WHERE case_name = ? ORDER BY rowid",
+        "SELECT block, arms, metric, label, idx, unit, better, description FROM metric WHERE case_name = ?"
+        " ORDER BY position NULLS LAST, block, metric, arms, label, idx",
         [case],
     ).fetchall()
     keys = con.execute(
@@ -158,7 +159,7 @@ def store(con: DuckDBPyConnection, new: Catalogue) -> None:
         if found == old:
             return
         rows = {
-            "metric": [(new.case, *astuple(m)) for m in found.metrics],
+            "metric": [(new.case, *astuple(m), i) for i, m in enumerate(found.metrics)],
             "key": [(new.case, k.block, k.key, k.type, i, k.description) for i, k in enumerate(found.keys)],
             "arm": [(new.case, a.arm, a.label, a.description, i) for i, a in enumerate(found.arms)],
             "study": [(new.case, *found.study)] if found.study else [],
@@ -183,25 +184,30 @@ def complete(con: DuckDBPyConnection, case: str, *, records: bool = True) -> Non
         declared = types.get((block, key), Key(block, key, seen))
         fits = declared.type in ("VARCHAR", seen) or (declared.type == "DOUBLE" and seen == "BIGINT")
         keys.append(declared if fits else replace(declared, type=seen))
-    metrics: list[Metric] = []
+    metrics: dict[tuple[str, str], list[Metric]] = {}
+    for m in known.metrics:
+        metrics.setdefault((m.block, m.metric), []).append(m)
     arms = [arm for (arm,) in con.execute(ARMS_SEEN, [case]).fetchall()] if records else []
-    seen_metrics = con.execute(METRICS_SEEN, [case]).fetchall() if records else []
-    for block, metric, indexed, labelled, names in seen_metrics:
+    for block, metric, indexed, labelled, names in con.execute(METRICS_SEEN, [case]).fetchall() if records else ():
         arms += names
-        same = [m for m in (*known.metrics, *metrics) if (m.block, m.metric) == (block, metric)]
-        alike = [m for m in same if (m.idx is not None) == indexed]
-        listed = {arm for m in alike for arm in m.arms.split(", ")}
+        same = metrics.setdefault((block, metric), [])
+        alike = [i for i, m in enumerate(same) if (m.idx is not None) == indexed]
+        listed = {arm for i in alike for arm in same[i].arms.split(", ")}
         if not alike:
             texts = {"label": "label" if labelled else None, "idx": "index" if indexed else None}
-            new = replace(same[0] if same else Metric(block, "", metric), arms=", ".join(names), **texts)
-            metrics = [m for m in metrics if m not in same] + [*same, new]
-        elif not set(names) <= listed:
-            longer = replace(alike[0], arms=", ".join([alike[0].arms, *(a for a in names if a not in listed)]))
-            metrics = [m for m in metrics if m not in same] + [longer if m is alike[0] else m for m in same]
+            same.append(replace(same[0] if same else Metric(block, "", metric), arms=", ".join(names), **texts))
+        elif more := [a for a in names if a not in listed]:
+            same[alike[0]] = replace(same[alike[0]], arms=", ".join([same[alike[0]].arms, *more]))
     named = {a.arm for a in known.arms}
     store(
         con,
-        Catalogue(case, tuple(metrics), tuple(keys), tuple(Arm(a, a) for a in sorted(set(arms) - named)), known.study),
+        Catalogue(
+            case,
+            tuple(m for same in metrics.values() for m in same),
+            tuple(keys),
+            tuple(Arm(a, a) for a in sorted(set(arms) - named)),
+            known.study,
+        ),
     )
 
 

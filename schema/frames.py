@@ -44,6 +44,8 @@ def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
         return pl.DataFrame(_Stream(relation))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         # DuckDB's errors surface here as well, wrapped, when they happen while the rows are produced.
+        if "INTERRUPT Error" in str(error):
+            raise duckdb.InterruptException(str(error)) from error
         if "Conversion Error" in str(error):
             raise duckdb.ConversionException(str(error)) from error
         if "IO Error" in str(error) or "Corrupt database file" in str(error):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # How the generated views are recorded in the table migration.
 GENERATED = "views of the catalogue"
 
-# Columns of every view, by view; keys and metrics of these names get longer ones.
+# Columns that every block has; keys of these names get longer ones, and metrics where they would stand beside each other.
 FIXED = {
     "cell_id": "The cell",
     "cell": "Name of the cell for people",
@@ -44,6 +44,7 @@ FIXED = {
     "seconds": "Seconds the cell took",
     "settings": "What else the numbers depend on, as JSON",
 }
+OF_CELLS = {"state", "reason", "error", "seconds", "settings"}  # in the view of cells alone, which has no metrics
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ def _columns(named: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     columns = {}
     for kind, name in named:
         long = f"{name}_{kind}"
-        if name and counts[name.lower()] == 1 and name.lower() not in FIXED:
+        fixed = name.lower() in FIXED and not (kind == "metric" and name.lower() in OF_CELLS)
+        if name and counts[name.lower()] == 1 and not fixed:
             columns[kind, name] = name
         elif longer[long.lower()] == 1 and long.lower() not in counts:
             columns[kind, name] = long
@@ -160,14 +162,14 @@ def statements(layout: Layout) -> dict[str, str]:
     these = f"case_name = {literal(layout.case)} AND block = {literal(layout.block)}"
     cells = ["cell_id", "name AS cell", *key_columns, "state", "reason", "error", "seconds", "backend AS computed_on"]
     cells.append("CASE WHEN json_valid(spec) THEN json_extract_string(spec, '$.settings') END AS settings")
-    found = {layout.name: _wide(layout, layout.scalars, key_columns, these, series=False)}
+    found = {layout.name: _wide(layout.scalars, key_columns, these, series=False)}
     if layout.indexed:
-        found[layout.series] = _wide(layout, layout.indexed, key_columns, these, series=True)
+        found[layout.series] = _wide(layout.indexed, key_columns, these, series=True)
     found[layout.cells] = f"SELECT {', '.join(cells)}\nFROM cell WHERE {these}"
     return found
 
 
-def _wide(layout: Layout, metrics: Mapping[str, str], key_columns: Sequence[str], these: str, *, series: bool) -> str:
+def _wide(metrics: Mapping[str, str], key_columns: Sequence[str], these: str, *, series: bool) -> str:
     """One row per finished cell, arm and label (and index); an arm that refused has a row too, among the scalars.
 
     The records of the block are found by the ids of its cells and grouped by short columns before the keys are added; a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
 
     from orledger.schema.catalogue import Catalogue
 
+# What came of a cell: the columns that ``store_many`` writes, with their types.
+OUTCOME_COLUMNS = {
+    "cell_id": "VARCHAR",
+    "state": "VARCHAR",
+    "reason": "VARCHAR",
+    "error": "VARCHAR",
+    "seconds": "DOUBLE",
+    "backend": "VARCHAR",
+    "n_records": "BIGINT",
+    "content_hash": "VARCHAR",
+    "run_id": "VARCHAR",
+    "finished": "TIMESTAMP",
+}
 DATASET_TYPES = ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR")
 
 
@@ -159,41 +173,60 @@ class Writer:
 
     def store(self, cell_id: str, outcome: Outcome, run_id: str | None = None) -> None:
         """One cell's outcome in one transaction, in place of whatever the cell held before."""
-        previous = self._known().get(cell_id)
-        if previous is None:
-            raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
-        records = outcome.columns if outcome.columns is not None else _no_records()
-        row = {
-            "state": outcome.state,
-            "reason": outcome.reason,
-            "error": outcome.error,
-            "seconds": outcome.seconds,
-            "backend": outcome.backend,
-            "n_records": int(records["value"].size),
-            "content_hash": _hash(outcome, records) if outcome.state in ("done", "refused") else None,
-            "run_id": run_id,
-            "finished": _now(),
-        }
+        self.store_many([(cell_id, outcome)], run_id)
+
+    def store_many(self, outcomes: Iterable[tuple[str, Outcome]], run_id: str | None = None) -> None:
+        """The outcomes of several cells in one transaction, each in place of whatever its cell held before."""
+        batch = list(outcomes)
+        known = self._known()
+        for cell_id, _ in batch:
+            if cell_id not in known:
+                raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
+        if not batch:
+            return
+        ids = [cell_id for cell_id, _ in batch]
+        if len(set(ids)) < len(ids):
+            raise DatabaseError(f"{self.path}: a cell stands twice among those to store")
         with self.transaction() as con:
-            if previous != "planned":
-                for table in ("record", "refusal", "fact", "dataset"):
-                    con.execute(f"DELETE FROM {table} WHERE cell_id = ?", [cell_id])
-            if row["n_records"]:
-                con.execute("INSERT INTO record SELECT ?, arm, metric, label, idx, value FROM records", [cell_id])
-            self._append("refusal", ("VARCHAR", "VARCHAR", "DOUBLE"), cell_id, outcome.refusals)
-            self._append("fact", ("VARCHAR", "VARCHAR"), cell_id, list(outcome.facts.items()))
-            self._append("dataset", DATASET_TYPES, cell_id, [[d[c] for c in DATASET_COLUMNS] for d in outcome.datasets])
-            changes = ", ".join(f"{name} = ?" for name in row)
-            con.execute(f"UPDATE cell SET {changes} WHERE cell_id = ?", [*row.values(), cell_id])
-            chain.append(con, "cells", {"run": run_id, outcome.state: 1}, {"cell": [cell_id]})
-        self._known()[cell_id] = outcome.state
+            again = [cell_id for cell_id in ids if known[cell_id] != "planned"]
+            for table in ("record", "refusal", "fact", "dataset") if again else ():
+                con.execute(f"DELETE FROM {table} WHERE cell_id IN (SELECT unnest(?::VARCHAR[]))", [again])
+            records = _records(batch)
+            if records["value"].size:
+                con.execute("INSERT INTO record SELECT cell_id, arm, metric, label, idx, value FROM records")
+            self._append(
+                "refusal", ("VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE"), [(c, *r) for c, o in batch for r in o.refusals]
+            )
+            self._append("fact", ("VARCHAR",) * 3, [(c, *f) for c, o in batch for f in o.facts.items()])
+            self._append(
+                "dataset",
+                ("VARCHAR", *DATASET_TYPES),
+                [(c, *(d[n] for n in DATASET_COLUMNS)) for c, o in batch for d in o.datasets],
+            )
+            self._update_cells(batch, run_id)
+            counts = Counter(o.state for _, o in batch)
+            chain.append(con, "cells", {"run": run_id, **counts}, {"cell": ids})
+        known.update({cell_id: outcome.state for cell_id, outcome in batch})
+
+    def _update_cells(self, batch: Sequence[tuple[str, Outcome]], run_id: str | None) -> None:
+        """The columns of ``cell`` that say what came of each cell."""
+        now = _now()
+        rows = [
+            (c, o.state, o.reason, o.error, o.seconds, o.backend, _size(o), _hash(o), run_id, now) for c, o in batch
+        ]  # fmt: skip
+        unnested = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in OUTCOME_COLUMNS.items())
+        changes = ", ".join(f"{name} = came.{name}" for name in OUTCOME_COLUMNS if name != "cell_id")
+        self.con.execute(
+            f"UPDATE cell SET {changes} FROM (SELECT {unnested}) came WHERE cell.cell_id = came.cell_id",
+            [list(column) for column in zip(*rows, strict=True)],
+        )
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
         """The settings of a run: (case, name, value, given by the paper, one sentence) each."""
-        types = ("VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
+        types = ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
         with self.transaction() as con:
             self._append(
-                "setting", types, run_id, [(c, name, _json(v), given, text) for c, name, v, given, text in rows]
+                "setting", types, [(run_id, c, name, _json(v), given, text) for c, name, v, given, text in rows]
             )
             chain.append(con, "run", {"run": run_id, "settings": True}, {"setting": [run_id]})
 
@@ -204,12 +237,12 @@ class Writer:
             viewing.refresh(con)
         self._declared.add(declared.case)
 
-    def _append(self, table: str, types: Sequence[str], first: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Adds ``rows`` to ``table``, each after the value ``first`` of its first column, in one statement."""
+    def _append(self, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Adds ``rows`` to ``table`` in one statement."""
         if rows:
             lists = [list(column) for column in zip(*rows, strict=True)]
             unnested = ", ".join(f"unnest(?::{kind}[])" for kind in types)
-            self.con.execute(f"INSERT INTO {table} SELECT ?, {unnested}", [first, *lists])
+            self.con.execute(f"INSERT INTO {table} SELECT {unnested}", lists)
 
     def _known(self) -> dict[str, str]:
         if self._states is None:
@@ -218,8 +251,29 @@ class Writer:
         return self._states
 
 
-def _hash(outcome: Outcome, records: Mapping[str, np.ndarray]) -> str:
+def _hash(outcome: Outcome) -> str | None:
+    """The content hash of a cell that is done or refused; the others have none."""
+    if outcome.state not in ("done", "refused"):
+        return None
+    records = outcome.columns if outcome.columns is not None else _no_records()
     return content_hash(outcome.state, outcome.reason, records, outcome.refusals, outcome.facts, outcome.datasets)
+
+
+def _size(outcome: Outcome) -> int:
+    return 0 if outcome.columns is None else int(outcome.columns["value"].size)
+
+
+def _records(batch: Sequence[tuple[str, Outcome]]) -> dict[str, np.ndarray]:
+    """The records of all cells as columns of equal length, the first of them the cell ids."""
+    parts = [(cell_id, outcome.columns) for cell_id, outcome in batch if outcome.columns is not None]
+    if not parts:
+        return {"cell_id": np.empty(0, dtype=object), **_no_records()}
+    sizes = [columns["value"].size for _, columns in parts]
+    joined = {n: np.concatenate([columns[n] for _, columns in parts]) for n in ("arm", "metric", "label", "value")}
+    index = np.concatenate([np.ma.getdata(columns["idx"]) for _, columns in parts])
+    mask = np.concatenate([np.ma.getmaskarray(columns["idx"]) for _, columns in parts])
+    names = np.repeat(np.array([cell_id for cell_id, _ in parts], dtype=object), sizes)
+    return {"cell_id": names, **joined, "idx": np.ma.array(index, mask=mask)}
 
 
 def _no_records() -> dict[str, np.ndarray]:

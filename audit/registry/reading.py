@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from importlib.resources import files
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.registry.hypotheses import (
@@ -40,6 +40,11 @@ NEEDED = {
     "at_most": "limit", "at_least": "limit", "ordering": "stat", "best": "stat", "monotone": "along", "resampled": "along",
 }  # fmt: skip
 SIDE_NAMES = ("a", "b", "x", "y")
+COMPARING = ("never_worse", "ordering", "best")
+# Columns that the queries behind a quantity have beside the keys.
+RESERVED = ("value", "points", "cell_id", "side", "state", "reason", "refusal", "n")
+MOST_VARIANTS = 2_000  # of one table
+MOST_DRAWS = 1_000_000
 PAIRED = ("signed_rank", "sign", "mcnemar", "fisher")
 
 
@@ -160,8 +165,8 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
         "noise": t.text("noise", None),
         "independent_when": _setting(t),
     }
-    pair = t.texts("pair")
-    unit = t.texts("unit", pair)
+    pair = _keys(t, "pair")
+    unit = _keys(t, "unit", pair)
     if not set(unit) <= set(pair):
         raise t.fail("unit", f"keys among those of pair ({', '.join(pair)})")
     for key in ("alpha", "level"):
@@ -169,7 +174,9 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
             raise t.fail(key, "a number between 0 and 1")
     if shared["resolution"] is not None and shared["resolution"] <= 0:
         raise t.fail("resolution", "a number above 0")
-    variants = list(_variants(t))
+    if shared["nominal"] is not None and not 0 < shared["nominal"] < 1:
+        raise t.fail("nominal", "a proportion between 0 and 1")
+    variants = _some(t)
     t.done()
     for suffix, words, sides in variants:
         _check_sides(t, test, sides)
@@ -200,6 +207,46 @@ def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -
         raise TableError(f"{t.file}: table [{t.place}]: proportion looks at one quantity, found {count}")
 
 
+def _keys(t: Table, key: str, default: Any = ...) -> tuple[str, ...]:
+    """Names of keys, each once; a name that the queries use for a column of their own is refused."""
+    names: tuple[str, ...] = t.texts(key) if default is ... else t.texts(key, default)
+    for name in names:
+        if names.count(name) > 1:
+            raise t.fail(key, f"every key once ({name!r} stands {names.count(name)} times)")
+        if name in RESERVED:
+            raise t.fail(key, f"keys by another name than {name!r}, which the queries use themselves")
+    return names
+
+
+def _check_claim(t: Table, options: dict[str, Any]) -> None:
+    """Refuses keys a claim could never find, and numbers it could not use."""
+    pair, kind = options["pair"], options["kind"]
+    for name in options["within"]:
+        if name not in pair:
+            raise t.fail("within", f"keys among those of pair ({', '.join(pair)}); {name!r} is none")
+    if kind in ("monotone", "resampled") and options["along"] is not None and options["along"] not in pair:
+        raise t.fail("along", f"one of the keys of pair ({', '.join(pair)})")
+    if kind == "resampled" and not options["within"]:
+        raise t.fail("within", "the keys of the groups whose spread is compared: a claim of kind resampled needs them")
+    if kind == "resampled" and not set(pair) - {*options["within"], options["along"]}:
+        raise t.fail("pair", "a further key beside those of within and along: a group needs several cells")
+    if not 1 <= options["draws"] <= MOST_DRAWS:
+        raise t.fail("draws", f"a whole number from 1 to {MOST_DRAWS}")
+    if options["seed"] < 0:
+        raise t.fail("seed", "a whole number that is not negative")
+
+
+def _some(t: Table) -> list[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+    """The variants of a table, if there are not too many to be evaluated."""
+    found = list(islice(_variants(t), MOST_VARIANTS + 1))
+    if len(found) > MOST_VARIANTS:
+        raise TableError(
+            f"{t.file}: table [{t.place}]: it stands for more than {MOST_VARIANTS} comparisons",
+            hint="list fewer values in for_each, pairwise or against",
+        )
+    return found
+
+
 def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
     """Suffix of the id, addition to the title, and sides, for every comparison or claim that a table stands for."""
     each = t.table("for_each", None)
@@ -207,7 +254,7 @@ def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], 
     if pairwise is not None:
         key, values = _one_key(pairwise)
         for v, w in combinations(values, 2):
-            sides = tuple((str(u), read_quantity(t, {"where": {**t.data.get("where", {}), key: u}})) for u in (v, w))
+            sides = tuple((str(u), read_quantity(t, {}, {key: u})) for u in (v, w))
             yield f"/{v}-{w}", f": {v} against {w}", sides
         return
     if each is None:
@@ -256,10 +303,10 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
     kind = t.choice("kind", CLAIMS)
     options = {
         "kind": kind,
-        "pair": t.texts("pair"),
+        "pair": _keys(t, "pair"),
         "combine": t.choice("combine", ("ratio", "difference"), None),
         "stat": t.choice("stat", CLAIM_STATS, None),
-        "within": t.texts("within", ()),
+        "within": _keys(t, "within", ()),
         "limit": t.number("limit", None),
         "better": t.choice("better", ("lower", "higher"), "lower"),
         "tolerance": t.number("tolerance", 0.0),
@@ -272,6 +319,7 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         "draws": t.integer("draws", 4000),
         "seed": t.integer("seed", 0),
     }
+    _check_claim(t, options)
     needed = NEEDED.get(kind)
     if needed is not None and options[needed] is None:
         raise t.fail(needed, f"a value: a claim of kind {kind} needs it")
@@ -283,9 +331,15 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         raise t.fail("stat", "another statistic: a share is for at_most, at_least and measured, without combine")
     if kind == "count" and options["at_least"] is None and options["at_most"] is None:
         raise t.fail("at_least", "a number of units, or a share of them below 1 (or at_most)")
-    variants = list(_variants(t))
+    variants = _some(t)
     t.done()
     for suffix, words, sides in variants:
+        if kind in COMPARING and len(sides) < 2:
+            raise TableError(
+                f"{t.file}: table [{t.place}]: {kind} compares sides, found {len(sides)}; give arms, or a and b"
+            )
+        if options["combine"] is not None and len(sides) != 2:
+            raise t.fail("combine", f"two sides to make one value of ({len(sides)} given)")
         if kind == "never_worse" and len(sides) != 2:
             raise TableError(f"{t.file}: table [{t.place}]: never_worse compares two sides, found {len(sides)}")
         yield Claim(id=name + suffix, statement=statement + words, sides=sides, **options)

@@ -165,12 +165,13 @@ def single_seed(source: Source) -> dict[str, Number]:
     """
     frame = source.rows(PUBLISHED)
     if frame.is_empty():
-        from orledger.audit.recheck.checking import load_published
+        from orledger.audit.recheck.frames import load_published
+        from orledger.paper.published import publication
 
         chosen = (
             (pl.col("table_name") == "Bgapsurv") & (pl.col("column_name") == "single") & pl.col("value").is_not_null()
         )
-        frame = load_published().filter(chosen).select("row_name", "printed", "value")
+        frame = load_published(publication()).filter(chosen).select("row_name", "printed", "value")
     return {
         row: Number(value, rules.fixed(len(printed.partition(".")[2]))) for row, printed, value in frame.iter_rows()
     }

@@ -10,8 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.recheck.data import load_publication
 from orledger.paper.conclusions import reasons
+from orledger.paper.published import publication as shipped
 from orledger.reports.tables.building import TABLES
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def differences(tables: Sequence[Table], publication: Publication | None = None)
     """All cells of the paper's tables beside ours, in the order of the publication (by default the one that ships)."""
     numbers = {t.name: numbers_of(t) for t in tables}
     found = []
-    for entry in (load_publication() if publication is None else publication).numbers.values():
+    for entry in (shipped() if publication is None else publication).numbers.values():
         if entry.table not in numbers or entry.row is None or entry.column is None:
             continue
         paper, interval = entry.value, entry.interval

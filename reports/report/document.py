@@ -19,6 +19,7 @@ from orledger import __version__
 from orledger.audit.recheck.checking import recheck
 from orledger.paper.conclusions import reasons
 from orledger.paper.names import ARMS
+from orledger.paper.published import publication
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import METADATA
 from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, table_lines
@@ -51,8 +52,11 @@ TONES = {
     "refuted": "v-bad",
     "fails": "v-bad",
     "inconsistent": "v-bad",
+    "impossible": "v-bad",
+    "false as printed": "v-bad",
+    "could not be checked": "v-mixed",
     "partially refuted": "v-mixed",
-    "convention differs": "v-mixed",
+    "another convention": "v-mixed",
 }
 
 
@@ -210,7 +214,7 @@ def render_report(
     for row in (*ledger.tests, *ledger.claims):
         row["query"] = trace(db, row["units_sql"], ordered=False)
     step("recheck of the paper")
-    findings = recheck()
+    findings = recheck(publication())
     compared = differences(tables)
     counts = Counter(f.verdict for f in findings)
     folder = files("orledger.templates")

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from orledger.audit.recheck.checking import CONVENTION, INCONSISTENT, recheck, summary
+from orledger.audit.recheck.checking import recheck
+from orledger.audit.recheck.findings import summary
+from orledger.audit.recheck.model import Verdict
 from orledger.paper.conclusions import paper, reasons
 from orledger.paper.names import ARMS
+from orledger.paper.published import publication
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, table_lines
 from orledger.reports.report.document import number
 from orledger.reports.report.ledger import Ledger, gather
@@ -20,7 +23,7 @@ from orledger.reports.tables.render import markdown_inline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orledger.audit.recheck.checking import Finding
+    from orledger.audit.recheck.findings import Finding
     from orledger.reports.source import Database, Planned
 
 
@@ -37,7 +40,7 @@ def conventions(checked: Sequence[Finding]) -> list[Convention]:
     """The numbers whose check needed another convention, by convention, the most frequent first."""
     groups: dict[str, list[Finding]] = {}
     for finding in checked:
-        if finding.verdict == CONVENTION:
+        if finding.verdict is Verdict.CONVENTION:
             groups.setdefault(finding.convention or "", []).append(finding)
     found = [
         Convention(name, tuple(f.printed for f in group), tuple(dict.fromkeys(_paragraph(f.place) for f in group)))
@@ -60,7 +63,7 @@ def findings(db: Database, planned: Sequence[Planned] = ()) -> str:
     """The document as Markdown; it names the database by its content, so that a copy under another name gives the same bytes."""
     ledger: Ledger = gather(db)
     found = differences(build_tables(db, planned))
-    checked = recheck()
+    checked = recheck(publication())
     env = Environment(
         loader=PackageLoader("orledger.templates", ""),
         undefined=StrictUndefined,
@@ -78,6 +81,6 @@ def findings(db: Database, planned: Sequence[Planned] = ()) -> str:
         verdicts=[v for v in VERDICTS if v != ABSENT],
         counts=Counter(d.verdict for d in found),
         checked=summary(checked),
-        inconsistent=[f for f in checked if f.verdict == INCONSISTENT],
+        inconsistent=[f for f in checked if f.verdict.severity > Verdict.CONVENTION.severity],
         conventions=conventions(checked),
     )  # fmt: skip

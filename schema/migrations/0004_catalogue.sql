@@ -41,4 +41,6 @@ COMMENT ON COLUMN study.study IS 'Name of the study';
 COMMENT ON COLUMN study.title IS 'Title; empty when there is none';
 COMMENT ON COLUMN study.citation IS 'How to cite it; empty when there is nothing to cite';
 
+ALTER TABLE metric ADD COLUMN position INTEGER;
+COMMENT ON COLUMN metric.position IS 'Place among the metrics of the case, from 0; NULL in files of schema version 3 and below';
 COMMENT ON COLUMN metric.block IS 'Block in which it occurs; files of schema version 3 and below list several, separated by commas';

@@ -191,13 +191,10 @@ CASE_D = """
 import sys
 from pathlib import Path
 import orledger.runners, orledger.runners.plan as plan
-from orledger.schema import migrate
 
 examples = Path(sys.argv[1])
 orledger.runners.__path__.append(str(examples))
 plan.CASES += ("d",)
-shipped = [*migrate.shipped_views(), migrate.SqlFile("d.sql", (examples / "case_d.views.sql").read_text())]
-migrate.shipped_views = lambda: shipped
 from orledger.cli import main
 
 for line in sys.stdin.read().splitlines():

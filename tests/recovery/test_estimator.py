@@ -69,3 +69,15 @@ def test_pipeline_and_grid_search():
     pipe = make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=True), CertifiedRegressor())
     search = GridSearchCV(pipe, {"certifiedregressor__noise_std": [55.0, 65.0]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.4
+
+
+@pytest.mark.parametrize("shift", [1e6, 1e8, 1e12])
+def test_a_shift_of_the_features_drops_no_column(shift):
+    """Columns far from zero carry what is left of their digits; only a constant column carries nothing."""
+    X, y = _line(60, 0)
+    moved = np.column_stack([X + shift, np.full(60, shift)])
+    model = CertifiedRegressor().fit(moved, y)
+    assert model.live_.tolist() == [True, True, True, False]
+    assert model.score(moved, y) == pytest.approx(
+        CertifiedRegressor().fit(X, y).score(X, y), abs=max(1e-6, shift * 1e-15)
+    )

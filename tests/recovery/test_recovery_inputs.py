@@ -15,8 +15,15 @@ from orledger.recovery import (
     InputError,
     SingularGramError,
     Spectral,
+    conformal_radius,
+    flatness_bound,
+    gaussian_truth_coverage,
     global_radius,
+    kappa_invariance,
+    lcurve_corner,
     local_interval,
+    matched_mu,
+    minimise,
     occam,
     radius_values,
 )
@@ -49,6 +56,30 @@ EYE = np.eye(3)
         (lambda: Spectral.from_features(EYE, np.ones(3)).project(EYE, np.ones(3)), InputError, "without kxx"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), -1.0), InputError, "eta = -1"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), np.nan), InputError, "eta = nan"),
+        (lambda: occam(Spectral.from_features(EYE, np.ones(3)), 1e-200), InputError, "out of range"),
+        (lambda: Spectral.from_features(EYE, 1e-200 * np.ones(3)), InputError, "largest entry of y is 1e-200"),
+        (lambda: Spectral.from_features(1e200 * EYE, np.ones(3)), InputError, "largest entry of Phi is 1e.200"),
+        (lambda: Spectral.from_gram(1e-200 * EYE, np.ones(3)), InputError, "largest entry of G"),
+        (lambda: Spectral.from_features(EYE, np.ones(3)).project(1e200 * EYE), InputError, "largest entry of C"),
+        (lambda: Spectral.from_gram(EYE, np.ones(3)).project(1e200 * EYE, 1e200 * np.ones(3)), InputError, "entry of b"),
+        (lambda: Spectral.from_gram(EYE, np.ones(3), singular="foo"), InputError, "singular = 'foo'"),
+        (lambda: Spectral.from_gram(EYE, np.ones(3), rank_tol=np.nan), InputError, "rank_tol = nan"),
+        (lambda: Spectral.from_features(EYE, np.ones(3), rank_tol=-1), InputError, "rank_tol = -1"),
+        (lambda: Spectral.from_features(EYE, np.ones(3), exact=[0.5]), InputError, r"exact = \[0.5\] is neither"),
+        (lambda: Spectral.from_gram(EYE, np.ones(3), exact=[[0, 1]]), InputError, "neither a boolean mask"),
+        (lambda: Spectral.from_features(EYE * 1j, np.ones(3)), InputError, "Phi is complex"),
+        (lambda: Spectral.from_gram(EYE, np.ones(3) + 0j), InputError, "y is complex"),
+        (lambda: gaussian_truth_coverage(0.9, np.nan, 1.0), InputError, "sigma = nan"),
+        (lambda: gaussian_truth_coverage(0.9, -1.0, 1.0), InputError, "sigma = -1"),
+        (lambda: radius_values(np.ones(3), np.ones((2, 3)), 5 * np.ones(2), -1.0, 0.1), InputError, "eps = -1"),
+        (lambda: radius_values(np.ones(3), np.ones((2, 2)), 5 * np.ones(2), 1.0, 0.1), InputError, "beta2 has shape"),
+        (lambda: radius_values(np.array([1.0, np.nan]), np.ones((2, 2)), np.ones(2), 1.0, 0.1), InputError, "w has 1"),
+        (lambda: matched_mu(Spectral.from_features(EYE, np.ones(3)), [np.nan]), InputError, "misfits has 1 non-finite"),
+        (lambda: matched_mu(Spectral.from_features(EYE, np.ones(3)), [-1.0]), InputError, "negative value"),
+        (lambda: minimise(Spectral.from_features(EYE, np.ones(3)), "gcv", bounds=(1.0, 0.1)), InputError, "bounds = "),
+        (lambda: flatness_bound(np.nan, 1.0, 1.0, 2, 0.5, 0.1), InputError, "eps = nan"),
+        (lambda: kappa_invariance(np.ones(3), np.ones(3), np.nan, 1.0), InputError, "kappa = nan"),
+        (lambda: lcurve_corner([1.0, np.nan, 2.0], np.ones(3), scale="linear"), InputError, "misfit has 1 non-finite"),
     ],
 )  # fmt: skip
 def test_named_errors(call, error, text):
@@ -65,6 +96,43 @@ def test_negative_or_unknown_settings_of_the_radius():
         global_radius(spec, spec.project(EYE), 1, 1, method="fast")
     with pytest.raises(EmptySetError, match="below the Occam radius"):
         local_interval(spec, spec.project(EYE), 0.1, 0.5)
+
+
+def test_a_grid_of_inflations_in_any_order_and_no_empty_one():
+    """A descending grid has the same last value as an ascending one: its largest."""
+    rng = np.random.default_rng(0)
+    X, C, y_cal = rng.standard_normal((5, 8)), rng.standard_normal((20, 8)), 3 * rng.standard_normal(20)
+    spec = Spectral.from_features(X, X @ np.ones(8))
+    proj, eta = spec.project(C), 0.3
+    up, down = (
+        conformal_radius(spec, proj, y_cal, eta, method="grid", grid=g) for g in ((1.1, 2.0, 4.0), (4.0, 2.0, 1.1))
+    )
+    assert (up.kappa, up.q_add, up.kappa_star) == (down.kappa, down.q_add, down.kappa_star)
+    assert up.kappa == 4.0
+    for grid in ((), (0.5, 2.0), (1.1, np.nan)):
+        with pytest.raises(InputError, match="grid"):
+            conformal_radius(spec, proj, y_cal, eta, method="grid", grid=grid)
+    for cap in (0.5, np.nan):
+        with pytest.raises(InputError, match="kappa_cap"):
+            conformal_radius(spec, proj, y_cal, eta, kappa_cap=cap)
+    with pytest.raises(InputError, match=r"grid = \(12, -12, 97\)"):
+        global_radius(spec, proj, 1.0, eta, method="grid97", grid=(12, -12, 97))
+
+
+@pytest.mark.parametrize("power", [-40, -20, 20, 40])
+def test_units_do_not_matter_as_far_as_they_are_accepted(power):
+    """y, eta and rho times 10^p: intervals times 10^p; Phi times 10^p with rho over 10^p: the same intervals."""
+    rng = np.random.default_rng(3)
+    Phi, y, C, unit = rng.standard_normal((6, 9)), rng.standard_normal(6), rng.standard_normal((4, 9)), 10.0**power
+    plain = Spectral.from_features(Phi, y)
+    want = local_interval(plain, plain.project(C), 1.3 * occam(plain, 0.5).rho, 0.5)
+    for p, v, c, factor in ((Phi, y * unit, C, unit), (Phi * unit, y, C * unit, 1.0), (Phi, y, C * unit, unit)):
+        spec = Spectral.from_features(p, v)
+        eta = 0.5 * (unit if v is not y else 1.0)
+        got = local_interval(spec, spec.project(c), 1.3 * occam(spec, eta).rho, eta)
+        np.testing.assert_allclose(got.lower, want.lower * factor, rtol=1e-9)
+        np.testing.assert_allclose(got.half, want.half * factor, rtol=1e-9)
+        assert (got.gap_rel < 1e-9).all()
 
 
 def test_repeated_rows_with_different_data_are_refused_in_both_forms():

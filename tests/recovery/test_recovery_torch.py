@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from orledger.recovery import (
+    InputError,
     Spectral,
     covering_radius,
     gcv,
@@ -59,3 +60,23 @@ def test_single_precision_keeps_its_dtype():
     band = local_interval(spec, spec.project(Phi), 3.0, 0.5)
     assert band.upper.dtype == torch.float32
     assert torch.isfinite(band.upper).all()
+
+
+def test_mixed_types_are_brought_together_and_half_precision_is_refused():
+    """float32 rows with float64 data, or an array beside a tensor, count as float64; 16 bits are too few for a certificate."""
+    Phi, y = np.arange(12.0).reshape(4, 3) % 5, np.ones(4)
+    want = Spectral.from_features(Phi, y)
+    mixed = [(torch.as_tensor(Phi, dtype=torch.float32), torch.as_tensor(y)), (Phi, torch.as_tensor(y)), (torch.as_tensor(Phi), y),
+             (torch.as_tensor(Phi).int(), torch.as_tensor(y))]  # fmt: skip
+    for a, b in mixed:
+        spec = Spectral.from_features(a, b)
+        assert spec.s2.dtype == torch.float64
+        np.testing.assert_allclose(spec.s2.numpy(), want.s2, rtol=1e-12)
+        np.testing.assert_allclose(
+            Spectral.from_gram(torch.as_tensor(Phi @ Phi.T, dtype=torch.float32), b).s2, want.s2[:3], rtol=1e-5
+        )
+    for dtype in (torch.float16, torch.bfloat16, torch.complex64):
+        with pytest.raises(InputError, match=r"has type|complex"):
+            Spectral.from_features(torch.as_tensor(Phi).to(dtype), torch.as_tensor(y).to(dtype))
+    halves = Spectral.from_features(Phi.astype(np.float16), y)
+    np.testing.assert_array_equal(halves.s2, want.s2)

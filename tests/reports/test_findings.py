@@ -3,7 +3,8 @@
 import pytest
 import synthetic_db
 
-from orledger.audit.recheck.checking import CONVENTION, MATCHES, Finding
+from orledger.audit.recheck.findings import Finding
+from orledger.audit.recheck.model import Verdict
 from orledger.paper.conclusions import paper, reasons
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
@@ -56,10 +57,10 @@ def test_conventions_are_grouped_the_most_frequent_first():
 
     found = conventions(
         [
-            check("Case A, accuracy", "7", MATCHES, "exact"),
-            check("Table C (Case C, regret), row x, column p", "0.1", CONVENTION, "one-sided"),
-            check("Case B, scope", "73", CONVENTION, "a third seed"),
-            check("Table C (Case C, regret), row y, column p", "0.2", CONVENTION, "one-sided"),
+            check("Case A, accuracy", "7", Verdict.MATCHES, "exact"),
+            check("Table C (Case C, regret), row x, column p", "0.1", Verdict.CONVENTION, "one-sided"),
+            check("Case B, scope", "73", Verdict.CONVENTION, "a third seed"),
+            check("Table C (Case C, regret), row y, column p", "0.2", Verdict.CONVENTION, "one-sided"),
         ]
     )
     assert [(c.name, c.printed, c.places) for c in found] == [

@@ -1,4 +1,4 @@
-"""Recheck rules for the formulas of the protocol: split sizes, conformal levels, noise budgets, ladder laws, exponents."""
+"""Recheck rules for the formulas of this paper's protocol: split sizes, conformal levels, noise budgets, ladder laws, exponents."""
 
 from __future__ import annotations
 
