@@ -8,6 +8,7 @@ a query never silently begins to mean something else when a study is added.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from orledger import studies
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue
 from orledger.schema.transactions import transaction
@@ -25,9 +27,14 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from orledger.schema.catalogue import Catalogue, Key, Metric
+    from orledger.study import Study
 
 # How the generated views are recorded in the table migration.
 GENERATED = "views of the catalogue"
+EARLIER = {"a.sql", "b.sql", "c.sql"}  # what earlier versions wrote by hand
+
+ALLOWED = re.compile(r"(?is)(\s|--[^\n]*\n)*(create\s+(or\s+replace\s+)?view|comment\s+on\s+(view|column))\b")
+REPLACING = re.compile(r"(?i)\bcreate\s+or\s+replace\s+view\b")  # a study may not take the place of another view
 
 # Columns that every block has; keys of these names get longer ones, and metrics where they would stand beside each other.
 FIXED = {
@@ -45,20 +52,6 @@ FIXED = {
     "settings": "What else the numbers depend on, as JSON",
 }
 OF_CELLS = {"state", "reason", "error", "seconds", "settings"}  # in the view of cells alone, which has no metrics
-
-
-@dataclass(frozen=True)
-class StudyView:
-    """A view that a study brings: one SELECT over the generated views of ``cases``."""
-
-    name: str
-    query: str
-    comment: str
-    cases: tuple[str, ...]
-
-
-# The views of the studies that are installed; made in every database that has their cases.
-STUDY_VIEWS: list[StudyView] = []
 
 
 @dataclass(frozen=True)
@@ -204,9 +197,9 @@ def read(con: DuckDBPyConnection) -> list[Layout]:
     return layouts([catalogue.read(con, case) for case in catalogue.cases(con)], [row[0] for row in tables])
 
 
-def script(found: Iterable[Layout]) -> tuple[str, list[str]]:
-    """The SQL that creates the views of ``found`` with their comments, and the names of the views."""
-    parts, names = [], []
+def script(found: Iterable[Layout]) -> str:
+    """The SQL that creates the views of ``found`` with their comments."""
+    parts = []
     for layout in found:
         titles = {
             layout.name: "one row per finished cell, arm and label",
@@ -214,7 +207,6 @@ def script(found: Iterable[Layout]) -> tuple[str, list[str]]:
             layout.cells: "one row per planned cell",
         }
         for name, query in statements(layout).items():
-            names.append(name)
             title = f"{layout.case}, block {layout.block}: {titles[name]}"
             parts.append(f"CREATE VIEW {identifier(name)} AS\n{query};")
             parts.append(f"COMMENT ON VIEW {identifier(name)} IS {literal(title)};")
@@ -223,65 +215,80 @@ def script(found: Iterable[Layout]) -> tuple[str, list[str]]:
             for column, text in ((c, layout.comments.get(c)) for c in columns):
                 if text:
                     parts.append(f"COMMENT ON COLUMN {identifier(name)}.{identifier(column)} IS {literal(text)};")
-    return "\n".join(parts), names
+    return "\n".join(parts)
 
 
 def pending(con: DuckDBPyConnection) -> bool:
     """Whether the views of the database are not those of its catalogue."""
-    text, _ = script(read(con))
-    return _held(con)[0] != _fingerprint(text, _brought(con))
+    return GENERATED not in (held := _held(con)) or held[GENERATED][0] != _sha(script(read(con)))
 
 
-def refresh(con: DuckDBPyConnection) -> bool:
-    """Whether the views had to be made anew: they now are those of the catalogue and of the studies, in one transaction."""
+def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = ()) -> bool:
+    """Whether views had to be made anew: they now are those of the catalogue and of the studies, in one transaction.
+
+    The studies are the installed ones and those ``brought``, where the database has all their cases. Views of a study that
+    is not known here stay as they are.
+    """
     with transaction(con):
-        text, names = script(read(con))
-        extra = _brought(con)
-        sha, old = _fingerprint(text, extra), _held(con)
-        if old[0] == sha:
-            return False
-        for view in old[1]:
-            con.execute(f"DROP VIEW IF EXISTS {identifier(view)}")
-        if text:
-            con.execute(text)
-        for view in extra:
-            _create(con, view)
-        con.execute("DELETE FROM migration WHERE kind = 'views'")
-        con.execute(
-            "INSERT INTO migration VALUES ('views', NULL, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-            [GENERATED, sha, [*names, *(v.name for v in extra)], metadata.version("orledger")],
-        )
-        return True
+        text = script(read(con))
+        held = _held(con)
+        changed = GENERATED not in held or held[GENERATED][0] != _sha(text)
+        wanted = _of_studies(con, brought)
+        stale = [n for n in held if n in EARLIER or (n == GENERATED and changed)]
+        stale += [n for n, file in wanted.items() if n in held and (changed or held[n][0] != _sha(file))]
+        for name in stale:
+            for view in held[name][1]:
+                con.execute(f"DROP VIEW IF EXISTS {identifier(view)}")
+            con.execute("DELETE FROM migration WHERE kind = 'views' AND name = ?", [name])
+        todo = {GENERATED: text} if changed else {}
+        todo |= {n: file for n, file in wanted.items() if n in stale or n not in held}
+        for name, file in todo.items():
+            _apply(con, name, file)
+        return bool(stale or todo)
 
 
-def _brought(con: DuckDBPyConnection) -> list[StudyView]:
-    """The views of studies all of whose cases have a catalogue here."""
+def _of_studies(con: DuckDBPyConnection, brought: Sequence[Study]) -> dict[str, str]:
+    """The files of views of the studies whose cases all have a catalogue here, by study and file."""
     known = set(catalogue.cases(con))
-    return [view for view in STUDY_VIEWS if known.issuperset(view.cases)]
+    found = {s.name: s for s in (*studies.installed(), *brought) if s.views and s.cases}
+    chosen = [s for s in found.values() if known.issuperset(c.name for c in s.cases)]
+    return {f"{s.name}/{name}": text for s in chosen for name, text in s.files("views", ".sql").items()}
 
 
-def _create(con: DuckDBPyConnection, view: StudyView) -> None:
+def _apply(con: DuckDBPyConnection, name: str, text: str) -> None:
+    """Makes the views of one text and records them; a file of a study may make views and comment on them, and nothing else."""
+    before = _names_of_views(con)
     try:
-        found = con.extract_statements(view.query)
-        if len(found) != 1 or found[0].type != duckdb.StatementType.SELECT:
-            raise DatabaseError(f"the view {view.name} is not one SELECT", hint="give one query, without CREATE VIEW")
-        con.execute(f"CREATE VIEW {identifier(view.name)} AS\n{view.query.strip().rstrip(';')}")
-        con.execute(f"COMMENT ON VIEW {identifier(view.name)} IS {literal(view.comment)}")
+        if name != GENERATED:
+            for statement in con.extract_statements(text):
+                if not ALLOWED.match(statement.query):
+                    raise DatabaseError(
+                        f"{name}: {statement.query.strip()[:60]!r} is refused",
+                        hint="a file of views holds CREATE VIEW and COMMENT ON statements",
+                    )
+        if text:
+            con.execute(text if name == GENERATED else REPLACING.sub("CREATE VIEW", text))
     except duckdb.Error as error:
-        raise DatabaseError(
-            f"the view {view.name} could not be made, and the database is as it was: {error}"
-        ) from error
+        raise DatabaseError(f"{name} could not be applied, and the database is as it was: {error}") from error
+    con.execute(
+        "INSERT INTO migration VALUES ('views', NULL, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+        [name, _sha(text), sorted(_names_of_views(con) - before), metadata.version("orledger")],
+    )
 
 
-def _held(con: DuckDBPyConnection) -> tuple[str, list[str]]:
-    """The fingerprint of the views that the database has, and their names; earlier versions kept a row per file."""
+def _held(con: DuckDBPyConnection) -> dict[str, tuple[str, list[str]]]:
+    """The hash and the views of every text of views that the database has, by name."""
     rows = con.execute("SELECT name, sha256, objects FROM migration WHERE kind = 'views'").fetchall()
-    names = [view for _, _, objects in rows for view in objects or ()]
-    return (rows[0][1] if [r[0] for r in rows] == [GENERATED] else ""), names
+    return {name: (sha, objects or []) for name, sha, objects in rows}
 
 
-def _fingerprint(text: str, extra: Sequence[StudyView]) -> str:
-    return hashlib.sha256("\x1f".join([text, *(f"{v.name}\x1f{v.query}" for v in extra)]).encode()).hexdigest()
+def _names_of_views(con: DuckDBPyConnection) -> set[str]:
+    query = "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
+    return {row[0] for row in con.execute(query).fetchall()}
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _digest(*parts: str) -> str:

@@ -9,9 +9,10 @@ import polars as pl
 
 from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper.names import BANDS, REGIONS, SCALES
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, best
 
@@ -30,6 +31,7 @@ def regions(source: Source) -> pl.DataFrame:
     return source.need(frame.filter(pl.col("label").is_in(list(REGIONS))), "finished cells of b/gap")
 
 
+@table("Bgap", "Case B: the gap task", case="b")
 def table_bgap(source: Source) -> Table:
     """Table Bgap: coverage, width and score of six arms in three regions, for each way of scaling the features."""
     frame = regions(source)
@@ -78,7 +80,8 @@ def table_bgap(source: Source) -> Table:
             )
     caption = prose(
         """The one-dimensional gap task: median [quartiles] over seeds, for every arm and region, with the feature scale frozen on the
-        fit rows and with the scale that the released code recomputes on every batch it evaluates. Coverage, width (mean half-width) and
+        fit rows, with the scale that the released code recomputes on every batch it evaluates, and with the OR head on the first beside
+        baselines on the second. Coverage, width (mean half-width) and
         interval score (95 per cent) refer to the noiseless truth.{% if level %} Reached: seeds whose coverage is at least the
         nominal level {{ level }}.{% endif %} Bold: lowest median score in the region.""",
         level=None if level is None else Number(level, rules.fixed(4)),
@@ -107,6 +110,7 @@ WHERE table_name = 'Bgapsurv' AND column_name = 'single' AND value IS NOT NULL
 ORDER BY row_name"""
 
 
+@table("Bgapsurv", "Case B: single-seed values against many seeds", case="b")
 def table_bgapsurv(source: Source) -> Table:
     """Table Bgapsurv: single-seed values printed in the paper against the distribution over our seeds."""
     frame = regions(source)
@@ -134,7 +138,7 @@ def table_bgapsurv(source: Source) -> Table:
             groups.append(Group(tuple(rows), heading))
     caption = prose(
         """Which single-seed values survive more seeds: the value printed in the paper for one seed of an earlier corpus, and the
-        distribution of the same quantity over our seeds, in both scale modes. In IQR: inside our quartiles; in range: inside our
+        distribution of the same quantity over our seeds, in every scale mode. In IQR: inside our quartiles; in range: inside our
         extremes only; outside: beyond them. Of {{ n }} comparisons {{ inside }} are in the IQR and {{ outside }} outside the range.
         The two corpora are different runs of different implementations.""",
         n=len(verdicts), inside=verdicts.count("in IQR"), outside=verdicts.count("outside"),

@@ -7,7 +7,7 @@ import pytest
 import synthetic_db
 from scipy.stats import friedmanchisquare, wilcoxon
 
-from orledger.reports.tables.building import build, table_names
+from orledger.reports.tables.building import build, declared
 from orledger.reports.tables.values import Absent, Count, Join, MedianIQR, Number
 
 PAPER = (
@@ -29,7 +29,7 @@ def table(con):
 
     def get(name):
         if name not in made:
-            made[name] = build(name, synthetic_db.Adapter(con))
+            made[name] = build(declared()[name], synthetic_db.Adapter(con))
         return made[name]
 
     return get
@@ -51,7 +51,7 @@ def query(con, case, block, arm, metric, label=None, keys=()):
 
 
 def test_every_table_of_the_paper_exists_in_order():
-    assert table_names() == PAPER.split()
+    assert list(declared()) == PAPER.split()
 
 
 @pytest.mark.parametrize("name", PAPER.split())
@@ -213,6 +213,16 @@ def test_ablation_counts_refusals_and_takes_ratios_of_delivered_pairs(con, table
         10 ** np.median(logs), rel=1e-9
     )
     assert cell(table("Battr"), "width_mean columns, fit rows", "n").value == len(logs)
+
+
+def test_last_bit_perturbations_stand_where_the_coarse_grid_is_tabled(table):
+    """The made-up block has four draws on the coarse grid and none on the fine one."""
+    words = str(table("A16").caption)
+    quotes = table("A16").quotes
+    assert (quotes["last bit smallest"].value, quotes["last bit largest"].value) == (0.0096, 0.169)
+    assert quotes["last bit draws"].value == 4
+    assert "one unit in the last place" in words
+    assert "one unit in the last place" not in str(table("A").caption)
 
 
 def test_gap_counts_seeds_that_reach_the_level(con, table):

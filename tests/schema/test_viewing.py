@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from orledger import studies
 from orledger.errors import DatabaseError, UsageError
 from orledger.schema import catalogue, chain, viewing
 from orledger.schema.catalogue import Arm, Catalogue, Key, Metric, merged
@@ -17,6 +18,7 @@ from orledger.schema.exchange import export, import_folder
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.study import Case, Study
 
 HOSTILE = (
     'a"b',
@@ -231,24 +233,49 @@ def test_an_older_file_is_catalogued_when_it_is_migrated(lab: Path, tmp_path: Pa
         assert "a_rules" not in {t.name for t in results.tables()}
 
 
-def test_studies_bring_views_over_the_generated_ones(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    good = viewing.StudyView("lab_best", "SELECT arm, max(cov) AS cov FROM lab_main GROUP BY arm", "The best", ("lab",))
-    other = viewing.StudyView("other_best", "SELECT * FROM other_main", "Not here", ("other",))
-    monkeypatch.setattr(viewing, "STUDY_VIEWS", [good, other])
+def study(folder: Path, text: str, case: str = "lab") -> Study:
+    (folder / "views").mkdir(exist_ok=True)
+    (folder / "views" / "best.sql").write_text(text, encoding="utf-8")
+    return Study("lab", cases=(Case(case, "nowhere"),), views="views", path=str(folder))
+
+
+BEST = "CREATE OR REPLACE VIEW lab_best AS SELECT arm, max(cov) AS cov FROM lab_main GROUP BY arm;"
+
+
+def test_studies_bring_views_over_the_generated_ones(
+    lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, BEST + "COMMENT ON VIEW lab_best IS 'Best';"),))
     with connect(lab, "write") as con:
         assert con.execute("SELECT * FROM lab_best ORDER BY arm").fetchall() == [("cp", 0.9), ("or", 0.95)]
-        assert not viewing.pending(con)
-    monkeypatch.setattr(viewing, "STUDY_VIEWS", [])
-    with connect(lab, "write") as con, pytest.raises(duckdb.CatalogException):
-        con.execute("SELECT * FROM lab_best")
+        assert not viewing.refresh(con)
+    monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, BEST.replace("max", "min")),))
+    with connect(lab, "write") as con:
+        assert con.execute("SELECT * FROM lab_best ORDER BY arm").fetchall() == [("cp", 0.5), ("or", 0.95)]
+    monkeypatch.setattr(studies, "installed", tuple)
+    connect(lab, "write").close()
+    with open_results(lab) as results:  # a study that is not known here keeps its views
+        assert results.sql("SELECT count(*) AS n FROM lab_best").rows() == [(2,)]
+    with connect(lab, "write") as con:
+        assert not viewing.refresh(con, [study(tmp_path, BEST, case="absent")])
 
 
-@pytest.mark.parametrize("query", ["DROP TABLE cell", "SELECT 1; DROP TABLE cell", "SELECT * FROM nowhere", "nonsense"])
-def test_a_study_view_that_is_no_query_leaves_the_database_as_it_was(
-    lab: Path, monkeypatch: pytest.MonkeyPatch, query: str
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DROP TABLE cell",
+        f"{BEST} DROP TABLE cell",
+        "CREATE VIEW x AS SELECT * FROM nowhere",
+        "CREATE OR REPLACE VIEW lab_main AS SELECT 1 AS x",
+        "CREATE TABLE t (i INTEGER)",
+        "nonsense",
+    ],
+)
+def test_a_file_of_views_that_does_anything_else_leaves_the_database_as_it_was(
+    lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr(viewing, "STUDY_VIEWS", [viewing.StudyView("bad", query, "", ("lab",))])
-    with pytest.raises(DatabaseError, match="the view bad"):
+    monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, text),))
+    with pytest.raises(DatabaseError, match=r"lab/best\.sql"):
         connect(lab, "write")
     monkeypatch.undo()
     with open_results(lab) as results:
@@ -271,11 +298,11 @@ def test_a_catalogue_file_says_what_is_wrong_and_where() -> None:
 
 def test_every_case_declares_its_keys() -> None:
     """The keys of every cell of every preset stand in the catalogue of their case, with a type that fits their values."""
-    from orledger.runners.plan import CASES, load_preset, make_plan, preset_names
     from orledger.runners.plan import catalogue as declared
+    from orledger.runners.plan import load_preset, make_plan, preset_names
 
     kinds = {"VARCHAR": str, "BIGINT": int, "DOUBLE": float}
-    known = {(c, k.block, k.key): kinds[k.type] for c in CASES for k in declared(c).keys}
+    known = {(c, k.block, k.key): kinds[k.type] for c in "abc" for k in declared(c).keys}
     for name in preset_names():
         for job in make_plan(load_preset(name)):
             for cell in job.cells:
