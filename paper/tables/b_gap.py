@@ -78,7 +78,8 @@ def table_bgap(source: Source) -> Table:
             )
     caption = prose(
         """The one-dimensional gap task: median [quartiles] over seeds, for every arm and region, with the feature scale frozen on the
-        fit rows and with the scale that the released code recomputes on every batch it evaluates. Coverage, width (mean half-width) and
+        fit rows, with the scale that the released code recomputes on every batch it evaluates, and with the OR head on the first beside
+        baselines on the second. Coverage, width (mean half-width) and
         interval score (95 per cent) refer to the noiseless truth.{% if level %} Reached: seeds whose coverage is at least the
         nominal level {{ level }}.{% endif %} Bold: lowest median score in the region.""",
         level=None if level is None else Number(level, rules.fixed(4)),
@@ -134,7 +135,7 @@ def table_bgapsurv(source: Source) -> Table:
             groups.append(Group(tuple(rows), heading))
     caption = prose(
         """Which single-seed values survive more seeds: the value printed in the paper for one seed of an earlier corpus, and the
-        distribution of the same quantity over our seeds, in both scale modes. In IQR: inside our quartiles; in range: inside our
+        distribution of the same quantity over our seeds, in every scale mode. In IQR: inside our quartiles; in range: inside our
         extremes only; outside: beyond them. Of {{ n }} comparisons {{ inside }} are in the IQR and {{ outside }} outside the range.
         The two corpora are different runs of different implementations.""",
         n=len(verdicts), inside=verdicts.count("in IQR"), outside=verdicts.count("outside"),

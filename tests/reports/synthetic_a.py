@@ -34,6 +34,10 @@ def case_a(store: Store, *, seeds: int, points: int, cert_levels: tuple[float, .
                 store.add(
                     Cell("a", "floor", {"grid": grid, "level": 0.0, "backend": backend, "repeat": repeat}), result
                 )
+    moved = CellResult()
+    moved.scalar("unperturbed", "rmse", 0.02)
+    moved.series("perturbed", "rmse", [0.031, 0.0096, 0.169, 0.05])
+    store.add(Cell("a", "perturbation", {"grid": 16, "level": 0.0, "seed": 1}), moved)
     for level in LEVELS[1:]:
         for seed in range(1, seeds + 1):
             for backend, jitter in (("float64", 0.0), ("float32", 0.2)):

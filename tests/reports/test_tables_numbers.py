@@ -215,6 +215,16 @@ def test_ablation_counts_refusals_and_takes_ratios_of_delivered_pairs(con, table
     assert cell(table("Battr"), "width_mean columns, fit rows", "n").value == len(logs)
 
 
+def test_last_bit_perturbations_stand_where_the_coarse_grid_is_tabled(table):
+    """The made-up block has four draws on the coarse grid and none on the fine one."""
+    words = str(table("A16").caption)
+    quotes = table("A16").quotes
+    assert (quotes["last bit smallest"].value, quotes["last bit largest"].value) == (0.0096, 0.169)
+    assert quotes["last bit draws"].value == 4
+    assert "one unit in the last place" in words
+    assert "one unit in the last place" not in str(table("A").caption)
+
+
 def test_gap_counts_seeds_that_reach_the_level(con, table):
     coverage = [v for scale, v in query(con, "b", "gap", "cp", "coverage", "gap", keys=("scale",)) if scale == "frozen"]
     assert cell(table("Bgap"), "frozen gap cp", "reached") == Count(sum(v >= 13 / 14 for v in coverage), 10)
