@@ -84,7 +84,7 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Compute the cells of a preset that the database does not hold yet, one transaction per cell.
+    """Compute the cells of a preset that the database does not hold yet; each is stored whole or not at all.
 
     Run it again to resume: what is done is skipped, and the records come out the same.
     """

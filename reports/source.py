@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from orledger.errors import OrledgerError
 from orledger.paper.names import ARMS
 from orledger.reports.tables.values import Text, Value
+from orledger.schema.hashing import DATABASE_HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -246,9 +246,7 @@ def _expected(axis: str, rows: list[dict[str, str]], seeds: set[str]) -> list[st
 
 def content_hash(results: Database) -> str:
     """A hash of what the database holds: every cell with its state and the hash of its records, in order of cell id."""
-    frame = results.sql("SELECT cell_id, state, coalesce(content_hash, '') AS content FROM cell ORDER BY cell_id")
-    text = "\n".join(" ".join(row) for row in frame.iter_rows())
-    return hashlib.sha256(text.encode()).hexdigest()
+    return str(results.sql(DATABASE_HASH)["hash"][0])
 
 
 def _key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The driver: a plan in, one transaction per cell out; what is done is skipped, what fails is recorded."""
+"""The driver: a plan in, cells out, each whole or absent; what is done is skipped, what fails is recorded."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from orledger.runners.cells import HASH_VERSION, Cell, Job, Scalar, canonical
 from orledger.runners.engines import Done, Engine, Failed, JobFunction, Resources
 from orledger.runners.interrupts import Interrupted, Interruptions
 from orledger.runners.progress import Reporter, Silent
+from orledger.schema.grouping import Groups
 from orledger.schema.snapshot import publish_snapshot, remove_snapshot
 from orledger.schema.writing import Outcome, PlannedCell, Writer
 
@@ -103,20 +104,29 @@ def run_plan(
         counts: Counter[str] = Counter()
         began = time.monotonic()
         signum = None
+        by_id = {cell.id: cell for cell in cells}
+
+        def stored(cell_id: str, outcome: Outcome) -> None:
+            counts[outcome.state] += 1
+            reporter.stored(by_id[cell_id], outcome.state, _detail(outcome))
+
         reporter.start(len(wanted), facts.preset)
         try:
             with signals.shield():
                 snapshots.publish()
-            with closing(engine.run(todo, fn, resources)) as events:  # type: ignore[type-var]
-                for event in events:
-                    if event.cell.id not in wanted:
-                        continue  # recomputed only because a neighbour in its job was missing
-                    with signals.shield():
-                        outcome = _outcome(event)
-                        writer.store(event.cell.id, outcome, run_id)
-                        counts[outcome.state] += 1
-                        reporter.stored(event.cell, outcome.state, _detail(outcome))
-                        snapshots.publish_if_due()
+            groups = Groups(writer, run_id, stored)
+            try:
+                with closing(engine.run(todo, fn, resources)) as events:  # type: ignore[type-var]
+                    for event in events:
+                        if event.cell.id not in wanted:
+                            continue  # recomputed only because a neighbour in its job was missing
+                        with signals.shield():
+                            groups.add(event.cell.id, _outcome(event))
+                            if snapshots.due():
+                                groups.alone(snapshots.publish)
+            finally:
+                signals.hold()
+                groups.close()
         except Interrupted as stop:
             signum = stop.signum
         except OrledgerError:
@@ -245,18 +255,17 @@ class _Snapshots:
     def __init__(self, writer: Writer, every: float) -> None:
         self.writer = writer
         self.every = every
-        self.due = 0.0
+        self.next = 0.0
 
     def publish(self) -> None:
         if self.every > 0:
             began = time.monotonic()
             publish_snapshot(self.writer.con, self.writer.path)
             now = time.monotonic()
-            self.due = now + max(self.every, (now - began) / SNAPSHOT_SHARE)
+            self.next = now + max(self.every, (now - began) / SNAPSHOT_SHARE)
 
-    def publish_if_due(self) -> None:
-        if self.every > 0 and time.monotonic() >= self.due:
-            self.publish()
+    def due(self) -> bool:
+        return self.every > 0 and time.monotonic() >= self.next
 
     def remove(self) -> None:
         """Once the writer lets go of the file, the file itself is the newest there is."""

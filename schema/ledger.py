@@ -126,7 +126,9 @@ def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = N
     narrowed = "" if keys is None else f" AND {of.key} IN (SELECT unnest(?::VARCHAR[]))"
     query = f"SELECT {', '.join(chosen)} FROM {of.table} WHERE {of.where}{narrowed} ORDER BY {of.key}"
     result = con.execute(query, [] if keys is None else [list(keys)])
-    at, found, key, rows = chosen.index(of.key), [], None, []
+    at, key = chosen.index(of.key), None
+    found: list[tuple[str, str]] = []
+    rows: list[dict[str, Any]] = []
     while batch := result.fetchmany(10_000):
         for row in batch:
             if row[at] != key and rows:

@@ -1,4 +1,4 @@
-"""The writer: one transaction per cell, replaced as a whole, finite always."""
+"""The writer: a cell whole or not at all, replaced as a whole, finite always."""
 
 from __future__ import annotations
 
