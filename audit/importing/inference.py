@@ -47,7 +47,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     """What ``table`` (from ``read_tables``) seems to hold; a question that it cannot answer is an error that asks it."""
     wishes = wishes or Wishes()
     columns = describe(table)
-    for said in (wishes.arm, *wishes.keys, *wishes.metrics, *wishes.ignore, *wishes.unit):
+    for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
         columns.require(said)
     told: list[str] = []
     reason = next((c for c in columns.texts if words.is_one_of(c, words.REASONS)), None)
@@ -111,11 +111,15 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
             raise _which_arm(columns, left)
     told.append(_arm_reason(columns, arm, wishes))
     rest = [c for c in left if c != arm]
-    metrics = list(wishes.metrics) or [
+    for said in wishes.metrics:
+        columns.require(said)
+    metrics = [
         c for c in rest
-        if c in columns.numbers and c not in wishes.keys
-        and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
-        and (words.is_metric(c) or not columns.whole(c)) and not columns.constant(c)
+        if c in wishes.metrics or (
+            c in columns.numbers and c not in wishes.keys and not columns.constant(c)
+            and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
+            and (words.is_metric(c) or not columns.whole(c))
+        )
     ]  # fmt: skip
     if not metrics:
         raise DataError(
@@ -128,8 +132,11 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         start, form="rows", keys=keys, arm=arm, columns=tuple(metrics), idx=idx,
         metrics=tuple(Metric(m, m) for m in metrics), ignore=_ignored(columns, (*keys, arm, *metrics, idx, start.reason)),
     )  # fmt: skip
-    primary = next((m for m in metrics if not _is_cost(m)), metrics[0])
-    if parts:
+    usual = [m for word in words.DECIDING for m in metrics if words.plain(m) == word]
+    primary = next(
+        (m for m in (*wishes.metrics, *usual, *metrics) if m in wishes.metrics or not _is_cost(m)), metrics[0]
+    )
+    if parts and not wishes.metrics:
         mapping = replace(mapping, combined="score", combines=parts)
         primary = "score"
         told.append(
@@ -195,7 +202,10 @@ def _with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
     else:
         guess.reasons.append(f"unit: {', '.join(unit)}, one value per arm")
     if guess.mapping.ignore:
-        guess.reasons += [f"{c}: left out, {columns.why_ignored(c, keys)}" for c in guess.mapping.ignore]
+        said = {r.partition(":")[0] for r in guess.reasons}
+        guess.reasons += [
+            f"{c}: left out, {columns.why_ignored(c, keys)}" for c in guess.mapping.ignore if c not in said
+        ]
     return guess
 
 

@@ -33,6 +33,22 @@ LOWER = (
     "cost", "energy", "distance", "divergence", "kl", "deviance", "gap", "risk", "rank", "misclassification", "bpc", "bits",
     "flops", "params", "crossentropy", "cross_entropy", "rmsle", "crps", "width",
 )  # fmt: skip
+# Of several metrics, the one that usually decides.
+DECIDING = (
+    "score",
+    "accuracy",
+    "acc",
+    "auc",
+    "auroc",
+    "roc_auc",
+    "f1",
+    "rmse",
+    "error",
+    "logloss",
+    "loss",
+    "return",
+    "reward",
+)
 COSTS = ("time", "seconds", "secs", "sec", "runtime", "duration", "latency", "memory", "cost", "flops", "params")
 
 
