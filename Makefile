@@ -26,11 +26,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e .
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[cases]"
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,ray,bench]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[all,dev]"
 	@touch $@
 
 demo: $(VENV)/demo.stamp

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("orledger.cli_study:init", "Write the mapping and the hypotheses for a table, and stop."),
     "import": ("orledger.cli_import:import_study", "Bring in records made elsewhere."),
     "presets": ("orledger.cli_presets:presets", "The presets that ship, and what one plans."),
-    "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the paper gives it."),
+    "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the reproduced work gives it."),
     "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import and check a database."),
 }
 
