@@ -105,7 +105,7 @@ def study(
     _audited(paths, mapping, hypothesis_file, target, replace=replace, amend=amend)
     from orledger.study_output import write_study
 
-    for line in write_study(target, folder, mapping.study, title=mapping.title or mapping.study, width=width, pdf=pdf):
+    for line in write_study(target, folder, title=mapping.title or mapping.study, width=width, pdf=pdf):
         click.echo(line)
 
 

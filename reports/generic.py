@@ -10,6 +10,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """A name for files and labels: letters, digits and underscores of the study, and of the metric where it is not the only one."""
+        """A name for files and labels: letters, digits and hyphens of the hypothesis."""
         return slug(self.hypothesis)
 
     def sql(self, query: str) -> Any:
@@ -194,12 +195,16 @@ def _plain(sides: dict[str, Any]) -> tuple[str, str, str, tuple[str, ...], bool]
     places = set()
     for q in sides.values():
         source, aggregate = q.get("source") or {}, q.get("aggregate") or {}
-        special = any(q.get(k) for k in ("where", "divide_by", "event", "identical", "refused", "key", "sql", "once", "idx"))
+        special = any(
+            q.get(k) for k in ("where", "divide_by", "event", "identical", "refused", "key", "sql", "once", "idx")
+        )
         if special or not source.get("arm") or source.get("label") or aggregate.get("stat", "mean") != "mean":
             return None
         if q.get("over_idx") not in (None, "last"):
             return None
-        places.add((q["case"], q["block"], source["metric"], tuple(aggregate.get("over", ())), q.get("over_idx") == "last"))
+        places.add(
+            (q["case"], q["block"], source["metric"], tuple(aggregate.get("over", ())), q.get("over_idx") == "last")
+        )
     return places.pop() if len(places) == 1 else None
 
 
@@ -220,8 +225,13 @@ def natural(text: str) -> list[tuple[int, float, str]]:
 
 
 def slug(text: str) -> str:
-    """``text`` as a name for files and labels: letters, digits and underscores, never empty."""
-    return re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "study"
+    """``text`` as a name for files and labels: letters, digits and hyphens, a letter first, never empty.
+
+    A text that loses characters gets a few digits of its hash, so that two texts never share a name.
+    """
+    kept = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
+    kept = kept if kept[:1].isalpha() else f"study-{kept}".strip("-")
+    return kept if kept == text else f"{kept[:40]}-{sha256(text.encode()).hexdigest()[:6]}"
 
 
 __all__ = ["IMPORTED", "Pair", "Subject", "Values", "literal", "natural", "slug", "subjects"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from orledger.audit.importing.inference import Guess
 
 COMPARED = ("pairs", "control", "best")
+FEW_DIGITS = 5  # decimals up to which a table counts as rounded
 SPREAD = 10.0  # typical values of two units that differ by more than this factor are not on one scale
 SEEN = (
     "The results were brought in as a table: the ledger knows when, and cannot know when their author first saw them."
@@ -46,6 +47,7 @@ def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", contr
     matrix = values.select(arms).to_numpy()
     complete = not np.isnan(matrix).any()
     test = _paired_test(guess, matrix, told)
+    resolution = _resolution(guess, matrix, told)
     against = _against(arms, matrix, better, compare, control, told)
     lines = [*_head(guess, arms, better, compare, against), *_defaults(guess, better)]
     deciding, over = "difference", guess.repeats
@@ -61,7 +63,7 @@ def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", contr
             )
         )
         lines += _comparison(id=deciding, title=f"All arms, {guess.primary}", test=omnibus, arms=arms, over=over)
-    lines += _pairs(arms, against, test, over)
+    lines += _pairs(arms, against, test, over, resolution)
     lines += _comparison(over, id="ranks", title="Mean ranks", test="mean_ranks", arms=arms)
     for arm in arms:
         lines += _comparison(over, id=f"median:{arm}", title=f"Median of {arm} over units", test="median", arm=arm)
@@ -163,14 +165,32 @@ def _defaults(guess: Guess, better: str) -> list[str]:
     return [*lines, ""]
 
 
-def _pairs(arms: list[str], against: str | None, test: str, over: tuple[str, ...]) -> Iterator[str]:
+def _pairs(
+    arms: list[str], against: str | None, test: str, over: tuple[str, ...], resolution: float | None
+) -> Iterator[str]:
+    extra = {} if resolution is None else {"resolution": resolution}
     if len(arms) == 2:
-        yield from _comparison(over, id="difference", title=f"{arms[0]} against {arms[1]}", test=test, arms=arms)
+        yield from _comparison(
+            over, id="difference", title=f"{arms[0]} against {arms[1]}", test=test, arms=arms, **extra
+        )
         return
     first = [against] if against is not None else arms[:-1]
     for arm in first:
         others = [a for a in arms if a != arm] if against is not None else arms[arms.index(arm) + 1 :]
-        yield from _comparison(over, id=arm, title=arm, test=test, arm=arm, against=others, family="pairs")
+        yield from _comparison(over, id=arm, title=arm, test=test, arm=arm, against=others, family="pairs", **extra)
+
+
+def _resolution(guess: Guess, matrix: np.ndarray, told: list[str]) -> float | None:
+    """The last digit that the table prints, where it prints few: differences are then whole multiples of it, and ties are ties."""
+    flat = matrix[np.isfinite(matrix)]
+    if guess.repeats or guess.mapping.combined == guess.primary or not flat.size:
+        return None
+    for digits in range(FEW_DIGITS + 1):
+        if np.array_equal(np.round(flat, digits), flat):
+            step = 10.0**-digits
+            told.append(f"differences in whole multiples of {step:g}, because the table prints no finer")
+            return step
+    return None
 
 
 def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: bool, told: list[str]) -> Iterator[str]:
@@ -213,7 +233,9 @@ def _disposition(deciding: str, *, two: bool) -> list[str]:
 def _comparison(over: tuple[str, ...] = (), **keys: Any) -> list[str]:
     """A [[comparison]] table; values are averaged over the keys ``over`` first."""
     lines = ["[[comparison]]"]
-    lines += [f"{key} = {quoted(value) if isinstance(value, str) else listed(value)}" for key, value in keys.items()]
+    for key, value in keys.items():
+        text = repr(value) if isinstance(value, float) else quoted(value) if isinstance(value, str) else listed(value)
+        lines.append(f"{key} = {text}")
     if over:
         lines.append(f'aggregate = {{ over = {listed(over)}, stat = "mean" }}')
     return [*lines, ""]

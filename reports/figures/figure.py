@@ -27,6 +27,7 @@ class Canvas:
     figure: Figure = field(default_factory=lambda: Figure(figsize=(TEXT_WIDTH, 2.6)))
     queries: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    width: float = TEXT_WIDTH
 
     def rows(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``, which is kept for the caption's provenance."""
@@ -38,7 +39,7 @@ class Canvas:
     def axes(self, rows: int = 1, columns: int = 1, *, height: float | None = None, **options: Any) -> list[Axes]:
         """``rows`` x ``columns`` axes as a flat list, on a canvas ``height`` inches tall."""
         if height is not None:
-            self.figure.set_size_inches(TEXT_WIDTH, height)
+            self.figure.set_size_inches(self.width, height)
         return list(self.figure.subplots(rows, columns, squeeze=False, **options).ravel())
 
     def nothing(self, axes: Axes, why: str) -> None:
@@ -70,9 +71,9 @@ class FigureSpec:
     title: str
     draw: Callable[[Canvas], str]
 
-    def render(self, db: Database) -> Drawn:
-        """The figure drawn from ``db``."""
-        canvas = Canvas(db)
+    def render(self, db: Database, width: float = TEXT_WIDTH) -> Drawn:
+        """The figure drawn from ``db``, ``width`` inches wide."""
+        canvas = Canvas(db, Figure(figsize=(width, 2.6)), width=width)
         caption = self.draw(canvas)
         tidy(canvas.figure)
         settle(canvas.figure)

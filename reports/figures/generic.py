@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from orledger.reports.figures.generic_looks import arm_looks, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from orledger.reports.generic import Pair, Subject
 
 MANY_UNITS = 60  # beyond this, single units are no longer named
+PANELS = 2  # pairs whose differences are drawn side by side, each with the names of its units
 SLOPES = 9  # pairs that are drawn side by side
 
 
@@ -48,7 +50,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
 
 def draw_differences(canvas: Canvas, subject: Subject) -> str:
     """The difference of the most decided pairs on every unit, sorted, with the median and its stored interval."""
-    pairs = _first(subject, 4)
+    pairs = _first(subject, PANELS)
     n = len(subject.values.units)
     axes = canvas.axes(1, max(1, len(pairs)), height=min(7.5, 1.3 + 0.13 * min(n, MANY_UNITS)))
     if not pairs:
@@ -66,6 +68,7 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
         unit_ticks(ax, [subject.values.units[i] for i in order], MANY_UNITS)
         ax.set_title(f"{shown(pair.first)} - {shown(pair.second)}")
         ax.set_xlabel(f"difference of {shown(subject.metric)}")
+        ax.xaxis.set_major_locator(MaxNLocator(4))
     level = pairs[0].row.level if pairs else None
     band = f" The band is the stored {level:.1%} interval of the median difference (dashed)." if level else ""
     return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}"
@@ -113,14 +116,17 @@ def draw_heat(canvas: Canvas, subject: Subject) -> str:
     n = len(values.units)
     (ax,) = canvas.axes(1, 1, height=min(8.5, 1.2 + 0.12 * min(max(n, 6), MANY_UNITS)))
     image = ax.imshow(ranks[:, place], aspect="auto", cmap="cividis_r", vmin=1, vmax=len(arms), interpolation="nearest")
-    ax.set_xticks(range(len(arms)), [shown(a) for a in arms], rotation=30 if len(arms) > 4 else 0, ha="right" if len(arms) > 4 else "center")
+    ax.set_xticks(
+        range(len(arms)),
+        [shown(a) for a in arms],
+        rotation=30 if len(arms) > 4 else 0,
+        ha="right" if len(arms) > 4 else "center",
+    )
     unit_ticks(ax, list(values.units), MANY_UNITS)
     ax.grid(visible=False)
     bar = canvas.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
     bar.set_label("rank within the unit (1 is best)")
-    return (
-        f"Ranks by {subject.metric} of the arms on every unit ({', '.join(subject.unit)}), ties sharing; white where an arm has no value."
-    )
+    return f"Ranks by {subject.metric} of the arms on every unit ({', '.join(subject.unit)}), ties sharing; white where an arm has no value."
 
 
 def _first(subject: Subject, count: int) -> list[Pair]:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from typing import TYPE_CHECKING
 
-from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, VIOLET, Look
+from orledger.reports.figures.style import Look, looks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-COLOURS = (BLUE, RED, GREEN, ORANGE, VIOLET, SKY, PINK, BLACK, GREY)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")
-LINES = ("-", "--", "-.", ":")
 LONGEST = 28  # characters of a name that fit on an axis
 
 
 def arm_looks(arms: Sequence[str]) -> dict[str, Look]:
-    """A look for every arm, the same for the same list."""
-    colours, markers, lines = cycle(COLOURS), cycle(MARKERS), cycle(LINES)
-    return {arm: Look(shown(arm), next(colours), next(markers), next(lines)) for arm in arms}
+    """A look for every arm, the same for the same list, under names that matplotlib may print."""
+    return looks(arms, {arm: shown(arm) for arm in arms})
 
 
 def shown(name: str) -> str:

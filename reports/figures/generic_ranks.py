@@ -56,12 +56,18 @@ def draw_critical(canvas: Canvas, subject: Subject) -> str:
         end = 0.7 if left else k + 0.3
         ax.plot([ranks[arm], ranks[arm], end], [0, level, level], color=BLACK, linewidth=0.7)
         text = f"{shown(arm)}  {ranks[arm]:.2f}" if left else f"{ranks[arm]:.2f}  {shown(arm)}"
-        ax.text(end - 0.06 if left else end + 0.06, level, text, ha="right" if left else "left", va="center", fontsize=7.5)
+        ax.text(
+            end - 0.06 if left else end + 0.06, level, text, ha="right" if left else "left", va="center", fontsize=7.5
+        )
     for b, group in enumerate(bars):
         y = -(0.3 + 0.32 * b)
-        ax.plot([ranks[group[0]] - 0.05, ranks[group[-1]] + 0.05], [y, y], color=BLUE, linewidth=3, solid_capstyle="butt")
+        ax.plot(
+            [ranks[group[0]] - 0.05, ranks[group[-1]] + 0.05], [y, y], color=BLUE, linewidth=3, solid_capstyle="butt"
+        )
     test = subject.pairs[0].row if subject.pairs else None
-    how = f"{test.test.replace('_', ' ')} tests at {test.alpha:g}, Holm's correction" if test else "no pairs were tested"
+    how = (
+        f"{test.test.replace('_', ' ')} tests at {test.alpha:g}, Holm's correction" if test else "no pairs were tested"
+    )
     return (
         f"Mean ranks by {subject.metric} over {ranking.n} units, the best on the left. A bar joins arms among which no pair differs"
         f" ({how}): that a difference was not found does not say that there is none."
@@ -79,13 +85,21 @@ def draw_ranks(canvas: Canvas, subject: Subject) -> str:
     d = ranking.details
     for i, arm in enumerate(arms):
         y = len(arms) - 1 - i
-        ax.plot([d["mean_rank_low"][arm], d["mean_rank_high"][arm]], [y, y], color=BLUE, linewidth=1.6, solid_capstyle="butt")
+        ax.plot(
+            [d["mean_rank_low"][arm], d["mean_rank_high"][arm]],
+            [y, y],
+            color=BLUE,
+            linewidth=1.6,
+            solid_capstyle="butt",
+        )
         ax.plot([d["mean_ranks"][arm]], [y], "o", color=BLUE, markersize=4.5)
     ax.set_yticks(range(len(arms)), [shown(a) for a in reversed(arms)])
     ax.set_ylim(-0.6, len(arms) - 0.4)
     ax.set_xlabel("mean rank (1 is best)")
     method = ranking.interval_method or d.get("mean_rank_interval", "")
-    return f"Mean ranks by {subject.metric} over {ranking.n} units with {ranking.level or 0.95:.0%} intervals ({method})."
+    return (
+        f"Mean ranks by {subject.metric} over {ranking.n} units with {ranking.level or 0.95:.0%} intervals ({method})."
+    )
 
 
 def draw_profiles(canvas: Canvas, subject: Subject) -> str:

@@ -31,16 +31,16 @@ def result_tables(subject: Subject, style: Style | None = None) -> Iterator[Tabl
     for number, part in enumerate(parts, 1):
         rows = []
         for i in part:
-            cells = [_value(subject, values.matrix[i, j], ranks[i, j], style, len(arms)) for j in place]
+            cells = [_value(values.matrix[i, j], ranks[i, j], style, len(arms)) for j in place]
             scores = [None if np.isnan(ranks[i, j]) else float(ranks[i, j]) for j in place]
             rows.append(Row(values.units[i], (Text(values.units[i]), *best(cells, scores))))
         groups = [Group(tuple(rows))]
         if number == len(parts):
             groups.append(Group(tuple(_rank_rows(subject, arms))))
         several = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
-        suffix = f"_{number}" if len(parts) > 1 else ""
+        suffix = f"-{number}" if len(parts) > 1 else ""
         yield Table(
-            name=f"{subject.name}_results{suffix}",
+            name=f"{subject.name}-results{suffix}",
             title=f"{subject.metric} by {', '.join(subject.unit)}{several}",
             caption=_caption(subject, len(arms), several),
             columns=(
@@ -83,7 +83,7 @@ def summary_table(subject: Subject) -> Table:
     marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
     rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
     return Table(
-        name=f"{subject.name}_summary",
+        name=f"{subject.name}-summary",
         title=f"Summary of {subject.metric}",
         caption=Text(
             f"Every arm over its units, best mean rank first; {subject.better} {subject.metric} is better. "
@@ -119,7 +119,7 @@ def audit_queries(subject: Subject, tests: tuple[str, ...]) -> tuple[str, ...]:
     return (f"SELECT * FROM test_result\nWHERE test_id IN ({ids})\nORDER BY comparison, variant",) if ids else ()
 
 
-def _value(subject: Subject, value: float, rank: float, style: Style, arms: int) -> Value:
+def _value(value: float, rank: float, style: Style, arms: int) -> Value:
     if np.isnan(value):
         return Absent("no value: every run of the arm on this unit is missing")
     number = Number(float(value), style)
@@ -136,7 +136,8 @@ def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
     cells: list[Value] = [Absent("not ranked") if r is None else Number(r, fixed(2)) for r in ranks]
     yield Row("mean rank", (Text("mean rank", italic=True), *best(cells, ranks)))
     ends = [
-        Interval(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)) if a in d["mean_rank_low"] else Blank() for a in arms
+        Interval(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)) if a in d["mean_rank_low"] else Blank()
+        for a in arms
     ]
     yield Row("interval", (Text(f"{subject.ranking.level or 0.95:.0%} interval", italic=True), *ends))
 

@@ -45,7 +45,7 @@ def pair_table(subject: Subject) -> Table | None:
     first = subject.pairs[0].row
     corrected = "Holm's correction over the family" if first.p_holm is not None else "no correction"
     return Table(
-        name=f"{subject.name}_pairs",
+        name=f"{subject.name}-pairs",
         title=f"Pairs of arms, {subject.metric}",
         caption=Text(
             f"Two-sided p of the {NAMES[first.test]} test of each pair over {first.n} units, {corrected}. Bold: a difference at"
@@ -74,7 +74,7 @@ def test_table(subject: Subject) -> Table:
     )
     rows = [Row(t.comparison, _test_cells(t)) for t in subject.tests if t.test in (*TESTED, "improvement")]
     return Table(
-        name=f"{subject.name}_tests",
+        name=f"{subject.name}-tests",
         title=f"Tests of {subject.metric}",
         caption=Text(
             "Every comparison of the hypothesis file as the audit stored it. Effects are first arm minus second, in the units of the"
@@ -96,7 +96,7 @@ def disposition_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) 
         if d is not None:
             rows.append(Row(h, (Text(h), Text(d.verdict, bold=True), Text(d.mode), Text(d.statement), Text(d.reason))))
     return Table(
-        name=f"{name}_dispositions",
+        name=f"{name}-dispositions",
         title="Dispositions",
         caption=Text("What the audit concludes about every hypothesis, and why."),
         columns=(
@@ -119,12 +119,18 @@ def claim_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Tab
     rows = [
         Row(
             c.address,
-            (Text(c.address), Text(c.statement), Text(c.state, bold=True), Number(c.n, rules.INTEGER), Text(c.observed)),
+            (
+                Text(c.address),
+                Text(c.statement),
+                Text(c.state, bold=True),
+                Number(c.n, rules.INTEGER),
+                Text(c.observed),
+            ),
         )
         for c in claims
     ]
     return Table(
-        name=f"{name}_claims",
+        name=f"{name}-claims",
         title="Claims",
         caption=Text("Statements in words, checked on the database."),
         columns=(
@@ -153,10 +159,14 @@ def refusal_table(results: Database, case: str, name: str) -> Table | None:
         for arm, reason, _, cells in found.iter_rows()
     ]
     return Table(
-        name=f"{name}_refusals",
+        name=f"{name}-refusals",
         title="Missing results",
         caption=Text("Arms without a number, by the reason given. They are absent everywhere, and zero nowhere."),
-        columns=(Column("arm", Text("arm"), "l"), Column("reason", Text("reason"), 3.5), Column("cells", Text("cells"), "r")),
+        columns=(
+            Column("arm", Text("arm"), "l"),
+            Column("reason", Text("reason"), 3.5),
+            Column("cells", Text("cells"), "r"),
+        ),
         groups=(Group(tuple(rows)),),
         queries=(query,),
     )
@@ -189,5 +199,7 @@ def _test_cells(t: TestRow) -> tuple[Value, ...]:
 
 
 def _methods(subject: Subject) -> tuple[Value, ...]:
-    methods = dict.fromkeys(f"{NAMES.get(t.test, t.test)}: {t.method}" for t in subject.tests if t.test in (*TESTED, "improvement"))
+    methods = dict.fromkeys(
+        f"{NAMES.get(t.test, t.test)}: {t.method}" for t in subject.tests if t.test in (*TESTED, "improvement")
+    )
     return (Text("Methods. " + "; ".join(methods) + "."),)

@@ -21,7 +21,9 @@ def guess(text: str, name: str = "t.csv", wishes: Wishes | None = None):
 
 
 def test_arm_column_and_metric_columns():
-    rows = [f"{m},{d},{s},0.{k}5,{k}" for k, (m, d, s) in enumerate((m, d, s) for m in "ab" for d in "uv" for s in (0, 1))]
+    rows = [
+        f"{m},{d},{s},0.{k}5,{k}" for k, (m, d, s) in enumerate((m, d, s) for m in "ab" for d in "uv" for s in (0, 1))
+    ]
     found = guess("method,dataset,seed,acc,seconds\n" + "\n".join(rows) + "\n")
     m = found.mapping
     assert (m.form, m.arm, m.keys, m.columns) == ("rows", "method", ("dataset", "seed"), ("acc", "seconds"))
