@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("orledger.cli_import:import_study", "Bring in records made elsewhere."),
     "presets": ("orledger.cli_presets:presets", "The presets that ship, and what one plans."),
     "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the reproduced work gives it."),
-    "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import and check a database."),
+    "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import, merge and check a database."),
 }
 
 EXIT_CODES = """\b
