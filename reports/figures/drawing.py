@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from orledger import studies
 from orledger.errors import UsageError
+from orledger.reports.audit_rows import AuditRows
 from orledger.reports.figures import generic_specs
 from orledger.reports.figures.style import TEXT_WIDTH, house_style, save
+from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,9 +54,11 @@ def draw(
     db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None, width: float = TEXT_WIDTH
 ) -> Iterator[Drawn]:
     """The chosen figures drawn from ``db``, one after the other."""
-    for spec in select(db, names, chosen):
+    once = Remembering(db)  # figures of one block ask the same questions
+    audit = AuditRows(once)
+    for spec in select(once, names, chosen):
         with house_style():
-            yield spec.render(db, width)
+            yield spec.render(once, audit, width)
 
 
 def write_figures(
@@ -71,9 +75,8 @@ def write_figures(
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
-    for spec in select(db, names, chosen):
+    for drawn in draw(db, names, chosen, width):
         with house_style():
-            drawn = spec.render(db, width)
             for suffix in formats:
                 path = folder / f"fig_{drawn.name}.{suffix}"
                 save(drawn.figure, path, title=drawn.title, description=drawn.caption)

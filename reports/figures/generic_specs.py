@@ -56,9 +56,8 @@ def _against(key: str, canvas: Canvas, subject: Subject) -> str:
 
 
 def _drawn(draw: Draw, subject: Subject, canvas: Canvas) -> str:
-    """The caption of a drawn figure; the queries of the subject become those of the canvas."""
+    """The caption of a drawn figure; the queries and audit rows of the subject become those of the canvas."""
     caption = draw(canvas, subject)
-    ids = ", ".join(f"'{t.test_id}'" for t in subject.tests)
-    stored = f"SELECT * FROM test_result\nWHERE test_id IN ({ids})\nORDER BY comparison, variant"
-    canvas.queries += [q for q in (*subject.queries, stored) if q not in canvas.queries]
+    canvas.cited.rows.update({t.address: t for t in subject.tests})
+    canvas.queries += [q for q in subject.queries if q not in canvas.queries]
     return caption
