@@ -126,7 +126,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration."""
+    """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration.
+
+    A file without a disposition describes: its tests and claims are stored like all others, and no verdict follows from
+    them. ``otherwise`` is then None.
+    """
 
     id: str
     title: str
@@ -136,7 +140,7 @@ class Hypothesis:
     claims: tuple[Claim, ...]
     needs: tuple[str, ...]
     rules: tuple[Rule, ...]
-    otherwise: str
+    otherwise: str | None
     otherwise_reason: str
     file: str
     text: str
@@ -145,6 +149,11 @@ class Hypothesis:
     def hash(self) -> str:
         """SHA-256 of the text."""
         return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def decides(self) -> bool:
+        """True when the file says which verdict follows from its tests and claims."""
+        return self.otherwise is not None
 
     @property
     def studies(self) -> tuple[str, ...]:

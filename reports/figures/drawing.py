@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from orledger import studies
 from orledger.errors import UsageError
+from orledger.reports.audit_rows import AuditRows
 from orledger.reports.figures.style import house_style, save
+from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,9 +49,11 @@ def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | No
 
 def draw(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None) -> Iterator[Drawn]:
     """The chosen figures drawn from ``db``, one after the other."""
-    for spec in select(db, names, chosen):
+    once = Remembering(db)  # figures of one block ask the same questions
+    audit = AuditRows(once)
+    for spec in select(once, names, chosen):
         with house_style():
-            yield spec.render(db)
+            yield spec.render(once, audit)
 
 
 def write_figures(
@@ -62,9 +66,8 @@ def write_figures(
     """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
-    for spec in select(db, names, chosen):
+    for drawn in draw(db, names, chosen):
         with house_style():
-            drawn = spec.render(db)
             for suffix in formats:
                 path = folder / f"fig_{drawn.name}.{suffix}"
                 save(drawn.figure, path)
