@@ -30,6 +30,7 @@ class Canvas:
     figure: Figure = field(default_factory=lambda: Figure(figsize=(TEXT_WIDTH, 2.6)))
     queries: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    width: float = TEXT_WIDTH
 
     def rows(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``, which is kept for the caption's provenance."""
@@ -45,7 +46,7 @@ class Canvas:
     def axes(self, rows: int = 1, columns: int = 1, *, height: float | None = None, **options: Any) -> list[Axes]:
         """``rows`` x ``columns`` axes as a flat list, on a canvas ``height`` inches tall."""
         if height is not None:
-            self.figure.set_size_inches(TEXT_WIDTH, height)
+            self.figure.set_size_inches(self.width, height)
         return list(self.figure.subplots(rows, columns, squeeze=False, **options).ravel())
 
     def nothing(self, axes: Axes, why: str) -> None:
@@ -77,9 +78,9 @@ class FigureSpec:
     title: str
     draw: Callable[[Canvas], str]
 
-    def render(self, db: Database, audit: AuditRows | None = None) -> Drawn:
-        """The figure drawn from ``db``; ``audit`` are its audit's rows, where several figures read them once."""
-        canvas = Canvas(db, Citations(audit or AuditRows(db)))
+    def render(self, db: Database, audit: AuditRows | None = None, width: float = TEXT_WIDTH) -> Drawn:
+        """The figure drawn from ``db``, ``width`` inches wide; ``audit`` are its audit's rows, where several figures read them once."""
+        canvas = Canvas(db, Citations(audit or AuditRows(db)), Figure(figsize=(width, 2.6)), width=width)
         caption = " ".join(text for text in (self.draw(canvas), canvas.cited.note()) if text)
         tidy(canvas.figure)
         settle(canvas.figure)
