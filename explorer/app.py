@@ -174,7 +174,12 @@ def application(explorer: Explorer) -> Starlette:
     def metric(request: Request) -> Response:
         asked = dict(request.query_params) | {"arm": ",".join(request.query_params.getlist("arm"))}
         with x.mirror.results() as results:
-            return x.page("explorer_metric.html.j2", request, note=results.note, **metrics.page(results, asked))
+            return x.page(
+                "explorer_metric.html.j2",
+                request,
+                note=results.note,
+                **metrics.page(results, asked, studies.labels(studies.present(results))),
+            )
 
     def hypothesis(request: Request) -> Response:
         with x.mirror.results() as results:

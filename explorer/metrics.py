@@ -38,7 +38,7 @@ def query(case: str, block: str, metric: str, group: str | None) -> str:
     )
 
 
-def page(results: Results, asked: Mapping[str, str]) -> dict[str, Any]:
+def page(results: Results, asked: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, Any]:
     """What the page shows: the choices, and for the chosen metric its rows, its description and its query."""
     found = choices(results)
     if not found:
@@ -65,14 +65,23 @@ def page(results: Results, asked: Mapping[str, str]) -> dict[str, Any]:
         "labels": [g if g is not None else "" for g in groups],
         "series": [
             {
-                "name": a,
+                "name": labels.get(a, a),
                 "points": [[by[g, a][k] for k in ("median", "q1", "q3")] if (g, a) in by else None for g in groups],
             }
             for a in arms
         ],
         "title": here["metric"],
     }
-    return {"choices": found, "metric": here, "keys": keys, "group": group, "rows": rows, "arms": arms, "sql": sql} | {
+    return {
+        "choices": found,
+        "metric": here,
+        "keys": keys,
+        "group": group,
+        "rows": rows,
+        "arms": arms,
+        "sql": sql,
+        "labels": labels,
+    } | {
         "about": about[0] if about else None,
         "chart": chart,
     }
