@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_options import LocalPath
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class _OutOption(click.Option):
 
 def out_option(**attributes: Any) -> Callable[[Any], Any]:
     """The option that names a file or folder to write."""
-    attributes = {"type": click.Path(path_type=Path), **attributes}
+    attributes = {"type": LocalPath(), **attributes}
     return click.option("-o", "--out", "--output", "out", cls=_OutOption, **attributes)
 
 
