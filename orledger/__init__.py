@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orledger.grid import run_grid
     from orledger.opened import Opened
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["OrledgerError", "__version__", "open", "run_grid", "study"]
 
 
