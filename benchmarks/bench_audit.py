@@ -84,7 +84,6 @@ def build(path: Path, records: int) -> int:
 
 def bench_databases(largest: int) -> None:
     from orledger.audit.evaluation.auditing import audit
-    from orledger.schema.opening import connect
 
     sizes = [n for n in (320_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000) if n <= largest]
     print(f"\n{'records':>12} {'build, s':>9} {'audit, s':>9} {'CPU, s':>8} {'tests':>6}")
@@ -94,11 +93,9 @@ def bench_databases(largest: int) -> None:
             start = time.perf_counter()
             total = build(path, size)
             built = time.perf_counter() - start
-            con = connect(path, "write")
             start, cpu = time.perf_counter(), time.process_time()
-            found = audit(con)
+            found = audit(path)
             taken, cpu = time.perf_counter() - start, time.process_time() - cpu
-            con.close()
         print(f"{total:>12,} {built:>9.1f} {taken:>9.1f} {cpu:>8.1f} {sum(len(f.tests) for f in found.findings):>6}")
 
 

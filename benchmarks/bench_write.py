@@ -1,11 +1,12 @@
-"""One million records in cells of 1,000, one transaction per cell: orledger's writer beside Python's sqlite3.
+"""One million records in cells of 1,000: orledger's writer beside Python's sqlite3.
 
     python benchmarks/bench_write.py [--cells 1000] [--size 1000]
 
 Both sides start from the same numpy columns and store the same rows, and both flush every commit to the disk. orledger
-stores more per cell (its state, its content hash, the check that values are finite). sqlite3 runs with its defaults, and
-once more with its write-ahead log. The cells go to the three databases in turn, so that whatever else the machine does
-slows all of them alike; processor time is shown beside the time on the clock.
+stores more per cell (its state, its content hash, its entry in the ledger, the check that values are finite) and groups its
+commits as a run does. sqlite3 runs with its defaults, with its write-ahead log, and with its log and a transaction for as
+many cells as we group. The databases take turns, a block of cells each, so that whatever else the machine does slows all of
+them alike; what a side begins in its turn it finishes in it. Processor time is shown beside the time on the clock.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from orledger.schema.grouping import Groups
 from orledger.schema.writing import Outcome, PlannedCell, Writer
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -38,18 +40,25 @@ def columns(size: int, seed: int) -> dict[str, np.ndarray]:
     }
 
 
+BLOCK = 200  # cells in a turn
+
+
 class Orledger:
-    """The real writer, a transaction per cell."""
+    """The real writer with group commits, as the driver uses it."""
 
     name = "orledger"
+    file = "bench.duckdb"
 
     def __init__(self, folder: Path, cells: int) -> None:
-        self.writer = Writer(folder / "bench.duckdb")
+        self.writer = Writer(folder / self.file)
         names = [f"{k:024x}" for k in range(cells)]
         self.writer.plan([PlannedCell(n, "bench", "write", f"bench/{n}", {"k": n}, "{}", "1") for n in names])
 
-    def store(self, k: int, cell: dict[str, np.ndarray]) -> None:
-        self.writer.store(f"{k:024x}", Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
+    def store(self, first: int, block: list[dict[str, np.ndarray]]) -> None:
+        groups = Groups(self.writer, None, lambda _cell, _outcome: None)
+        for k, cell in enumerate(block, start=first):
+            groups.add(f"{k:024x}", Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
+        groups.close()
 
     def close(self) -> None:
         self.writer.con.execute("CHECKPOINT")
@@ -61,19 +70,24 @@ class Sqlite:
 
     name = "sqlite3 executemany"
     journal = "DELETE"
+    file = "bench.delete.sqlite"
+    together = 1
 
     def __init__(self, folder: Path, cells: int) -> None:  # noqa: ARG002
-        self.con = sqlite3.connect(folder / f"bench.{self.journal.lower()}.sqlite", isolation_level=None)
+        self.con = sqlite3.connect(folder / self.file, isolation_level=None)
         self.con.execute(f"PRAGMA journal_mode = {self.journal}")
         columns = "cell_id TEXT NOT NULL, arm TEXT NOT NULL, metric TEXT NOT NULL, label TEXT, idx INTEGER, value REAL NOT NULL"
         self.con.execute(f"CREATE TABLE record ({columns})")
 
-    def store(self, k: int, cell: dict[str, np.ndarray]) -> None:
-        cell_id = f"{k:024x}"
-        rows = zip(*(cell[name].tolist() for name in ("arm", "metric", "label", "idx", "value")), strict=True)
-        self.con.execute("BEGIN")
-        self.con.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", ((cell_id, *row) for row in rows))
-        self.con.execute("COMMIT")
+    def store(self, first: int, block: list[dict[str, np.ndarray]]) -> None:
+        for k, cell in enumerate(block):
+            cell_id = f"{first + k:024x}"
+            rows = zip(*(cell[name].tolist() for name in ("arm", "metric", "label", "idx", "value")), strict=True)
+            if k % self.together == 0:
+                self.con.execute("BEGIN")
+            self.con.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", ((cell_id, *row) for row in rows))
+            if (k + 1) % self.together == 0 or k + 1 == len(block):
+                self.con.execute("COMMIT")
 
     def close(self) -> None:
         self.con.close()
@@ -84,28 +98,40 @@ class SqliteWal(Sqlite):
 
     name = "sqlite3 executemany, WAL"
     journal = "WAL"
+    file = "bench.wal.sqlite"
+
+
+class SqliteGrouped(SqliteWal):
+    """The same with a transaction for a whole block."""
+
+    name = "sqlite3 executemany, WAL, grouped"
+    file = "bench.grouped.sqlite"
+    together = BLOCK
+
+
+SIDES = (Orledger, Sqlite, SqliteWal, SqliteGrouped)
 
 
 def measure(cells: int, size: int, folder: Path) -> list[tuple[str, float, float, int]]:
-    """Name, seconds on the clock, seconds of processor and bytes of the file, for the three databases."""
-    data = [columns(size, seed) for seed in range(cells)]
-    sides = [side(folder, cells) for side in (Orledger, Sqlite, SqliteWal)]
+    """Name, seconds on the clock, seconds of processor and bytes of the file, for every database."""
+    sides = [side(folder, cells) for side in SIDES]
     clock, processor = [0.0] * len(sides), [0.0] * len(sides)
-    for k, cell in enumerate(data):
-        for turn in range(len(sides)):
-            which = (k + turn) % len(sides)
+    for turn, first in enumerate(range(0, cells, BLOCK)):
+        block = [columns(size, seed) for seed in range(first, min(first + BLOCK, cells))]
+        for k in range(len(sides)):
+            which = (turn + k) % len(sides)
             wall, cpu = time.perf_counter(), time.process_time()
-            sides[which].store(k, cell)
+            sides[which].store(first, block)
             clock[which] += time.perf_counter() - wall
             processor[which] += time.process_time() - cpu
     for side in sides:
         side.close()
-    sizes = [(folder / file).stat().st_size for file in ("bench.duckdb", "bench.delete.sqlite", "bench.wal.sqlite")]
+    sizes = [(folder / side.file).stat().st_size for side in SIDES]
     return list(zip([s.name for s in sides], clock, processor, sizes, strict=True))
 
 
 def run(cells: int = 1000, size: int = 1000, folder: Path | None = None, *, quick: bool = False) -> list[dict]:
-    """Seconds on the clock for all records, ours beside both ways of sqlite3; ``quick`` writes a tenth of the cells."""
+    """Seconds on the clock for all records, ours beside three ways of sqlite3; ``quick`` writes a tenth of the cells."""
     cells = cells // 10 if quick else cells
     with tempfile.TemporaryDirectory(dir=folder) as name:
         (_, ours, our_cpu, our_bytes), *others = measure(cells, size, Path(name))
@@ -115,8 +141,9 @@ def run(cells: int = 1000, size: int = 1000, folder: Path | None = None, *, quic
             f"{cells * size / ours:,.0f} records/s; processor time {our_cpu:.2f} s beside {cpu:.2f} s; "
             f"{our_bytes / 2**20:.1f} MiB beside {count / 2**20:.1f}"
         )
-        goal = 1.0 if who == Sqlite.name else None
-        name = f"writing {cells:,} cells of {size:,} records{', peer with WAL' * (who == SqliteWal.name)}"
+        goal = 1.0 if who in (Sqlite.name, SqliteWal.name) else None
+        how = who.removeprefix(Sqlite.name)
+        name = f"writing {cells:,} cells of {size:,} records" + (f"; peer{how}" if how else "")
         rows.append(row(name, ours, wall, who, note, at_least=goal))
     return rows
 

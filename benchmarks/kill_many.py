@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -62,7 +63,8 @@ def main() -> None:
             time.sleep(chance.uniform(0.0, 1.5))
             ended = process.poll() is not None
             process.send_signal(signal.SIGKILL)
-            process.communicate()
+            said = re.findall(r"^(\d+)/\d+ cells", process.communicate()[1].decode(), re.MULTILINE)
+            acknowledged = int(said[-1]) if said else 0
             if not db.exists():
                 landed["before the file"] += 1
                 continue
@@ -72,6 +74,9 @@ def main() -> None:
             with open_results(db) as results:
                 now = set(results.sql("SELECT cell_id FROM cell WHERE state = 'done'")["cell_id"])
             assert committed <= now, f"lost: {committed - now}"
+            assert len(now) >= len(committed) + acknowledged, (
+                f"{acknowledged} acknowledged, {len(now - committed)} there"
+            )
             committed = now
             if len(now) == arguments.cells or kill == arguments.kills - 1:
                 assert run_toy(db, toy_plan(arguments.cells)).state == "finished"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from orledger.schema.reading import Results
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["OrledgerError", "__version__", "open"]
 
 

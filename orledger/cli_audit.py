@@ -1,9 +1,8 @@
-"""``orledger register``, ``orledger audit``, ``orledger recheck``: hypotheses in, verdicts out."""
+"""``orledger register``, ``orledger audit``: hypotheses in, verdicts out."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -25,6 +24,7 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
     The text, its hash and the time are kept for ever. A text that changes after data exist needs --amend and is shown as
     an amendment in every report.
     """
+    from orledger.audit.evaluation.auditing import require_queries
     from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registry.registration import current_registrations
     from orledger.audit.registry.registration import register as store
@@ -39,6 +39,7 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
     else:
         hypotheses = [read_hypothesis(f) for f in files] or shipped_hypotheses()
         with writing(db) as con, transaction(con):  # a file that is refused leaves none of the others behind
+            require_queries(con, hypotheses)
             rows = [store(con, h, amend=amend) for h in hypotheses]
     table = [
         {
@@ -71,17 +72,14 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
 def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, every_test: bool, as_json: bool) -> None:
     """Evaluate every registered hypothesis on the records and store tests, claims and dispositions.
 
-    A database without registrations gets those that come with the package. The same data and registrations always give
+    A database without registrations gets those of the studies that have cells in it. The same data and registrations always give
     the same rows.
     """
-    from orledger.audit import summary
+    from orledger.audit.evaluation import summary
     from orledger.audit.evaluation.auditing import audit as evaluate
     from orledger.audit.evaluation.power import power
     from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
     from orledger.audit.registry.registration import current_registrations
-    from orledger.audit.registry.registration import register as store
-    from orledger.schema.opening import writing
-    from orledger.schema.transactions import transaction
 
     if amend and not files:
         raise UsageError("--amend concerns --registry files, and none was given", hint="name one, or leave --amend out")
@@ -92,7 +90,7 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
         named = {h.id for h in hypotheses}
         with reading(db) as results:
             known = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in named]
-            rows = summary.power_rows(power(results.con, [*known, *hypotheses] or shipped_hypotheses()))
+            rows = summary.power_rows(power(results, [*known, *hypotheses] or shipped_hypotheses()))
         if as_json:
             echo_json(rows)
         else:
@@ -100,63 +98,9 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
         return
     if not db.exists():
         raise DatabaseError(f"{db} does not exist", hint="name it with --db, or make one with orledger run")
-    with writing(db) as con:
-        with transaction(con):
-            for h in hypotheses:
-                store(con, h, amend=amend)
-        found = evaluate(con)
+    found = evaluate(db, hypotheses, amend=amend)
     if as_json:
         echo_json(summary.audit_data(found))
         return
     for line in summary.audit_lines(found, every_test=every_test):
         click.echo(line)
-
-
-@click.command()
-@click.option("--verdict", "verdicts", multiple=True, help="Show only this verdict; may be repeated.")
-@click.option("--all", "everything", is_flag=True, help="Show every check, also those that match.")
-@click.option("--place", default="", help="Show only numbers whose place contains this text.")
-@click.option("--into", type=click.Path(path_type=Path), help="Also store the printed numbers in this database.")
-@json_option
-def recheck(verdicts: tuple[str, ...], everything: bool, place: str, into: Path | None, as_json: bool) -> None:
-    """Recompute the numbers printed in the paper that follow from other printed numbers.
-
-    Without options the checks that do not simply match are shown: another convention fits, or nothing does.
-    """
-    from dataclasses import asdict
-
-    from orledger.audit.recheck import checking as checker
-
-    for verdict in verdicts:
-        if verdict not in checker.VERDICTS:
-            raise UsageError(f"--verdict {verdict!r} is unknown", hint=f"use one of {', '.join(checker.VERDICTS)}")
-    findings = checker.recheck()
-    wanted = set(verdicts) or ({*checker.VERDICTS} if everything else {checker.CONVENTION, checker.INCONSISTENT})
-    shown = [f for f in findings if f.verdict in wanted and place.lower() in f.place.lower()]
-    if into is not None:
-        _store_published(into, checker.load_published())
-    if as_json:
-        echo_json({"summary": checker.summary(findings), "findings": [asdict(f) for f in shown]})
-        return
-    for f in shown:
-        click.echo(f"{f.verdict}: {f.place}, {f.id}: printed {f.printed}, recomputed {f.recomputed}")
-        if f.why:
-            click.echo(f"    {f.why}")
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in checker.summary(findings).items())
-    click.echo(f"{len(findings)} checks: {counts}")
-
-
-def _store_published(path: Path, numbers: Any) -> None:
-    from orledger.schema import chain
-    from orledger.schema.opening import writing
-    from orledger.schema.transactions import transaction
-
-    names = list(numbers.columns)
-    with writing(path) as con, transaction(con):
-        con.execute("DELETE FROM published")
-        con.executemany(
-            f"INSERT INTO published ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", numbers.rows()
-        )
-        ids = con.execute("SELECT DISTINCT key FROM ledger_item WHERE part = 'published'").fetchall()
-        known = {row[0] for row in ids} | set(numbers["id"])
-        chain.append(con, "published", {"numbers": numbers.height}, {"published": sorted(known)})

@@ -6,34 +6,40 @@ from pathlib import Path
 
 import click
 
-from orledger.cli_options import db_option, echo_json, json_option
+from orledger.cli_options import db_option, echo_json, json_option, warn
 
 
 @click.command("import")
-@click.argument("table", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("tables", nargs=-1, required=True)
 @click.option(
     "--mapping",
     required=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="TOML file that says what the columns mean.",
+    help="TOML file that says what the columns mean; orledger init writes one.",
 )
+@click.option("--replace", is_flag=True, help="Let changed values take the place of the stored ones; a trace is kept.")
 @db_option
 @json_option
-def import_study(table: Path, mapping: Path, db: Path, as_json: bool) -> None:
-    """Bring in TABLE, a CSV or Parquet file in long or wide form, as a study of its own.
+def import_study(tables: tuple[str, ...], mapping: Path, replace: bool, db: Path, as_json: bool) -> None:
+    """Bring in TABLES, CSV or Parquet files, folders or globs, as a study of its own.
 
-    Register a hypothesis file first to have it on record before the data; then orledger audit evaluates it.
+    Rows, arms and metrics are added to what the study has; the same table again changes nothing. A value that differs from
+    the stored one is refused by name and nothing is stored, unless --replace. Register a hypothesis file first to have it on
+    record before the data; then orledger audit evaluates it.
     """
-    from orledger.audit.importing.loading import import_table
+    from orledger.audit.importing.loading import import_files
     from orledger.audit.importing.mapping import read_mapping
+    from orledger.audit.importing.tables import expand
     from orledger.schema.opening import writing
+    from orledger.schema.writing import Writer
 
+    paths = expand(tables)
     described = read_mapping(mapping)
-    with writing(db) as con:
-        found = import_table(con, table, described)
+    with writing(db) as con:  # a database that was not there appears only when the import went well
+        found = import_files(Writer(db, con=con), paths, described, replace=replace)
     if as_json:
         echo_json(vars(found))
         return
-    known = f", {found.known} cells were there already" if found.known else ""
-    gaps = f", {found.missing} entries missing in the file and kept as refusals" if found.missing else ""
-    click.echo(f"{found.study}: {found.cells} cells and {found.records} records stored{known}{gaps}")
+    click.echo(found.told())
+    for note in found.notes:
+        warn(note)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import reprlib
+import sys
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _REQUIRED: Any = object()
+
+MOST = sys.float_info.max
+LONGEST = (
+    1_000_000  # characters; what takes the parsers of TOML and SQL seconds is no longer a file that somebody wrote
+)
+
+# What was found, in a message: dotted keys can nest deeper than Python's own repr can follow.
+SHORT = reprlib.Repr()
+SHORT.maxlevel, SHORT.maxstring, SHORT.maxother, SHORT.maxlong = 4, 200, 200, 60
+SHORT.maxlist = SHORT.maxdict = 20
 
 
 class TableError(UsageError):
@@ -30,7 +42,7 @@ class Table:
 
     def fail(self, key: str, expected: str) -> TableError:
         """An error about ``key`` of this table; the caller raises it."""
-        found = f"found {self.data[key]!r}" if key in self.data else "it is missing"
+        found = f"found {SHORT.repr(self.data[key])}" if key in self.data else "it is missing"
         table = f"table [{self.place}]" if self.place else "the top of the file"
         return TableError(f"{self.file}: {table}, key {key!r}: expected {expected}, {found}")
 
@@ -58,8 +70,10 @@ class Table:
         value = self.take(key, (int, float), "a number", default)
         if not isinstance(value, (int, float)):
             return value
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise self.fail(key, "a finite number")
+        if abs(value) > MOST:
+            raise self.fail(key, f"a number of at most {MOST:g}")
         return float(value)
 
     def integer(self, key: str, default: Any = _REQUIRED) -> Any:
@@ -113,9 +127,13 @@ class Table:
 
 def parse(text: str, file: str) -> Table:
     """The top table of a TOML text; a syntax error names the file and the line."""
+    if len(text) > LONGEST:
+        raise TableError(f"{file}: {len(text):,} characters, and a file of this kind has at most {LONGEST:,}")
     try:
         return Table(tomllib.loads(text), file)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise TableError(f"{file}: tables or lists are nested too deeply to be read") from error
+    except ValueError as error:  # a syntax error, or a whole number with thousands of digits
         raise TableError(f"{file}: not valid TOML: {error}") from error
 
 

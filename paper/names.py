@@ -39,7 +39,7 @@ HEADS = {
 }
 REGIMES = {"iid": "i.i.d.", "shift": "covariate shift", "wide": "widening shift", "shiftcol": "axis shift"}
 REGIONS = {"gap": "design gap", "ind": "in distribution", "ext": "extrapolation"}
-SCALES = {"frozen": "frozen scale", "train": "released scale"}
+SCALES = {"frozen": "frozen scale", "train": "released scale", "mixed": "frozen head, released baselines"}
 
 # Case C. A rung of the ladder is a multiple of the certified floor; as an arm it is OR-LCB at that multiple.
 RUNGS = {"k1": "1×", "k2": "2×", "k5": "5×"}

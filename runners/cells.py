@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
@@ -60,7 +61,7 @@ class Cell:
         """The cell as plain data; two cells with equal specs are the same cell."""
         return {"case": self.case, "block": self.block, "keys": dict(self.keys), "settings": dict(self.settings)}
 
-    @property
+    @cached_property
     def id(self) -> str:
         """24 hexadecimal digits naming the spec under the current hash version."""
         return digest({"hash_version": HASH_VERSION, **self.spec})
@@ -81,7 +82,7 @@ class Job:
 
     cells: tuple[Cell, ...]
 
-    @property
+    @cached_property
     def id(self) -> str:
         """A name for the job, from the ids of its cells."""
         return digest([c.id for c in self.cells])
@@ -96,3 +97,5 @@ class Context:
     data_dir: str | None = None
     cache_dir: str | None = None
     offline: bool = False
+    packages: Mapping[str, str] = field(default_factory=dict)  # case -> package, for studies that are not installed
+    path: str = ""  # a folder to import them from

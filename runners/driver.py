@@ -1,4 +1,4 @@
-"""The driver: a plan in, one transaction per cell out; what is done is skipped, what fails is recorded."""
+"""The driver: a plan in, cells out, each whole or absent; what is done is skipped, what fails is recorded."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from orledger.runners.cells import HASH_VERSION, Cell, Job, Scalar, canonical
 from orledger.runners.engines import Done, Engine, Failed, JobFunction, Resources
 from orledger.runners.interrupts import Interrupted, Interruptions
 from orledger.runners.progress import Reporter, Silent
+from orledger.schema.grouping import Groups
 from orledger.schema.snapshot import publish_snapshot, remove_snapshot
 from orledger.schema.writing import Outcome, PlannedCell, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from orledger.schema.catalogue import Catalogue
+    from orledger.study import Study
 
 # A snapshot copies the whole database: never let the copying take more than this share of the time.
 SNAPSHOT_SHARE = 0.05
@@ -37,7 +41,8 @@ class RunFacts:
     git_commit: str | None = None
     engine: str = "serial"
     setting_rows: Sequence[tuple[str, str, Any, bool, str]] = ()
-    catalogues: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+    catalogues: Sequence[Catalogue] = ()
+    studies: Sequence[Study] = ()  # that are not installed and bring views
 
 
 @dataclass(frozen=True)
@@ -103,20 +108,29 @@ def run_plan(
         counts: Counter[str] = Counter()
         began = time.monotonic()
         signum = None
+        by_id = {cell.id: cell for cell in cells}
+
+        def stored(cell_id: str, outcome: Outcome) -> None:
+            counts[outcome.state] += 1
+            reporter.stored(by_id[cell_id], outcome.state, _detail(outcome))
+
         reporter.start(len(wanted), facts.preset)
         try:
             with signals.shield():
                 snapshots.publish()
-            with closing(engine.run(todo, fn, resources)) as events:  # type: ignore[type-var]
-                for event in events:
-                    if event.cell.id not in wanted:
-                        continue  # recomputed only because a neighbour in its job was missing
-                    with signals.shield():
-                        outcome = _outcome(event)
-                        writer.store(event.cell.id, outcome, run_id)
-                        counts[outcome.state] += 1
-                        reporter.stored(event.cell, outcome.state, _detail(outcome))
-                        snapshots.publish_if_due()
+            groups = Groups(writer, run_id, stored)
+            try:
+                with closing(engine.run(todo, fn, resources)) as events:  # type: ignore[type-var]
+                    for event in events:
+                        if event.cell.id not in wanted:
+                            continue  # recomputed only because a neighbour in its job was missing
+                        with signals.shield():
+                            groups.add(event.cell.id, _outcome(event))
+                            if snapshots.due():
+                                groups.alone(snapshots.publish)
+            finally:
+                signals.hold()
+                groups.close()
         except Interrupted as stop:
             signum = stop.signum
         except OrledgerError:
@@ -205,8 +219,8 @@ def _begin(writer: Writer, run_id: str, facts: RunFacts, resources: Resources) -
         threads=resources.threads,
     )
     writer.settings(run_id, facts.setting_rows)
-    for case, rows in (facts.catalogues or {}).items():
-        writer.catalogue(case, rows)
+    for catalogue in facts.catalogues:
+        writer.catalogue(catalogue, facts.studies)
 
 
 def _planned(cell: Cell, job: Job) -> PlannedCell:
@@ -245,18 +259,17 @@ class _Snapshots:
     def __init__(self, writer: Writer, every: float) -> None:
         self.writer = writer
         self.every = every
-        self.due = 0.0
+        self.next = 0.0
 
     def publish(self) -> None:
         if self.every > 0:
             began = time.monotonic()
             publish_snapshot(self.writer.con, self.writer.path)
             now = time.monotonic()
-            self.due = now + max(self.every, (now - began) / SNAPSHOT_SHARE)
+            self.next = now + max(self.every, (now - began) / SNAPSHOT_SHARE)
 
-    def publish_if_due(self) -> None:
-        if self.every > 0 and time.monotonic() >= self.due:
-            self.publish()
+    def due(self) -> bool:
+        return self.every > 0 and time.monotonic() >= self.next
 
     def remove(self) -> None:
         """Once the writer lets go of the file, the file itself is the newest there is."""

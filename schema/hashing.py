@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 # The columns of the table dataset after its cell, all of them hashed.
 DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
+# One hash for what a database holds, whatever the order in which it came: every cell with its state and content. A query, so
+# that any connection can ask it.
+DATABASE_HASH = """
+SELECT sha256(coalesce(string_agg(
+    cell_id || ':' || state || ':' || coalesce(content_hash, n_records::VARCHAR, ''), ',' ORDER BY cell_id), '')) AS hash
+FROM cell
+"""
 # Stands for an absent index among the 32-bit ones.
 NO_INDEX = np.int64(-(2**62))
 

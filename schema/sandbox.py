@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # DESCRIBE, SHOW, SUMMARIZE, FROM, VALUES, TABLE and WITH all parse as SELECT.
 ALLOWED = {duckdb.StatementType.SELECT: "SELECT", duckdb.StatementType.EXPLAIN: "EXPLAIN"}
 
+# DuckDB's parser and binder hear no interruption, and take seconds for a list of a hundred thousand values.
+MOST_CHARACTERS = 100_000
 
 # The least and the most that a setting may be: a week; rows as polars counts them, in 32 bits; below 64 MB the threads that
 # run a query do not start, and a petabyte is no limit.
@@ -105,6 +107,31 @@ def sandbox_config(limits: Limits) -> dict[str, Any]:
     }
 
 
+def require_query(con: duckdb.DuckDBPyConnection, query: str) -> duckdb.StatementType:
+    """The kind of the one statement in ``query``, if it only reads; QueryRefusedError for several, or another kind."""
+    if len(query) > MOST_CHARACTERS:
+        raise QueryRefusedError(
+            f"the query has {len(query):,} characters, and at most {MOST_CHARACTERS:,} are read",
+            hint="lists of values belong into a table: import them, or narrow the query",
+        )
+    try:
+        statements = con.extract_statements(query)
+    except duckdb.Error as error:
+        raise QueryRefusedError(str(error)) from error
+    if len(statements) != 1:
+        raise QueryRefusedError(f"{len(statements)} statements given, and one is expected")
+    try:
+        found = statements[0].type
+    except ValueError:  # a kind of statement that DuckDB has and its Python binding does not
+        raise QueryRefusedError("the statement is refused: the database is open for reading") from None
+    if found not in ALLOWED:
+        raise QueryRefusedError(
+            f"{str(found).rpartition('.')[2]} is refused: the database is open for reading",
+            hint="SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN are allowed",
+        )
+    return found
+
+
 def run_query(
     results: Results,
     query: str,
@@ -119,24 +146,13 @@ def run_query(
     """
     limits = limits or Limits()
     con = results.con
-    try:
-        statements = con.extract_statements(query)
-    except duckdb.Error as error:
-        raise QueryRefusedError(str(error)) from error
-    if len(statements) != 1:
-        raise QueryRefusedError(f"{len(statements)} statements given, and one is expected")
-    if statements[0].type not in ALLOWED:
-        kind = str(statements[0].type).rpartition(".")[2]
-        raise QueryRefusedError(
-            f"{kind} is refused: the database is open for reading",
-            hint="SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN are allowed",
-        )
+    kind = require_query(con, query)
 
     def rows() -> pl.DataFrame:
         relation = con.sql(query, params=params)
         if relation is None:
             raise QueryRefusedError("the statement returns no rows")
-        return frame(relation.limit(limits.rows + 1) if statements[0].type == duckdb.StatementType.SELECT else relation)
+        return frame(relation.limit(limits.rows + 1) if kind == duckdb.StatementType.SELECT else relation)
 
     began = time.monotonic()
     with _deadline(con, limits.seconds, on_stuck):

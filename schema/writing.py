@@ -1,67 +1,55 @@
-"""The writer: plans, runs and cell results, each in one transaction."""
+"""The writer: plans, runs and cell results. A cell is whole or absent, whatever happens to the process."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from orledger.errors import DatabaseError
-from orledger.schema import chain, explaining, opening
-from orledger.schema.hashing import DATASET_COLUMNS, content_hash
+from orledger.schema import catalogue, chain, explaining, opening, viewing
+from orledger.schema.outcomes import Outcome, PlannedCell, dataset_row, planned_columns, record_columns, settled_rows
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import duckdb
+    from duckdb import DuckDBPyConnection
 
-DATASET_TYPES = ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR")
+    from orledger.schema.catalogue import Catalogue
+    from orledger.study import Study
 
+__all__ = ["Outcome", "PlannedCell", "Writer"]
 
-@dataclass(frozen=True)
-class PlannedCell:
-    """A row of ``cell`` before it is computed."""
-
-    cell_id: str
-    case: str
-    block: str
-    name: str
-    keys: Mapping[str, Any]
-    spec: str
-    hash_version: str
-    job_id: str | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of one cell: ``columns`` holds arm, metric, label, idx (masked) and value, equally long."""
-
-    state: str
-    reason: str | None = None
-    error: str | None = None
-    seconds: float | None = None
-    backend: str | None = None
-    columns: Mapping[str, np.ndarray] | None = None
-    refusals: Sequence[tuple[str, str, float | None]] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
-    datasets: Sequence[Mapping[str, Any]] = ()
+# Types of the columns of a cell's outcome, and of the tables of its smaller rows after the cell.
+SETTLED_TYPES = {
+    "cell_id": "VARCHAR", "state": "VARCHAR", "reason": "VARCHAR", "error": "VARCHAR", "seconds": "DOUBLE",
+    "backend": "VARCHAR", "n_records": "BIGINT", "content_hash": "VARCHAR", "run_id": "VARCHAR", "finished": "TIMESTAMP",
+}  # fmt: skip
+SMALL_TYPES = {
+    "refusal": ("VARCHAR", "VARCHAR", "DOUBLE"),
+    "fact": ("VARCHAR", "VARCHAR"),
+    "dataset": ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR"),
+}
 
 
 class Writer:
-    """The one process that writes a results database; closes with ``close`` or as a context manager."""
+    """The one way to write cells into a results database; closes with ``close`` or as a context manager.
 
-    def __init__(self, path: str | Path, *, threads: int = 1) -> None:
+    ``con`` is a connection that somebody else has opened for writing, and closes; without it the database is opened here.
+    """
+
+    def __init__(self, path: str | Path, *, con: DuckDBPyConnection | None = None, threads: int = 1) -> None:
         self.path = Path(path)
-        self.con = opening.connect(self.path, "write", threads=threads)
+        self.con = con if con is not None else opening.connect(self.path, "write", threads=threads)
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
+        self._written: set[str] = set()
+        self._declared: set[str] = set()
 
     def __enter__(self) -> Writer:
         return self
@@ -70,12 +58,24 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Writes the log into the file and lets other processes in."""
+        """Writes the log into the file and lets other processes in; what was written and nobody declared is catalogued."""
         with explaining.translated(self.path):
-            self.con.close()
+            try:
+                self._complete()
+            finally:
+                self.con.close()
+
+    def _complete(self) -> None:
+        """Adds to the catalogue what was written and nobody declared, and brings the wide views up to date with it."""
+        if self._written:
+            with transaction(self.con):
+                for case in sorted(self._written):
+                    catalogue.complete(self.con, case, records=case not in self._declared)
+                viewing.refresh(self.con)
+            self._written.clear()
 
     @contextmanager
-    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def transaction(self) -> Iterator[DuckDBPyConnection]:
         """All of it or nothing: commits at the end, rolls back when anything is raised."""
         with explaining.translated(self.path), transaction(self.con):
             yield self.con
@@ -95,6 +95,7 @@ class Writer:
     def end_run(self, run_id: str, state: str) -> None:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""
         with self.transaction() as con:
+            self._complete()
             con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, _now(), run_id])
             chain.append(con, "run", {"run": run_id, "state": state}, {"run": [run_id]})
         with explaining.translated(self.path):
@@ -110,30 +111,20 @@ class Writer:
 
     def plan(self, cells: Sequence[PlannedCell]) -> int:
         """The number of cells that were new; those already in the database keep their state."""
-        cells = [c for c in cells if c.cell_id not in self._known()]
-        rows = {
-            "cell_id": _text(c.cell_id for c in cells),
-            "case_name": _text(c.case for c in cells),
-            "block": _text(c.block for c in cells),
-            "name": _text(c.name for c in cells),
-            "keys": _text(
-                _json({k: v if isinstance(v, str) else json.dumps(v) for k, v in c.keys.items()}) for c in cells
-            ),
-            "spec": _text(c.spec for c in cells),
-            "hash_version": _text(c.hash_version for c in cells),
-            "job_id": _text(c.job_id for c in cells),
-        }
-        if not cells:
+        self._written |= {c.case for c in cells}
+        new = [c for c in cells if c.cell_id not in self._known()]
+        if not new:
             return 0
+        rows = planned_columns(new)
         with self.transaction() as con:
             con.execute(
                 "INSERT INTO cell BY NAME SELECT cell_id, case_name, block, name, keys::JSON::MAP(VARCHAR, VARCHAR) AS keys,"
                 " spec, hash_version, job_id, 'planned' AS state FROM rows"
             )
             del rows
-            chain.append(con, "plan", {"cells": len(cells)}, {"plan": [c.cell_id for c in cells]})
-        self._known().update(dict.fromkeys((c.cell_id for c in cells), "planned"))
-        return len(cells)
+            chain.append(con, "plan", {"cells": len(new)}, {"plan": [c.cell_id for c in new]})
+        self._known().update(dict.fromkeys((c.cell_id for c in new), "planned"))
+        return len(new)
 
     def states(self) -> dict[str, str]:
         """The state of every cell, by id."""
@@ -141,58 +132,53 @@ class Writer:
 
     def store(self, cell_id: str, outcome: Outcome, run_id: str | None = None) -> None:
         """One cell's outcome in one transaction, in place of whatever the cell held before."""
-        previous = self._known().get(cell_id)
-        if previous is None:
-            raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
-        records = outcome.columns if outcome.columns is not None else _no_records()
-        row = {
-            "state": outcome.state,
-            "reason": outcome.reason,
-            "error": outcome.error,
-            "seconds": outcome.seconds,
-            "backend": outcome.backend,
-            "n_records": int(records["value"].size),
-            "content_hash": _hash(outcome, records) if outcome.state in ("done", "refused") else None,
-            "run_id": run_id,
-            "finished": _now(),
-        }
+        self.store_many([(cell_id, outcome)], run_id)
+
+    def store_many(self, outcomes: Iterable[tuple[str, Outcome]], run_id: str | None = None) -> None:
+        """The outcomes of several cells in one transaction, each in place of whatever its cell held before."""
+        batch = list(outcomes)
+        cells = dict(batch)
+        if not cells:
+            return
+        if len(cells) < len(batch):
+            raise DatabaseError(f"{self.path}: a cell stands twice among those to store")
+        known = self._known()
+        for cell_id in cells:
+            if cell_id not in known:
+                raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
+        settled = settled_rows(cells, run_id, _now())
+        again = [cell_id for cell_id in cells if known[cell_id] != "planned"]
+        counts = Counter(outcome.state for outcome in cells.values())
         with self.transaction() as con:
-            if previous != "planned":
-                for table in ("record", "refusal", "fact", "dataset"):
-                    con.execute(f"DELETE FROM {table} WHERE cell_id = ?", [cell_id])
-            if row["n_records"]:
-                con.execute("INSERT INTO record SELECT ?, arm, metric, label, idx, value FROM records", [cell_id])
-            self._append("refusal", ("VARCHAR", "VARCHAR", "DOUBLE"), cell_id, outcome.refusals)
-            self._append("fact", ("VARCHAR", "VARCHAR"), cell_id, list(outcome.facts.items()))
-            self._append("dataset", DATASET_TYPES, cell_id, [[d[c] for c in DATASET_COLUMNS] for d in outcome.datasets])
-            changes = ", ".join(f"{name} = ?" for name in row)
-            con.execute(f"UPDATE cell SET {changes} WHERE cell_id = ?", [*row.values(), cell_id])
-            chain.append(con, "cells", {"run": run_id, outcome.state: 1}, {"cell": [cell_id]})
-        self._known()[cell_id] = outcome.state
+            for table in ("record", *SMALL_TYPES) if again else ():
+                con.execute(f"DELETE FROM {table} WHERE cell_id IN (SELECT unnest(?::VARCHAR[]))", [again])
+            if any(row["n_records"] for row in settled):
+                records = record_columns(cells)
+                con.execute("INSERT INTO record SELECT cell_id, arm, metric, label, idx, value FROM records")
+                del records
+            self._add("refusal", [(c, *r) for c, o in cells.items() for r in o.refusals])
+            self._add("fact", [(c, *f) for c, o in cells.items() for f in o.facts.items()])
+            self._add("dataset", [(c, *dataset_row(d)) for c, o in cells.items() for d in o.datasets])
+            _settle(con, settled)
+            chain.append(con, "cells", {"run": run_id, **counts}, {"cell": list(cells)})
+        known.update({cell_id: outcome.state for cell_id, outcome in cells.items()})
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
-        """The settings of a run: (case, name, value, given by the paper, one sentence) each."""
-        types = ("VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
+        """The settings of a run: (case, name, value, given by the reproduced work, one sentence) each."""
+        types = ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
         with self.transaction() as con:
-            self._append(
-                "setting", types, run_id, [(c, name, _json(v), given, text) for c, name, v, given, text in rows]
-            )
+            _insert(con, "setting", types, [(run_id, c, n, _json(v), given, text) for c, n, v, given, text in rows])
             chain.append(con, "run", {"run": run_id, "settings": True}, {"setting": [run_id]})
 
-    def catalogue(self, case: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """The dictionary of a case's metrics, in place of the one before; keys are the columns of ``metric``."""
-        names = ("block", "arms", "metric", "label", "idx", "unit", "better", "description")
+    def catalogue(self, declared: Catalogue, brought: Sequence[Study] = ()) -> None:
+        """Adds what is ``declared`` to the catalogue of its case, and brings the views up to date; see ``viewing.refresh``."""
         with self.transaction() as con:
-            con.execute("DELETE FROM metric WHERE case_name = ?", [case])
-            self._append("metric", ("VARCHAR",) * len(names), case, [[row.get(n) for n in names] for row in rows])
-            chain.append(con, "catalogue", {"case": case}, {"metric": [case]})
+            catalogue.store(con, declared)
+            viewing.refresh(con, brought)
+        self._declared.add(declared.case)
 
-    def _append(self, table: str, types: Sequence[str], first: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Adds ``rows`` to ``table``, each after the value ``first`` of its first column, in one statement."""
-        if rows:
-            lists = [list(column) for column in zip(*rows, strict=True)]
-            unnested = ", ".join(f"unnest(?::{kind}[])" for kind in types)
-            self.con.execute(f"INSERT INTO {table} SELECT ?, {unnested}", [first, *lists])
+    def _add(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        _insert(self.con, table, ("VARCHAR", *SMALL_TYPES[table]), rows)
 
     def _known(self) -> dict[str, str]:
         if self._states is None:
@@ -201,23 +187,19 @@ class Writer:
         return self._states
 
 
-def _hash(outcome: Outcome, records: Mapping[str, np.ndarray]) -> str:
-    return content_hash(outcome.state, outcome.reason, records, outcome.refusals, outcome.facts, outcome.datasets)
+def _settle(con: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Fills the columns of ``cell`` that an outcome decides, for all cells in one statement."""
+    lists = [[row[name] for row in rows] for name in SETTLED_TYPES]
+    unnested = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in SETTLED_TYPES.items())
+    changes = ", ".join(f"{name} = new.{name}" for name in SETTLED_TYPES if name != "cell_id")
+    con.execute(f"UPDATE cell SET {changes} FROM (SELECT {unnested}) AS new WHERE cell.cell_id = new.cell_id", lists)
 
 
-def _no_records() -> dict[str, np.ndarray]:
-    empty = np.empty(0, dtype=object)
-    return {
-        "arm": empty,
-        "metric": empty,
-        "label": empty,
-        "idx": np.ma.masked_all(0, dtype=np.int32),
-        "value": np.empty(0),
-    }
-
-
-def _text(values: Iterable[str | None]) -> np.ndarray:
-    return np.array(list(values), dtype=object)
+def _insert(con: DuckDBPyConnection, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Adds ``rows`` to ``table`` in one statement."""
+    if rows:
+        lists = [list(column) for column in zip(*rows, strict=True)]
+        con.execute(f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in types)}", lists)
 
 
 def _json(value: Any) -> str:

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.claims import ClaimResult, check
 from orledger.audit.evaluation.comparisons import Evaluation, evaluate, judge
 from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.storing import digest, store
 from orledger.audit.registry.quantities import literal
-from orledger.audit.registry.registration import Registration, current_registrations, register_shipped
+from orledger.audit.registry.registration import (
+    Registration,
+    current_registrations,
+    register,
+    register_descriptions,
+    register_shipped,
+)
 from orledger.audit.statistics.counts import holm
-from orledger.audit.statistics.result import library_versions
-from orledger.schema import chain
+from orledger.errors import DataError, QueryRefusedError, VerificationError
+from orledger.schema.hashing import DATABASE_HASH
+from orledger.schema.opening import connect
+from orledger.schema.reading import open_results
+from orledger.schema.sandbox import Limits, require_query, sandbox_config
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from duckdb import DuckDBPyConnection
 
     from orledger.audit.registry.hypotheses import Hypothesis
+    from orledger.schema.reading import Results
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
 AUDIT_VERSION = "3"
@@ -30,13 +43,13 @@ AUDIT_VERSION = "3"
 
 @dataclass(frozen=True)
 class Finding:
-    """One hypothesis with everything that was found about it."""
+    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes."""
 
     registration: Registration
     hypothesis: Hypothesis
     tests: tuple[Evaluation, ...]
     claims: tuple[ClaimResult, ...]
-    decision: Decision
+    decision: Decision | None
 
 
 @dataclass(frozen=True)
@@ -50,40 +63,104 @@ class Audit:
     findings: tuple[Finding, ...]
 
 
-def audit(con: Any, *, now: datetime | None = None) -> Audit:
-    """Evaluates every current registration on the data behind ``con`` and stores the rows; the same inputs give the same rows.
+def audit(
+    path: Path,
+    hypotheses: Sequence[Hypothesis] = (),
+    *,
+    amend: bool = False,
+    limits: Limits | None = None,
+    now: datetime | None = None,
+) -> Audit:
+    """Evaluates every current registration on the database at ``path`` and stores the rows; the same inputs give the same rows.
 
-    A database without registrations gets those that come with the package first; the dispositions then say that they
-    were registered after the data. The connection loses its access to other files and to Python objects for good.
+    ``hypotheses`` are registered first. A database without registrations gets those of the studies that have cells in it; the
+    dispositions then say that they were registered after the data. Files of theirs that only describe are added where they
+    are not registered yet: no verdict rests on them, so that coming after the data does no harm. Whatever a hypothesis file
+    says is evaluated on a connection that can only read; it is closed before another one writes the rows, and only if
+    nothing changed meanwhile.
     """
-    # Hypothesis files may bring SQL of their own: from here on this connection reaches nothing but its database.
-    con.execute("SET enable_external_access = false")
-    con.execute("SET python_enable_replacements = false")
-    registrations = current_registrations(con) or register_shipped(con, now=now)
-    data_hash, n_cells, n_records = data_state(con)
-    audit_id = _digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))
+    limits = limits or Limits.from_environment()
+    now = now or datetime.now(UTC)
+    with _reading(path) as results:
+        require_queries(results.con, hypotheses)
+    with closing(connect(path, "write")) as con, transaction(con):
+        for h in hypotheses:
+            register(con, h, amend=amend, now=now)
+        if current_registrations(con):
+            register_descriptions(con, now=now)
+        else:
+            register_shipped(con, now=now)
+    with _reading(path) as results:
+        found = examine(results, limits)
+    with closing(connect(path, "write")) as con, transaction(con):
+        hashes = {r.hash for r in current_registrations(con)}
+        if data_state(con)[0] != found.data_hash or hashes != {f.registration.hash for f in found.findings}:
+            raise VerificationError(
+                f"{path} was changed while it was audited, and nothing was stored", hint="run the audit again"
+            )
+        store(con, found, now)
+    return found
+
+
+def _reading(path: Path) -> Results:
+    """The database at ``path`` as its queries see it: read-only, and nothing of the machine around it."""
+    kept = ("temp_directory", "lock_configuration")
+    config = {k: v for k, v in sandbox_config(Limits()).items() if k in kept}
+    return open_results(path, snapshot=False, **config)
+
+
+def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> None:
+    """Refuses a hypothesis whose SQL is not one query each, before it is registered or evaluated."""
+    for h in hypotheses:
+        for c in (*h.comparisons, *h.claims):
+            with naming(h, c.id):
+                for _, q in c.sides:
+                    if q.sql is not None:
+                        require_query(con, q.sql)
+
+
+def examine(results: Results, limits: Limits | None = None) -> Audit:
+    """What the current registrations come to on ``results``, which are only read."""
+    registrations = current_registrations(results.con)
+    data_hash, n_cells, n_records = data_state(results.con)
+    audit_id = digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))
     hypotheses = [r.parsed() for r in registrations]
-    scalars = _copy_scalars(con, hypotheses)
+    scalars = _copy_scalars(results.con, hypotheses)
     try:
-        ledger = Ledger(con, scalars)
+        ledger = Ledger(results, scalars, limits or Limits())
         findings = tuple(find(ledger, r, h) for r, h in zip(registrations, hypotheses, strict=True))
     finally:
-        con.execute(f"DROP TABLE IF EXISTS {scalars}")
-    result = Audit(audit_id, data_hash, n_cells, n_records, findings)
-    store(con, result, now or datetime.now(UTC))
-    return result
+        results.con.execute(f"DROP TABLE IF EXISTS {scalars}")
+    return Audit(audit_id, data_hash, n_cells, n_records, findings)
+
+
+@contextmanager
+def naming(hypothesis: Hypothesis, name: str) -> Iterator[None]:
+    """Errors of the query or the values behind ``name`` say in which file it stands."""
+    try:
+        yield
+    except (DataError, QueryRefusedError) as error:
+        raise type(error)(f"{hypothesis.file}: {name}: {error.message}", hint=error.hint) from error
 
 
 def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> Finding:
     """Tests, claims and disposition of one hypothesis."""
-    claims = tuple(check(ledger, c) for c in hypothesis.claims)
+    claims: list[ClaimResult] = []
+    evaluated: list[Evaluation] = []
+    for claim in hypothesis.claims:
+        with naming(hypothesis, claim.id):
+            claims.append(check(ledger, claim))
+    for comparison in hypothesis.comparisons:
+        with naming(hypothesis, comparison.id):
+            evaluated += evaluate(ledger, comparison)
     by_claim = {c.claim.id: c for c in claims}
-    tests = correct_families([e for c in hypothesis.comparisons for e in evaluate(ledger, c)])
+    tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]
     deciding: dict[str, Evaluation] = {}
     for e in tests:
         deciding.setdefault(e.comparison.id, e)
-    return Finding(registration, hypothesis, tuple(tests), claims, decide(hypothesis, deciding, by_claim))
+    decision = decide(hypothesis, deciding, by_claim) if hypothesis.decides else None
+    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision)
 
 
 def correct_families(tests: Sequence[Evaluation]) -> list[Evaluation]:
@@ -106,16 +183,16 @@ def correct_families(tests: Sequence[Evaluation]) -> list[Evaluation]:
     return corrected
 
 
-def data_state(con: Any) -> tuple[str, int, int]:
+def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
     """A hash over all cells with their states and contents, the number of cells done, and the number of records."""
-    text, done, records = con.execute(
-        "SELECT coalesce(string_agg(cell_id || ':' || state || ':' || coalesce(content_hash, n_records::VARCHAR, ''), ',' ORDER BY cell_id), ''),"
-        " count(*) FILTER (state = 'done'), (SELECT count(*) FROM record) FROM cell"
+    done, records, found = con.execute(
+        "SELECT count(*) FILTER (state = 'done'), (SELECT count(*) FROM record),"
+        f" (SELECT hash FROM ({DATABASE_HASH})) FROM cell"
     ).fetchall()[0]
-    return sha256(text.encode()).hexdigest(), int(done), int(records)
+    return str(found), int(done), int(records)
 
 
-def _copy_scalars(con: Any, hypotheses: Iterable[Hypothesis]) -> str:
+def _copy_scalars(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> str:
     """The name of a temporary table with the unindexed records of the metrics the hypotheses ask about."""
     sources = [s for h in hypotheses for q in h.quantities for s in (q.source, q.divide_by)]
     metrics = {s.metric for s in sources if s is not None}
@@ -124,79 +201,3 @@ def _copy_scalars(con: Any, hypotheses: Iterable[Hypothesis]) -> str:
         f"CREATE OR REPLACE TEMP TABLE audit_scalar AS SELECT * FROM record WHERE idx IS NULL AND metric IN ({listed})"
     )
     return "audit_scalar"
-
-
-def store(con: Any, found: Audit, now: datetime) -> None:
-    """Writes the rows of ``found`` in one transaction, in place of an earlier audit of the same inputs."""
-    known = con.execute("SELECT created FROM audit WHERE audit_id = ?", [found.audit_id]).fetchall()
-    created = known[0][0] if known else now.replace(tzinfo=None)
-    hashes = [f.registration.hash for f in found.findings]
-    rows = [row for f in found.findings for row in _rows(found.audit_id, f)]
-    head = [found.audit_id, hashes, found.data_hash, found.n_cells, found.n_records, _json(library_versions()), created]
-    tables = ("audit", "test_result", "claim", "disposition")
-    with transaction(con):
-        for table in tables:
-            con.execute(f"DELETE FROM {table} WHERE audit_id = ?", [found.audit_id])
-        con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", head)
-        for table in tables[1:]:
-            _insert(con, table, [row for name, row in rows if name == table])
-        verdicts = {f.hypothesis.id: f.decision.verdict for f in found.findings}
-        summary = {"audit": found.audit_id, "data_hash": found.data_hash, "verdicts": verdicts}
-        chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)))
-
-
-def _insert(con: Any, table: str, rows: Sequence[dict[str, Any]], at_once: int = 50) -> None:
-    """Rows of equal columns, many to a statement: one statement each would take longer than the audit itself."""
-    for start in range(0, len(rows), at_once):
-        batch = rows[start : start + at_once]
-        places = ", ".join(f"({', '.join('?' * len(batch[0]))})" for _ in batch)
-        values = [v for row in batch for v in row.values()]
-        con.execute(f"INSERT INTO {table} ({', '.join(batch[0])}) VALUES {places}", values)
-
-
-def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Table name and columns of every row that a finding consists of."""
-    common = {"audit_id": audit_id, "registration": f.registration.hash, "hypothesis": f.hypothesis.id}
-    test_ids: dict[str, list[str]] = {}
-    for e in f.tests:
-        c, r = e.comparison, e.result
-        test_id = _digest(audit_id, f.hypothesis.id, c.id, e.variant)
-        test_ids.setdefault(c.id, []).append(test_id)
-        unit = c.pair if e.variant == "naive" else c.unit
-        yield "test_result", {
-            "test_id": test_id, **common, "comparison": c.id, "variant": e.variant, "title": c.title, "test": c.test,
-            "quantities": _json({name: q.described() for name, q in c.sides}), "transform": c.transform,
-            "unit": ", ".join(unit), "independent": e.independent, "outcome": e.outcome, "alpha": c.alpha, "side": r.side,
-            "statistic": r.statistic, "statistic_name": r.statistic_name, "p": r.p, "family": c.family,
-            "family_size": e.family_size, "p_holm": e.p_holm, "floor": r.floor, "n": r.n, "n_nonzero": r.n_nonzero,
-            "ties": r.ties, "method": r.method, "effect": r.effect, "effect_name": r.effect_name, "low": r.low,
-            "high": r.high, "level": r.level, "interval_method": r.interval_method, "wins": r.wins, "losses": r.losses,
-            "draws": r.draws, "bounded": e.bounded, "noise_floor": e.noise_floor,
-            "dropped": _json([asdict(d) for d in r.dropped]), "details": _json(dict(r.details)),
-            "versions": _json(dict(r.versions)), "units_sql": e.units_sql,
-        }  # fmt: skip
-    claim_ids = {}
-    for k in f.claims:
-        claim_ids[k.claim.id] = _digest(audit_id, f.hypothesis.id, "claim", k.claim.id)
-        yield "claim", {
-            "claim_id": claim_ids[k.claim.id], **common, "name": k.claim.id, "kind": k.claim.kind,
-            "statement": k.claim.statement, "state": k.state, "observed": k.observed, "value": k.value, "n": k.n,
-            "counterexamples": _json([*k.counterexamples, *(asdict(d) for d in k.dropped)]), "units_sql": k.units_sql,
-        }  # fmt: skip
-    evidence = f.decision.evidence
-    yield "disposition", {
-        "disposition_id": _digest(audit_id, f.hypothesis.id), **common, "mode": f.hypothesis.mode,
-        "statement": f.hypothesis.statement, "verdict": f.decision.verdict, "reason": f.decision.reason,
-        "rule": f.decision.rule, "test_ids": [t for name in evidence for t in test_ids.get(name, [])],
-        "claim_ids": [claim_ids[name] for name in evidence if name in claim_ids],
-        "after_data": f.registration.parent is None and f.registration.cells_done > 0,
-        "amendment": f.registration.amendment,
-    }  # fmt: skip
-
-
-def _digest(*parts: str) -> str:
-    return sha256("\x1f".join(parts).encode()).hexdigest()[:24]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -13,7 +13,7 @@ from orledger.audit.registry.quantities import Quantity, cells_sql, literal, uni
 from orledger.audit.statistics.dispersion import MEASURES, statistic
 from orledger.audit.statistics.result import Dropped
 from orledger.errors import DataError
-from orledger.schema.frames import frame
+from orledger.schema.sandbox import Limits, confined, require_query, run_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,20 +21,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Comparison
+    from orledger.schema.reading import Results
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Where values are read from: a connection, and the table that holds the scalar records.
+    """Where values are read from: results open for reading, and the table that holds the scalar records.
 
     An audit copies the scalars it needs into a temporary table once, so that a hundred comparisons do not scan ten
     million points a hundred times; the text stored with a test always names ``record``. Answers are remembered for the
     life of the ledger: the same arm stands on one side of many comparisons.
     """
 
-    con: Any
+    results: Results
     scalars: str = "record"
+    limits: Limits = field(default_factory=Limits)
     memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def values(self, quantity: Quantity, keys: Sequence[str]) -> pl.DataFrame:
+        """The rows of the query of ``quantity``; a text of a file's own must be one query, and is limited like any user's."""
+        table = "record" if quantity.is_series else self.scalars
+        query = units_sql(quantity, keys, table)
+        if quantity.sql is None:
+            return self.results.sql(query)
+        require_query(self.results.con, quantity.sql)
+        with confined(3 * self.limits.memory_mb):
+            return run_query(self.results, query, limits=self.limits)
 
     def recall(self, key: Any, compute: Callable[[], Any]) -> Any:
         """What ``compute`` returned when it was first called for ``key``."""
@@ -70,8 +82,7 @@ def load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units
 
 def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units:
     wanted = quantity.raw_keys(keys)
-    table = "record" if quantity.is_series else ledger.scalars
-    rows = frame(ledger.con.sql(units_sql(quantity, keys, table)))
+    rows = ledger.values(quantity, keys)
     missing = [k for k in (*wanted, "value") if k not in rows.columns]
     if missing:
         raise DataError(
@@ -80,6 +91,7 @@ def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Unit
         )
     if "points" not in rows.columns:
         rows = rows.with_columns(pl.lit(1).alias("points"))
+    _check_types(rows, wanted)
     columns = (
         *(pl.col(k).cast(pl.String) for k in wanted),
         pl.col("value").cast(pl.Float64),
@@ -97,6 +109,29 @@ def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Unit
     if quantity.aggregate is not None:
         rows, absent = _aggregated(quantity, tuple(keys), rows, absent)
     return Units(tuple(keys), rows, absent)
+
+
+def _check_types(rows: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Refuses what a query of a file may return and a test cannot use: texts and lists for numbers, and NaN."""
+    for name in keys:
+        if rows.schema[name].is_nested():
+            raise DataError(
+                f"the query of a quantity returns {rows.schema[name]} for the key {name}",
+                hint="a key is a text or a number",
+            )
+    for name in ("value", "points"):
+        kind = rows.schema[name]
+        if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
+            raise DataError(
+                f"the query of a quantity returns {kind} for {name}", hint=f"cast it: CAST({name} AS DOUBLE)"
+            )
+    if rows.schema["value"].is_float() and rows["value"].is_nan().any():
+        raise DataError("the query of a quantity returns NaN", hint="return NULL where there is no value")
+    if not rows["points"].cast(pl.Float64).fill_null(0).is_between(0, 2**62).all():
+        raise DataError(
+            "the query of a quantity returns points that count nothing",
+            hint="points is how many records are behind a value",
+        )
 
 
 def _absent(
@@ -141,7 +176,7 @@ def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.Da
         ", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN 'cell failed'"
         " WHEN 'refused' THEN 'cell refused: ' || coalesce(reason, 'no reason given') END AS reason"
     )
-    found = frame(ledger.con.sql(cells_sql(quantity, wanted, states=(), extra=reason)))
+    found = ledger.results.sql(cells_sql(quantity, wanted, states=(), extra=reason))
     return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
 
 
@@ -160,12 +195,12 @@ def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
 
 
 def _first_value(ledger: Ledger, query: str) -> Any:
-    return ledger.con.execute(query).fetchall()[0][0]
+    return ledger.results.sql(query).item()
 
 
 def _refusals(ledger: Ledger) -> pl.DataFrame:
     query = "SELECT cell_id, arm, min(reason) AS refusal FROM refusal GROUP BY ALL"
-    return frame(ledger.con.sql(query)).cast(pl.String)
+    return ledger.results.sql(query).cast(pl.String)
 
 
 def _aggregated(

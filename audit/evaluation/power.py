@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.pairing import Ledger, effective_unit
 from orledger.audit.registry.quantities import cells_sql
 from orledger.audit.statistics.floors import attainable, smallest_n
-from orledger.schema.frames import frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from orledger.audit.registry.hypotheses import Comparison, Hypothesis
+    from orledger.schema.reading import Results
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Power:
         return self.planned > 0 if self.needed is None else self.planned >= self.needed
 
 
-def power(con: Any, hypotheses: Iterable[Hypothesis]) -> list[Power]:
+def power(results: Results, hypotheses: Iterable[Hypothesis]) -> list[Power]:
     """One row per comparison of ``hypotheses``; reads the plan of the database and none of its records."""
-    ledger = Ledger(con)
+    ledger = Ledger(results)
     return [_power(ledger, h.id, c) for h in hypotheses for c in h.comparisons]
 
 
@@ -64,5 +64,5 @@ def _units(ledger: Ledger, c: Comparison, side: int) -> tuple[int, int]:
     quantity = c.sides[side][1]
     keys = tuple(c.unit)
     query = cells_sql(quantity, keys, states=(), extra=", state")
-    cells = ledger.recall(query, lambda: frame(ledger.con.sql(query)))
+    cells = ledger.recall(query, lambda: ledger.results.sql(query))
     return cells.select(keys).n_unique(), cells.filter(cells["state"] == "done").select(keys).n_unique()

@@ -1,216 +1,176 @@
-"""Results made elsewhere: a CSV or Parquet table and a small mapping file become cells and records of a study."""
+"""Results made elsewhere become cells and records of a study; what the study already holds is added to, never lost."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from orledger.audit.importing.catalogue import store_catalogue
+from orledger.audit.importing.merging import Change, Merged, merge, read_study
+from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
+from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
-from orledger.schema import chain
-from orledger.schema.hashing import content_hash
-from orledger.schema.transactions import transaction
+from orledger.schema.writing import Outcome, PlannedCell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from orledger.audit.importing.mapping import Mapping
+    from orledger.schema.writing import Writer
 
-HASH_VERSION = "import-1"
+HASH_VERSION = "import-2"
+NAMED = 5  # changed values that a refusal names
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import stored: new cells, cells that were there already, records, and missing entries (kept as refusals)."""
+    """What an import did, in counts: cells new, added to and left as they were; records and missing entries stored."""
 
     study: str
     cells: int
+    extended: int
     known: int
     records: int
     missing: int
+    replaced: int
+    metrics: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def told(self) -> str:
+        """One line for people."""
+        parts = [f"{self.study}: {self.cells} cells and {self.records} records stored"]
+        if self.extended:
+            parts.append(f"{self.extended} cells that were there have more to say")
+        if self.known:
+            parts.append(f"{self.known} cells were there already")
+        if self.missing:
+            parts.append(f"{self.missing} entries missing in the file and kept as refusals")
+        if self.replaced:
+            parts.append(f"{self.replaced} values replaced; the old ones are in the table fact")
+        return ", ".join(parts)
 
 
-def read_table(path: Path) -> pl.DataFrame:
-    """The CSV or Parquet file at ``path``, every CSV column as text."""
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pl.read_parquet(path)
-        return pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(
-            f"{path}: cannot be read as a table: {error}", hint="give a CSV with a header line, or a Parquet file"
-        ) from error
+def import_files(writer: Writer, paths: Sequence[Path], mapping: Mapping, *, replace: bool = False) -> Imported:
+    """Stores the tables at ``paths`` as (a part of) a study."""
+    digests = {path.name: sha256(path.read_bytes()).hexdigest() for path in paths}
+    return _import(writer, read_tables(paths), mapping, digests, replace=replace)
 
 
-def to_records(table: pl.DataFrame, mapping: Mapping, name: str) -> pl.DataFrame:
-    """Rows (keys..., arm, metric, label, idx, value) in long form; ``value`` is null where the table says missing."""
-    needed = [
-        *mapping.keys,
-        *(c for c in (mapping.arm, mapping.metric, mapping.value, mapping.label, mapping.idx) if c),
-        *mapping.arms,
-    ]
-    absent = [c for c in needed if c not in table.columns]
-    if absent:
-        raise DataError(
-            f"{name}: no column {absent[0]!r} (the mapping {mapping.file} names it)",
-            hint=f"columns are: {', '.join(table.columns)}",
-        )
-    nested = [c for c in needed if table.schema[c].is_nested()]
-    if nested:
-        raise DataError(
-            f"{name}: the column {nested[0]!r} holds {table.schema[nested[0]]}", hint="a column holds texts or numbers"
-        )
-    keys = [pl.col(k).cast(pl.String).str.strip_chars().alias(k) for k in mapping.keys]
-    empty = pl.lit(None, dtype=pl.String)
-    if mapping.form == "wide":
-        text = table.select(*keys, *(pl.col(a).cast(pl.String) for a in mapping.arms)).with_row_index("_row", 2)
-        rows = text.unpivot(
-            index=["_row", *mapping.keys], on=list(mapping.arms), variable_name="arm", value_name="value"
-        )
-        rows = rows.with_columns(pl.lit(mapping.fixed_metric).alias("metric"), empty.alias("label"), empty.alias("idx"))
-    else:
-        assert mapping.value is not None
-        chosen = {
-            "arm": pl.col(mapping.arm) if mapping.arm else pl.lit(mapping.fixed_arm),
-            "metric": pl.col(mapping.metric) if mapping.metric else pl.lit(mapping.fixed_metric),
-            "label": pl.col(mapping.label) if mapping.label else empty,
-            "idx": pl.col(mapping.idx) if mapping.idx else empty,
-            "value": pl.col(mapping.value),
-        }
-        rows = table.select(*keys, *(e.cast(pl.String).alias(n) for n, e in chosen.items())).with_row_index("_row", 2)
-    rows = rows.with_columns(pl.col("value").str.strip_chars())
-    rows = rows.with_columns(
-        pl.when(pl.col("value").is_in(list(mapping.missing))).then(None).otherwise(pl.col("value")).alias("value")
-    )
-    number, index = pl.col("value").cast(pl.Float64, strict=False), pl.col("idx").cast(pl.Int32, strict=False)
-    converted = rows.with_columns(number.alias("_number"), index.alias("_index"))
-    bad = converted.filter(pl.col("value").is_not_null() & ~pl.col("_number").is_finite().fill_null(False))
-    if not bad.is_empty():
-        row = bad.row(0, named=True)
-        column = row["arm"] if mapping.form == "wide" else mapping.value
-        raise DataError(
-            f"{name}: row {row['_row']}, column {column!r}: {row['value']!r} is not a finite number",
-            hint=f"correct it, or add it to missing in {mapping.file}",
-        )
-    for column in (*mapping.keys, "arm", "metric"):
-        hole = converted.filter(pl.col(column).is_null() | (pl.col(column) == ""))
-        if not hole.is_empty():
-            raise DataError(f"{name}: row {hole['_row'][0]}: the column for {column!r} is empty")
-    result = converted.select(
-        *mapping.keys, "arm", "metric", "label", pl.col("_index").alias("idx"), pl.col("_number").alias("value")
-    )
-    identity = [*mapping.keys, "arm", "metric", "label", "idx"]
-    if result.select(identity).n_unique() != result.height:
-        twice = result.group_by(identity, maintain_order=True).len().filter(pl.col("len") > 1).row(0)
-        raise DataError(
-            f"{name}: {'/'.join(str(v) for v in twice[:-1] if v is not None)} stands {twice[-1]} times",
-            hint="one number per key, arm, metric, label and index",
-        )
-    return result
+def import_frame(
+    writer: Writer, table: pl.DataFrame, mapping: Mapping, name: str = "frame", *, replace: bool = False
+) -> Imported:
+    """Stores a polars frame as (a part of) a study; ``name`` takes the place of the name of a file."""
+    digest = sha256(table.write_csv().encode()).hexdigest()
+    return _import(writer, stacked([(name, table)]), mapping, {name: digest}, replace=replace)
 
 
-def import_table(con: Any, path: Path, mapping: Mapping) -> Imported:
-    """Stores the table at ``path`` as a study; importing the same file again changes nothing.
+def _import(
+    writer: Writer, table: pl.DataFrame, mapping: Mapping, digests: dict[str, str], *, replace: bool
+) -> Imported:
+    """Adds rows, arms and metrics to what the study has; the same table again changes nothing.
 
-    A cell is named by its keys and the content of the file, so that a corrected file makes new cells; the old ones must
-    then be told apart or removed by the user.
+    A value that differs from the one stored, or stands where an entry was missing before, is refused by name. With
+    ``replace`` it takes its place, and the fact ``replaced`` of the cell keeps what was there.
     """
-    rows = to_records(read_table(path), mapping, path.name)
-    content = sha256(path.read_bytes()).hexdigest()
-    cells = rows.select(mapping.keys).unique(maintain_order=True)
-    specs = [_spec(mapping, dict(zip(mapping.keys, key, strict=True)), content) for key in cells.iter_rows()]
-    cells = cells.with_columns(
-        pl.Series("cell_id", [sha256(s.encode()).hexdigest()[:24] for s in specs]), pl.Series("spec", specs)
+    rows = to_records(table, mapping)
+    keys = list(mapping.keys)
+    stored = read_study(writer.con, mapping)
+    cells = rows.select(keys).unique(maintain_order=True)
+    ids = [stored.ids.get(key) or cell_id(mapping, key) for key in cells.iter_rows()]
+    rows = rows.join(cells.with_columns(pl.Series("cell_id", ids, dtype=pl.String)), on=keys, how="left")
+    merged = merge(stored, rows)
+    if merged.changes and not replace:
+        raise _refused(mapping, merged.changes, dict(zip(ids, cell_names(mapping, cells.rows()), strict=True)))
+    new = [i for i, identity in enumerate(ids) if identity not in stored.known]
+    with writer.transaction():
+        writer.plan(_planned(mapping, [cells.row(i) for i in new], [ids[i] for i in new]))
+        writer.store_many(_outcomes(merged, digests))
+        store_catalogue(writer, mapping, rows)
+    remarks = unstored_reasons(table, mapping)
+    return Imported(
+        study=mapping.study,
+        cells=len(new),
+        extended=len(merged.touched) - len(new),
+        known=len(ids) - len(merged.touched),
+        records=merged.added,
+        missing=merged.missing,
+        replaced=len(merged.changes),
+        metrics=tuple(rows["metric"].unique(maintain_order=True)),
+        notes=(f"{remarks} rows give a reason beside their values; the values are stored, the reasons are not",)
+        if remarks
+        else (),
     )
-    present = {r[0] for r in con.execute("SELECT cell_id FROM cell WHERE case_name = ?", [mapping.study]).fetchall()}
-    new = cells.filter(~pl.col("cell_id").is_in(sorted(present)))
-    clash = _clash(con, mapping, new, present)
-    if clash:
-        raise DataError(
-            f"{path.name}: the study {mapping.study} already holds {clash} from another file",
-            hint="give the corrected file another study or block name, or start a new database",
+
+
+def cell_id(mapping: Mapping, key: Sequence[str]) -> str:
+    """The id of a cell: study, block and keys, whatever file brought its numbers."""
+    return sha256(_spec(mapping, key).encode()).hexdigest()[:24]
+
+
+def _spec(mapping: Mapping, key: Sequence[str]) -> str:
+    keys = dict(zip(mapping.keys, key, strict=True))
+    spec = {"case": mapping.study, "block": mapping.block, "keys": keys, "settings": {}, "hash_version": HASH_VERSION}
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _planned(mapping: Mapping, keys: Sequence[Sequence[str]], ids: Sequence[str]) -> list[PlannedCell]:
+    names = cell_names(mapping, keys)
+    return [
+        PlannedCell(
+            cell_id=identity,
+            case=mapping.study,
+            block=mapping.block,
+            name=name,
+            keys=dict(zip(mapping.keys, key, strict=True)),
+            spec=_spec(mapping, key),
+            hash_version=HASH_VERSION,
         )
-    placed = rows.join(new, on=list(mapping.keys), how="inner")
-    values = placed.drop_nulls("value")
-    gaps = placed.filter(pl.col("value").is_null())
-    _insert(con, mapping, new, values, gaps, f"missing in {path.name}")
-    return Imported(mapping.study, new.height, cells.height - new.height, values.height, gaps.height)
-
-
-def _spec(mapping: Mapping, keys: dict[str, str], content: str) -> str:
-    spec = {"case": mapping.study, "block": mapping.block, "keys": keys, "settings": {"sha256": content}}
-    return json.dumps({"hash_version": HASH_VERSION, **spec}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _clash(con: Any, mapping: Mapping, new: pl.DataFrame, present: set[str]) -> str | None:
-    """The name of a cell that exists with the same keys and another content."""
-    if not present:
-        return None
-    query = "SELECT name FROM cell WHERE case_name = ? AND block = ?"
-    names = {r[0] for r in con.execute(query, [mapping.study, mapping.block]).fetchall()}
-    return next((n for n in (_name(mapping, key) for key in new.select(mapping.keys).iter_rows()) if n in names), None)
-
-
-def _name(mapping: Mapping, key: tuple[str, ...]) -> str:
-    return "/".join((mapping.study, mapping.block, *key))
-
-
-def _hashes(cells: Iterable[str], values: pl.DataFrame, gaps: pl.DataFrame, reason: str) -> list[str]:
-    """The content hash of each cell, from its own records and missing entries."""
-    records = {key[0]: frame for key, frame in values.partition_by("cell_id", as_dict=True).items()}
-    missing = gaps.group_by("cell_id").agg("arm")
-    arms = dict(zip(missing["cell_id"], missing["arm"], strict=True))
-    found = []
-    for cell in cells:
-        rows = records.get(cell, values.head(0))
-        idx = np.ma.array(rows["idx"].fill_null(0).to_numpy(), mask=rows["idx"].is_null().to_numpy())
-        texts = {name: rows[name].to_list() for name in ("arm", "metric", "label")}
-        columns = {**texts, "idx": idx, "value": rows["value"].to_numpy()}
-        found.append(content_hash("done", None, columns, [(arm, reason, None) for arm in arms.get(cell, [])]))
-    return found
-
-
-def _insert(
-    con: Any, mapping: Mapping, new: pl.DataFrame, values: pl.DataFrame, gaps: pl.DataFrame, reason: str
-) -> None:
-    """Cells, records and refusals in one transaction, column by column; ``reason`` is that of a missing entry."""
-    counts = dict(values.group_by("cell_id").len().iter_rows())
-    keys = [
-        json.dumps(dict(zip(mapping.keys, key, strict=True)), ensure_ascii=False)
-        for key in new.select(mapping.keys).iter_rows()
+        for identity, name, key in zip(ids, names, keys, strict=True)
     ]
-    with transaction(con):
-        con.execute(
-            "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, n_records, content_hash, finished)"
-            " SELECT unnest(?::VARCHAR[]), ?, ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON::MAP(VARCHAR, VARCHAR),"
-            " unnest(?::VARCHAR[]), ?, 'done', unnest(?::BIGINT[]), unnest(?::VARCHAR[]), ?",
-            [
-                new["cell_id"].to_list(), mapping.study, mapping.block,
-                [_name(mapping, key) for key in new.select(mapping.keys).iter_rows()], keys, new["spec"].to_list(),
-                HASH_VERSION, [counts.get(c, 0) for c in new["cell_id"]], _hashes(new["cell_id"], values, gaps, reason),
-                datetime.now(UTC).replace(tzinfo=None),
-            ],
-        )  # fmt: skip
-        columns = [values[c].to_list() for c in ("cell_id", "arm", "metric", "label", "idx", "value")]
-        types = ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "INTEGER", "DOUBLE")
-        con.execute("INSERT INTO record SELECT " + ", ".join(f"unnest(?::{t}[])" for t in types), columns)
-        con.execute(
-            "INSERT INTO refusal SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, NULL",
-            [gaps["cell_id"].to_list(), gaps["arm"].to_list(), reason],
+
+
+def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, Outcome]]:
+    """What each touched cell holds from now on, with the files that its numbers came from among its facts."""
+    records = merged.records.sort("cell_id", maintain_order=True)
+    texts = {c: records[c].to_numpy() for c in ("arm", "metric", "label")}
+    idx = np.ma.array(records["idx"].fill_null(0).to_numpy(), mask=records["idx"].is_null().to_numpy())
+    value = records["value"].to_numpy()
+    bounds = records.group_by("cell_id", maintain_order=True).len()
+    ends = np.cumsum(bounds["len"].to_numpy())
+    slices = {c: slice(e - n, e) for c, n, e in zip(bounds["cell_id"], bounds["len"], ends.tolist(), strict=True)}
+    for cell in merged.touched:
+        part = slices.get(cell, slice(0, 0))
+        facts = dict(merged.facts.get(cell, {}))
+        for name in merged.files.get(cell, ()):
+            facts[f"file {digests[name][:12]}"] = name
+        columns = {c: v[part] for c, v in texts.items()}
+        yield (
+            cell,
+            Outcome(
+                "done",
+                columns={**columns, "idx": idx[part], "value": value[part]},
+                refusals=[(arm, reason, None) for arm, reason in merged.refusals.get(cell, ())],
+                facts=facts,
+            ),
         )
-        con.execute("DELETE FROM metric WHERE case_name = ? AND block = ?", [mapping.study, mapping.block])
-        arms = ", ".join(sorted(set(values["arm"].to_list())))
-        for metric, description, better, unit in mapping.metrics:
-            con.execute(
-                "INSERT INTO metric VALUES (?, ?, ?, ?, NULL, NULL, ?, ?, ?)",
-                [mapping.study, mapping.block, arms, metric, unit, better, description],
-            )
-        imported = new["cell_id"].to_list()
-        kept = {"plan": imported, "cell": imported, "metric": [mapping.study]}
-        chain.append(con, "import", {"study": mapping.study, "block": mapping.block, "cells": len(imported)}, kept)
+
+
+def _refused(mapping: Mapping, changes: Sequence[Change], names: dict[str, str]) -> DataError:
+    listed = "; ".join(
+        f"{names[c.cell_id]}: {c.metric} of {c.arm}{c.where()} is {c.before_text()} in the study and {c.after_text()} in {c.source}"
+        for c in changes[:NAMED]
+    )
+    more = f"; and {len(changes) - NAMED} more" if len(changes) > NAMED else ""
+    return DataError(
+        f"{len(changes)} values of {mapping.study}/{mapping.block} would change, and nothing was stored: {listed}{more}",
+        hint="--replace puts them in place of the old ones and keeps a trace; another block name keeps both",
+    )
+
+
+__all__ = ["HASH_VERSION", "SOURCE", "Imported", "cell_id", "import_files", "import_frame"]

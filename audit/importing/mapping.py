@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orledger.toml_tables import Table, TableError, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RESERVED = ("a", "b", "c")
+FORMS = ("long", "wide", "rows")
+FILE_COLUMN = "file"  # a column that every table has: the name of its file without the ending
+MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
+DECIMALS = (".", ",")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: what it is, its direction and scale, and the key values to which it applies when the table does not name it.
+
+    ``where`` serves tables whose metric changes from row to row without a column that says so: area under the curve on some
+    datasets, log loss on others.
+    """
+
+    name: str
+    description: str
+    better: str | None = None
+    unit: str | None = None
+    scale: str = "linear"
+    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
 class Mapping:
     """How the columns of a table become records.
 
-    ``form`` long: one number per row, its arm and metric in columns or fixed. ``form`` wide: one column per arm, and the
-    metric is fixed. ``keys`` are the columns that name a cell.
+    ``form`` long: one number per row, its arm and metric in columns or fixed. ``form`` wide: one column per arm.
+    ``form`` rows: one row per arm, one column per metric. ``keys`` are the columns that name a cell. ``combined`` is the
+    name of a further metric that holds that one of ``combines`` which the cell has, turned so that higher is better: what
+    ranks across datasets need when the metric differs between them. ``reason_wins``: a row with a reason has no numbers,
+    whatever stands in it (the last state of a run that crashed is no result).
     """
 
     study: str
@@ -32,11 +55,35 @@ class Mapping:
     value: str | None = None
     label: str | None = None
     idx: str | None = None
+    reason: str | None = None
     fixed_arm: str | None = None
     fixed_metric: str | None = None
-    missing: tuple[str, ...] = ("", "NA", "NaN", "nan", "?")
-    metrics: tuple[tuple[str, str, str | None, str | None], ...] = ()
+    columns: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    missing: tuple[str, ...] = MISSING
+    decimal: str = "."
+    metrics: tuple[Metric, ...] = ()
+    combined: str | None = None
+    combines: tuple[str, ...] = ()
+    reason_wins: bool = False
     source: str = ""
+    title: str | None = None
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that the table must have."""
+        single = (self.arm, self.metric, self.value, self.label, self.idx, self.reason)
+        return (*self.keys, *(c for c in single if c), *self.arms, *self.columns)
+
+    def described(self, name: str) -> Metric:
+        """The metric called ``name``, as the mapping describes it or by its name alone."""
+        if name == self.combined:
+            turned = [m.name for m in self.metrics if m.better == "lower" and m.name in self.combines]
+            sign = f"; the sign of {' and '.join(turned)} is changed" if turned else ""
+            return Metric(
+                name, f"{' or '.join(self.combines)}, whichever the cell has, higher is better{sign}", "higher"
+            )
+        return next((m for m in self.metrics if m.name == name), Metric(name, name))
 
 
 def read_mapping(path: Path) -> Mapping:
@@ -51,50 +98,126 @@ def read_mapping(path: Path) -> Mapping:
 def parse_mapping(text: str, file: str) -> Mapping:
     """The mapping in a TOML ``text``; ``file`` is the name that messages use."""
     top = parse(text, file)
-    study = top.text("study")
-    if study in RESERVED:
-        raise top.fail("study", f"a name other than {', '.join(RESERVED)}, which are the cases of the paper")
-    form = top.choice("form", ("long", "wide"))
+    form = top.choice("form", FORMS)
     shape = top.table(form)
-    common = {
-        "study": study,
-        "block": top.text("block"),
+    common: dict[str, Any] = {
+        "study": _name(top, "study"),
+        "block": _name(top, "block"),
         "form": form,
         "keys": top.texts("keys"),
         "file": file,
+        "ignore": top.texts("ignore", ()),
         "missing": _missing(top),
+        "decimal": top.choice("decimal", DECIMALS, "."),
         "source": top.text("source", ""),
+        "title": top.text("title", None),
+        **_combined(top),
         "metrics": tuple(_metric(t) for t in top.tables("metric", [])),
+        "reason": shape.text("reason", None),
+        "reason_wins": shape.flag("reason_wins"),
     }
-    if form == "wide":
-        mapping = Mapping(**common, arms=shape.texts("arms"), fixed_metric=shape.text("metric"))
-    else:
-        mapping = Mapping(
-            **common,
-            arm=shape.text("arm", None),
-            metric=shape.text("metric", None),
-            value=shape.text("value"),
-            label=shape.text("label", None),
-            idx=shape.text("idx", None),
-            fixed_arm=shape.text("fixed_arm", None),
-            fixed_metric=shape.text("fixed_metric", None),
-        )
-        for column, fixed in (("arm", "fixed_arm"), ("metric", "fixed_metric")):
-            if (getattr(mapping, column) is None) == (getattr(mapping, fixed) is None):
-                raise shape.fail(column, f"the name of a column, or instead {fixed} with one name for all rows")
+    mapping = {"wide": _wide, "rows": _rows, "long": _long}[form](shape, common)
     shape.done()
     top.done()
+    _check(top, mapping)
     return mapping
 
 
+def _wide(shape: Table, common: dict[str, Any]) -> Mapping:
+    fixed, column = shape.text("metric", None), shape.text("metric_column", None)
+    if (fixed is None) == (column is None):
+        raise shape.fail("metric", "the name of the metric, or instead metric_column with the column that names it")
+    return Mapping(**common, arms=shape.texts("arms"), fixed_metric=fixed, metric=column)
+
+
+def _rows(shape: Table, common: dict[str, Any]) -> Mapping:
+    mapping = Mapping(
+        **common,
+        arm=shape.text("arm", None),
+        fixed_arm=shape.text("fixed_arm", None),
+        columns=shape.texts("metrics"),
+        label=shape.text("label", None),
+        idx=shape.text("idx", None),
+    )
+    _either(shape, mapping, "arm", "fixed_arm")
+    return mapping
+
+
+def _long(shape: Table, common: dict[str, Any]) -> Mapping:
+    mapping = Mapping(
+        **common,
+        arm=shape.text("arm", None),
+        metric=shape.text("metric", None),
+        value=shape.text("value"),
+        label=shape.text("label", None),
+        idx=shape.text("idx", None),
+        fixed_arm=shape.text("fixed_arm", None),
+        fixed_metric=shape.text("fixed_metric", None),
+    )
+    for column, fixed in (("arm", "fixed_arm"), ("metric", "fixed_metric")):
+        _either(shape, mapping, column, fixed)
+    return mapping
+
+
+def _either(shape: Table, mapping: Mapping, column: str, fixed: str) -> None:
+    if (getattr(mapping, column) is None) == (getattr(mapping, fixed) is None):
+        raise shape.fail(column, f"the name of a column, or instead {fixed} with one name for all rows")
+
+
+def _check(top: Table, mapping: Mapping) -> None:
+    """Refuses a column with two meanings, a metric described twice, and a combined metric without directions."""
+    for column in mapping.needed:
+        if mapping.needed.count(column) > 1 or column in mapping.ignore:
+            raise TableError(f"{top.file}: the column {column!r} is named twice; a column has one meaning")
+    names = [m.name for m in mapping.metrics]
+    for name in names:
+        if names.count(name) > 1:
+            raise TableError(f"{top.file}: table [[metric]]: {name!r} is described twice")
+    if mapping.combined is None:
+        return
+    if mapping.combined in names:
+        raise TableError(
+            f"{top.file}: table [combined], key 'name': expected a name that no metric has, found {mapping.combined!r}"
+        )
+    directed = {m.name for m in mapping.metrics if m.better is not None}
+    for name in mapping.combines:
+        if name not in directed:
+            raise TableError(f"{top.file}: table [combined]: {name!r} needs a [[metric]] with better = lower or higher")
+
+
+def _combined(top: Table) -> dict[str, Any]:
+    table = top.table("combined", None)
+    if table is None:
+        return {}
+    found = {"combined": table.text("name"), "combines": table.texts("metrics")}
+    table.done()
+    return found
+
+
+def _name(top: Table, key: str) -> str:
+    """A name that can become part of a view: no slash, quotation mark or control character."""
+    name: str = top.text(key)
+    if re.search(r"[/\"'`;\\\x00-\x1f]", name):
+        raise top.fail(key, "a name without slashes, quotation marks, semicolons and control characters")
+    return name
+
+
 def _missing(top: Table) -> tuple[str, ...]:
-    words = top.take("missing", list, "a list of texts", list(Mapping.missing))
+    words = top.take("missing", list, "a list of texts", list(MISSING))
     if not all(isinstance(word, str) for word in words):
         raise top.fail("missing", 'a list of texts, numbers too: ["-999", ""]')
     return tuple(words)
 
 
-def _metric(t: Table) -> tuple[str, str, str | None, str | None]:
-    row = (t.text("name"), t.text("description"), t.choice("better", ("lower", "higher"), None), t.text("unit", None))
+def _metric(t: Table) -> Metric:
+    where = t.table("where", Table({}, t.file, "where"))
+    metric = Metric(
+        t.text("name"),
+        t.text("description"),
+        t.choice("better", ("lower", "higher"), None),
+        t.text("unit", None),
+        t.choice("scale", ("linear", "log"), "linear"),
+        tuple((key, where.texts(key)) for key in where.data),
+    )
     t.done()
-    return row
+    return metric

@@ -65,7 +65,8 @@ def weighted_mean(of: list[Interval], weights: list[Interval]) -> Interval:
 
 def _quantile(of: list[Interval], q: float) -> Interval:
     # A quantile is monotone in every element, so its ends are the quantiles of the ends.
-    return Interval(*(float(np.quantile(ends, q)) for ends in ([x.low for x in of], [x.high for x in of])))
+    low, high = (float(np.quantile(ends, q)) for ends in ([x.low for x in of], [x.high for x in of]))
+    return Interval(low, high)
 
 
 @rule

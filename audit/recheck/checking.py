@@ -1,95 +1,136 @@
-"""The paper's printed numbers recomputed from one another: one finding per check, its verdict computed.
+"""Printed numbers recomputed from one another: one finding per check, its verdict computed.
 
-`recheck()` reads the transcription, recomputes every number that follows from other printed numbers, and compares
-with the interval its digits allow. Nothing about a verdict is written in the transcription: a check names a rule and
-its operands, and may name other conventions to try when the first one does not fit.
+`recheck()` takes a publication, recomputes every number that follows from other printed numbers, and compares with the
+interval its digits allow. Nothing about a verdict is written in the annotations: a check names a rule and its operands, and
+may name other readings; the first reading decides, the others explain. A check that cannot be evaluated is a finding of
+its own, and the others go on.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from orledger.audit.recheck import (  # noqa: F401  (importing these registers their rules)
     arithmetic,
     claims,
     counts,
-    protocol,
     pvalues,
     shares,
 )
-from orledger.audit.recheck.data import load_publication
-from orledger.audit.recheck.rules import Recomputed, candidates, operand_ids
+from orledger.audit.recheck.findings import Finding, decision_error, paragraph
+from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.rules import ImpossibleError, Recomputed, UnusableError, candidates, operand_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from orledger.audit.recheck.model import Check, Publication, Published
     from orledger.audit.recheck.rounding import Interval
 
-MATCHES = "matches"
-WITHIN_ROUNDING = "matches within rounding"
-ATTAINABLE = "attainable"
-CONVENTION = "convention differs"
-INCONSISTENT = "inconsistent"
-VERDICTS = (MATCHES, WITHIN_ROUNDING, ATTAINABLE, CONVENTION, INCONSISTENT)
+# What a rule may raise over digits that make no sense to it; a misspelt annotation raises UsageError and ends the recheck.
+_BROKEN = (ArithmeticError, ValueError, LookupError, TypeError, AssertionError)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found.
+class NamedCheck:
+    """A check with the name of its finding."""
 
-    `low` and `high` bound the recomputed value (None for a claim in words); `recomputed` is the same as text, for an
-    enumeration the value nearest to the printed one. `convention` is the reading that fits (None when none does), and `why`
-    says what fits, or what was tried and does not.
-    """
-
-    id: str
-    place: str
-    printed: str
-    recomputed: str
-    low: float | None
-    high: float | None
-    verdict: str
-    rule: str
-    convention: str | None
-    why: str
-    operands: tuple[str, ...]
+    name: str
+    check: Check
 
 
-def recheck(publication: Publication | None = None) -> list[Finding]:
-    """One finding per check of the publication; by default of the transcription that ships with the package."""
-    publication = load_publication() if publication is None else publication
+def named_checks(publication: Publication) -> list[NamedCheck]:
+    """Every check with a name no other has: target, rule, and a number when the same rule checks it again."""
     seen: Counter[str] = Counter()
-    findings = []
+    found = []
     for check in publication.checks:
         label = f"{check.target} {check.rule}"
         seen[label] += 1
-        suffix = f" {seen[label]}" if seen[label] > 1 else ""
-        findings.append(_finding(label + suffix, check, publication.numbers))
-    return findings
+        found.append(NamedCheck(label + (f" {seen[label]}" if seen[label] > 1 else ""), check))
+    return found
 
 
-def _finding(name: str, check: Check, numbers: Mapping[str, Published]) -> Finding:
+def recheck(publication: Publication) -> list[Finding]:
+    """One finding per check of the publication, and one per number that its quantity cannot take."""
+    ranges = [finding for number in publication.numbers.values() if (finding := in_range(number)) is not None]
+    return ranges + [evaluate(named, publication.numbers) for named in named_checks(publication)]
+
+
+def in_range(number: Published) -> Finding | None:
+    """The finding that no quantity of this kind prints like this; None when one can."""
+    if not number.impossible:
+        return None
+    return Finding(
+        id=f"{number.id} range",
+        place=number.place,
+        printed=number.printed,
+        recomputed="no value",
+        low=None,
+        high=None,
+        verdict=Verdict.IMPOSSIBLE,
+        rule="range",
+        convention=None,
+        why=number.impossible,
+        operands=(number.id,),
+        cause=f"range: {paragraph(number.place)}",
+    )
+
+
+def evaluate(named: NamedCheck, numbers: Mapping[str, Published]) -> Finding:
+    """What one check finds."""
+    check = named.check
+    try:
+        return _compared(named, numbers)
+    except ImpossibleError as error:
+        return _unfinished(named, numbers, Verdict.IMPOSSIBLE, str(error))
+    except UnusableError as error:
+        return _unfinished(named, numbers, Verdict.UNCHECKED, str(error))
+    except _BROKEN as error:
+        reason = f"{check.rule} cannot be computed from the printed digits: {error or type(error).__name__}"
+        return _unfinished(named, numbers, Verdict.UNCHECKED, reason)
+
+
+def _unfinished(named: NamedCheck, numbers: Mapping[str, Published], verdict: Verdict, why: str) -> Finding:
+    check = named.check
+    target = numbers[check.target]
+    return Finding(
+        id=named.name,
+        place=target.place,
+        printed=target.printed,
+        recomputed="no value",
+        low=None,
+        high=None,
+        verdict=verdict,
+        rule=check.rule,
+        convention=None,
+        why=why,
+        operands=operand_ids(check),
+        cause=check.cause or check.source,
+    )
+
+
+def _compared(named: NamedCheck, numbers: Mapping[str, Published]) -> Finding:
+    check = named.check
     tried: list[Recomputed] = []
-    options = candidates(check, numbers)
-    fitting, verdict = None, INCONSISTENT
-    for candidate in options:  # asking for the first candidate validates the check, its target included
-        verdict = _compare(candidate, numbers[check.target].interval)
-        if verdict != INCONSISTENT:
+    fitting, verdict = None, Verdict.INCONSISTENT
+    for candidate in candidates(check, numbers):  # the first candidate validates the check, its target included
+        verdict = _verdict(candidate, numbers[check.target].interval)
+        if verdict != Verdict.INCONSISTENT:
             fitting = candidate
             break
         tried.append(candidate)
     target = numbers[check.target]
-    if fitting is not None and tried:
-        verdict = CONVENTION
+    if fitting is None:
+        verdict = tried[0].miss
+    elif tried:
+        verdict = fitting.excuse or Verdict.CONVENTION
     shown = fitting or tried[0]
     value = _nearest(shown.values, target)
+    first = _nearest(tried[0].values, target) if tried else None
     return Finding(
-        id=name,
+        id=named.name,
         place=target.place,
         printed=target.printed,
         recomputed=_text(shown, value),
@@ -98,19 +139,34 @@ def _finding(name: str, check: Check, numbers: Mapping[str, Published]) -> Findi
         verdict=verdict,
         rule=check.rule,
         convention=None if fitting is None else fitting.convention,
-        why=_why(fitting, tried, target),
+        why=_why(fitting, tried, target, verdict),
         operands=operand_ids(check),
+        cause=_cause(check, verdict, fitting),
+        decision=target.kind == "p-value"
+        and target.interval is not None
+        and first is not None
+        and decision_error((target.interval.low, target.interval.high), (first.low, first.high)),
     )
 
 
-def _compare(candidate: Recomputed, printed: Interval | None) -> str:
+def _cause(check: Check, verdict: Verdict, fitting: Recomputed | None) -> str:
+    """What failing checks share: the convention that explains them, or the entry they were written in."""
+    if check.cause:
+        return check.cause
+    if verdict is Verdict.CONVENTION and fitting is not None:
+        return fitting.convention
+    return check.source
+
+
+def _verdict(candidate: Recomputed, printed: Interval | None) -> Verdict:
     if candidate.truth is not None:
-        return {"always": MATCHES, "sometimes": WITHIN_ROUNDING, "never": INCONSISTENT}[candidate.truth]
+        truths = {"always": Verdict.MATCHES, "sometimes": Verdict.WITHIN_ROUNDING, "never": Verdict.INCONSISTENT}
+        return truths[candidate.truth]
     if printed is None or not any(value.meets(printed) for value in candidate.values):
-        return INCONSISTENT
+        return Verdict.INCONSISTENT
     if candidate.listed or len(candidate.values) > 1:
-        return ATTAINABLE
-    return MATCHES if candidate.values[0].inside(printed) else WITHIN_ROUNDING
+        return Verdict.ATTAINABLE
+    return Verdict.MATCHES if candidate.values[0].inside(printed) else Verdict.WITHIN_ROUNDING
 
 
 def _nearest(values: tuple[Interval, ...], target: Published) -> Interval | None:
@@ -139,70 +195,12 @@ def _describe(candidate: Recomputed, target: Published) -> str:
     return f"{candidate.convention}: {_text(candidate, value)}{several}{detail}"
 
 
-def _why(fitting: Recomputed | None, tried: list[Recomputed], target: Published) -> str:
+def _why(fitting: Recomputed | None, tried: list[Recomputed], target: Published, verdict: Verdict) -> str:
     misses = "; ".join(_describe(candidate, target) for candidate in tried)
     if fitting is None:
-        return misses
+        return f"tried {misses}"
     fit = _describe(fitting, target)
-    return f"fits {fit}; does not fit {misses}" if tried else fit
-
-
-def summary(findings: Iterable[Finding]) -> dict[str, int]:
-    """How many findings have each verdict, in the order of `VERDICTS`."""
-    found = Counter(finding.verdict for finding in findings)
-    return {verdict: found[verdict] for verdict in VERDICTS}
-
-
-def recheck_frame(publication: Publication | None = None) -> pl.DataFrame:
-    """The findings as a frame, one row per check; `operands` is a list of ids."""
-    rows = [{**asdict(finding), "operands": list(finding.operands)} for finding in recheck(publication)]
-    text, number = pl.String, pl.Float64
-    schema = {"id": text, "place": text, "printed": text, "recomputed": text, "low": number, "high": number}
-    return pl.DataFrame(
-        rows,
-        schema={
-            **schema,
-            "verdict": text,
-            "rule": text,
-            "convention": text,
-            "why": text,
-            "operands": pl.List(pl.String),
-        },
-    )
-
-
-def load_published(publication: Publication | None = None) -> pl.DataFrame:
-    """The transcribed numbers, one row each, with the columns of the database table `published`."""
-    publication = load_publication() if publication is None else publication
-    return _frame(publication).drop("case", "metric", "arm")
-
-
-def published_metrics(publication: Publication | None = None) -> pl.DataFrame:
-    """Which printed numbers our own records can recompute: id, case, metric and arm in the words of the catalogues."""
-    publication = load_publication() if publication is None else publication
-    return _frame(publication).select("id", "case", "metric", "arm").filter(pl.col("metric").is_not_null())
-
-
-def _frame(publication: Publication) -> pl.DataFrame:
-    rows = [
-        {
-            "id": n.id,
-            "place": n.place,
-            "table_name": n.table,
-            "row_name": n.row,
-            "column_name": n.column,
-            "kind": n.kind,
-            "printed": n.printed,
-            "low": None if n.interval is None else n.interval.low,
-            "high": None if n.interval is None else n.interval.high,
-            "value": n.value,
-            "meaning": n.meaning,
-            "case": n.case,
-            "metric": n.metric,
-            "arm": n.arm,
-        }
-        for n in publication.numbers.values()
-    ]
-    floats = {"low", "high", "value"}
-    names = list(rows[0]) if rows else []
-    return pl.DataFrame(rows, schema={name: pl.Float64 if name in floats else pl.String for name in names})
+    if not tried:
+        return fit
+    opening = "true if read as" if verdict is Verdict.FALSE else "fits"
+    return f"{opening} {fit}; does not fit {misses}"

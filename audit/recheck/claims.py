@@ -9,7 +9,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.rounding import SLACK, Interval, exactly
-from orledger.audit.recheck.rules import Count, Recomputed, Truth, Words, as_fraction, rule
+from orledger.audit.recheck.rules import Count, ImpossibleError, Recomputed, Truth, Words, as_fraction, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ def judged(pairs: Iterable[tuple[Interval, Interval]], *, strict: bool) -> list[
     listed = list(pairs)
     truths = [less(a, b, strict=strict) for a, b in listed]
     relation = "below" if strict else "at most"
-    broken = [f"{a.middle:g} {relation} {b.middle:g}" for (a, b), t in zip(listed, truths, strict=True) if t == "never"]
+    broken = [f"{a.shown} {relation} {b.shown}" for (a, b), t in zip(listed, truths, strict=True) if t == "never"]
     return [Recomputed("", truth=every(truths), detail=f"not {', not '.join(broken)}" if broken else "")]
 
 
@@ -114,6 +114,8 @@ def median_sign(median: Interval, better: int, worse: int, tied: int) -> Truth:
     """The printed median difference has the sign its win, loss and tie counts force."""
     signs = [-1] * better + [0] * tied + [1] * worse
     n = len(signs)
+    if n == 0:
+        raise ImpossibleError("no pairs at all, and a median of them")
     middle = {signs[(n - 1) // 2], signs[n // 2]}
     if middle == {0}:
         return every((less(exactly(0), median, strict=False), less(median, exactly(0), strict=False)))

@@ -1,4 +1,4 @@
-"""The printed numbers of the paper and the checks on them, read from the TOML files of `paper/published`.
+"""Printed numbers and the checks on them, read from TOML files of annotations.
 
 A file holds tables (`[table.NAME]` with columns and rows of printed strings), single numbers (`[[number]]`) and checks
 (`[[check]]`: a target, a rule, the rule's operands). An operand is the id of a printed number, or a literal for a
@@ -10,22 +10,24 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.recheck.model import Check, Publication, Published, malformed
-from orledger.audit.recheck.rounding import fraction_of, parse_printed
+from orledger.audit.recheck.rounding import counts_of, parse_printed
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from importlib.resources.abc import Traversable
 
-KINDS = frozenset({"value", "count", "ratio", "percentage", "p-value", "interval end", "slope", "sum", "claim"})
+KINDS = frozenset(
+    {"value", "count", "ratio", "percentage", "p-value", "interval end", "share", "slope", "sum", "claim"}
+)
 EXACT_KINDS = frozenset({"count", "sum"})
 _NUMBER_KEYS = frozenset({"id", "printed", "kind", "place", "meaning", "case", "metric", "arm", "range", "exact"})
 _COLUMN_KEYS = frozenset({"name", "kind", "meaning", "metric", "arm", "range", "exact"})
 _TABLE_KEYS = frozenset({"place", "case", "meaning", "metric", "arms", "columns", "rows"})
-_CHECK_KEYS = frozenset({"target", "rule", "convention", "each", "table", "or"})
+_CHECK_KEYS = frozenset({"target", "rule", "convention", "each", "table", "or", "stated", "cause"})
 
 
 def _require(file: str, entry: str, table: Mapping[str, Any], key: str, kind: type, expected: str) -> Any:
@@ -46,7 +48,7 @@ def _number(file: str, entry: str, spec: Mapping[str, Any], **where: Any) -> Pub
     kind = spec.get("kind", "value")
     if kind not in KINDS:
         raise malformed(file, entry, "kind", kind, f"one of {', '.join(sorted(KINDS))}")
-    low, high = spec.get("range", (0.0, 1.0) if kind == "p-value" else (-math.inf, math.inf))
+    low, high = spec.get("range", (0.0, 1.0) if kind in ("p-value", "share") else (-math.inf, math.inf))
     exact = bool(spec.get("exact", kind in EXACT_KINDS))
     interval = None
     if kind != "claim":
@@ -60,7 +62,7 @@ def _number(file: str, entry: str, spec: Mapping[str, Any], **where: Any) -> Pub
         interval=interval,
         metric=spec.get("metric"),
         arm=spec.get("arm"),
-        exact=exact or fraction_of(printed) is not None,
+        exact=exact or counts_of(printed) is not None,
         bounds=(low, high),
         **where,
     )
@@ -173,6 +175,8 @@ def _check(file: str, entry: str, spec: Mapping[str, Any]) -> Check:
         source=f"{file}: {entry}",
         convention=spec.get("convention", ""),
         alternatives=tuple(_check(file, entry, other) for other in others),
+        stated=spec.get("stated", True) is not False,
+        cause=spec.get("cause", ""),
     )
 
 
@@ -195,8 +199,7 @@ def parse_publication(texts: Mapping[str, str]) -> Publication:
     return Publication(numbers, tuple(checks))
 
 
-def load_publication() -> Publication:
-    """The publication as transcribed in the package's own files."""
-    folder = resources.files("orledger.paper.published")
+def load_publication(folder: Traversable) -> Publication:
+    """The publication as annotated in the TOML files of a folder."""
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return parse_publication({item.name: item.read_text(encoding="utf-8") for item in files})

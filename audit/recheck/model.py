@@ -4,13 +4,37 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.recheck.rounding import Interval, fraction_of, parse_printed
+from orledger.audit.recheck.rounding import Interval, counts_of, parse_printed
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class Verdict(StrEnum):
+    """What a check says about a printed number or statement, from good to bad."""
+
+    MATCHES = "matches"
+    WITHIN_ROUNDING = "matches within rounding"
+    ATTAINABLE = "attainable"
+    CONVENTION = "another convention"
+    UNCHECKED = "could not be checked"
+    FALSE = "false as printed"
+    INCONSISTENT = "inconsistent"
+    IMPOSSIBLE = "impossible"
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is left to explain."""
+        return self in (Verdict.MATCHES, Verdict.WITHIN_ROUNDING, Verdict.ATTAINABLE)
+
+    @property
+    def severity(self) -> int:
+        """How bad the verdict is by itself, from 0 to 4."""
+        return {Verdict.CONVENTION: 1, Verdict.UNCHECKED: 2, Verdict.FALSE: 3}.get(self, 0 if self.good else 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +57,32 @@ class Published:
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
+    def impossible(self) -> str:
+        """Why no quantity of this kind can print like this; empty when one can."""
+        counts = counts_of(self.printed)
+        if counts is not None and counts[1] == 0:
+            return "a share of none"
+        if counts is not None and counts[0] > counts[1] and self.kind not in ("ratio", "value"):
+            return f"{counts[0]} of {counts[1]} is more than all of them"
+        if self.interval is not None and (self.interval.low > self.bounds[1] or self.interval.high < self.bounds[0]):
+            return f"outside the range {self.bounds[0]:g} to {self.bounds[1]:g} of its quantity"
+        return ""
+
+    @property
     def value(self) -> float | None:
         """The number as printed; None for a claim in words."""
-        fraction = fraction_of(self.printed)
-        return None if self.interval is None else float(self.printed if fraction is None else fraction)
+        if self.interval is None:
+            return None
+        return self.interval.middle if self.exact else float(self.printed)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One recomputation: the target's id, a rule by name, its operands, and other conventions to try after it."""
+    """One recomputation: the target's id, a rule by name, its operands, and other readings to try after it.
+
+    `stated` says that the text states the reading of this rule; when it does not fit, other readings explain and do
+    not excuse. `cause` names what several failing checks have in common; by default they share their entry.
+    """
 
     target: str
     rule: str
@@ -49,6 +90,8 @@ class Check:
     source: str
     convention: str = ""
     alternatives: tuple[Check, ...] = ()
+    stated: bool = True
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import stats
 
 from orledger.audit.recheck.claims import every, less
+from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.rounding import Interval, exactly, hull
-from orledger.audit.recheck.rules import Count, Recomputed, rule
+from orledger.audit.recheck.rules import Count, ImpossibleError, Recomputed, rule
 from orledger.audit.statistics import attainable, counts
 from orledger.audit.statistics.spearman import spearman as rank_correlation
 
@@ -26,13 +27,16 @@ def _given(number: float | None) -> float:
 
 @rule
 def p_floor(n: int, ties: int = 0) -> list[Recomputed]:
-    """The smallest two-sided signed-rank p-value of n pairs, 2^(1-n); then the floor once tied pairs are dropped."""
-    given_ties = 2.0 ** (1 - max(n - ties, 1))
-    detail = f"{given_ties:.4g} once the {ties} tied pairs are dropped" if ties else ""
-    return [
-        Recomputed("all pairs non-zero", (exactly(2.0 ** (1 - n)),), detail=detail),
-        Recomputed("tied pairs dropped", (exactly(given_ties),)),
-    ]
+    """The smallest two-sided signed-rank p-value of the n - ties pairs that differ, 2^(1-n+ties).
+
+    With printed ties the floor of all n pairs is out of reach of any data; it is named when it is what was printed.
+    """
+    if ties > n:
+        raise ImpossibleError(f"{ties} ties among {n} pairs")
+    floor = Recomputed("tied pairs dropped" if ties else "all pairs differ", (exactly(2.0 ** (1 - max(n - ties, 1))),))
+    if not ties:
+        return [floor]
+    return [floor, Recomputed(f"the {ties} ties ignored", (exactly(2.0 ** (1 - n)),), excuse=Verdict.FALSE)]
 
 
 @rule
@@ -45,6 +49,10 @@ def signed_rank(
     ranked before they are dropped (Pratt), one-sided and sign tests. Counts that are not printed are enumerated.
     """
     cases = attainable.splits(n, wins, losses, ties)
+    if not cases:
+        known = {"wins": wins, "losses": losses, "ties": ties}
+        said = " + ".join(f"{count} {name}" for name, count in known.items() if count is not None)
+        raise ImpossibleError(f"{said} do not make {n} pairs")
 
     def values(p_values: Callable[[int, int, int], np.ndarray]) -> tuple[Interval, ...]:
         found = np.concatenate([p_values(w, lost, tied) for w, lost, tied in cases])

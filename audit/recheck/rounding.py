@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError
@@ -28,10 +27,11 @@ SLACK = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A closed interval of real numbers; an exact number has `low == high`."""
+    """A closed interval of real numbers; an exact number has `low == high`. A printed number brings its name along."""
 
     low: float
     high: float
+    name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not self.low <= self.high:
@@ -46,6 +46,11 @@ class Interval:
     def middle(self) -> float:
         """The centre of the interval."""
         return self.low if self.exact else 0.5 * (self.low + self.high)
+
+    @property
+    def shown(self) -> str:
+        """The centre, with the name of the printed number it is."""
+        return f"{self.middle:g}" + (f" ({self.name})" if self.name else "")
 
     def __add__(self, other: Interval) -> Interval:
         return Interval(self.low + other.low, self.high + other.high)
@@ -100,10 +105,10 @@ def hull(parts: Iterable[Interval]) -> Interval:
     return Interval(min(p.low for p in kept), max(p.high for p in kept))
 
 
-def fraction_of(printed: str) -> Fraction | None:
-    """The fraction behind a printed "k/n", or None for another form."""
+def counts_of(printed: str) -> tuple[int, int] | None:
+    """The two counts of a printed "k/n", unreduced, or None for another form."""
     match = _FRACTION.fullmatch(printed)
-    return None if match is None or int(match[2]) == 0 else Fraction(int(match[1]), int(match[2]))
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
 def parse_printed(
@@ -116,9 +121,9 @@ def parse_printed(
         exact: the number is a count or a declared constant and has no rounding.
         bounds: the range the quantity lives in; a probability printed as "1.000" is not above one.
     """
-    fraction = fraction_of(printed)
-    if fraction is not None:
-        return exactly(float(fraction))
+    counts = counts_of(printed)
+    if counts is not None:
+        return exactly(counts[0] / counts[1]) if counts[1] else Interval(-math.inf, math.inf)
     if not _DECIMAL.fullmatch(printed):
         raise UsageError(
             f"not a printed number: {printed!r}",
@@ -128,10 +133,7 @@ def parse_printed(
     if exact:
         return exactly(float(number))
     half_unit = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
-    low, high = max(float(number - half_unit), bounds[0]), min(float(number + half_unit), bounds[1])
-    if low > high:
-        raise UsageError(
-            f"{printed!r} is printed outside the range {bounds[0]:g} to {bounds[1]:g} of its quantity",
-            hint=f"a number from {bounds[0]:g} to {bounds[1]:g}",
-        )
-    return Interval(low, high)
+    low, high = float(number - half_unit), float(number + half_unit)
+    if low > bounds[1] or high < bounds[0]:  # impossible, and for the caller to say so: the digits stay as they are
+        return Interval(low, high)
+    return Interval(max(low, bounds[0]), min(high, bounds[1]))

@@ -16,8 +16,8 @@ from fractions import Fraction
 from types import FunctionType, UnionType
 from typing import Any, Literal, NamedTuple, NewType
 
-from orledger.audit.recheck.model import Check, Published, malformed
-from orledger.audit.recheck.rounding import Interval, exactly, fraction_of
+from orledger.audit.recheck.model import Check, Published, Verdict, malformed
+from orledger.audit.recheck.rounding import Interval, counts_of, exactly
 
 Truth = Literal["always", "sometimes", "never"]
 Words = NewType("Words", str)
@@ -36,7 +36,8 @@ class Recomputed:
 
     `values` is the set of values it allows: one interval for a computation, several for an enumeration; `listed` says
     that `values` is only the part of an enumeration around the printed number. A claim has a `truth` instead: whether
-    it holds for all, some or none of the numbers that print as the operands do.
+    it holds for all, some or none of the numbers that print as the operands do. `excuse` is the verdict when this
+    candidate fits and the first one does not (None leaves it to the check), `miss` when it is the first and nothing fits.
     """
 
     convention: str
@@ -44,6 +45,17 @@ class Recomputed:
     truth: Truth | None = None
     detail: str = ""
     listed: bool = False
+    excuse: Verdict | None = None
+    miss: Verdict = Verdict.INCONSISTENT
+    stated: bool = True
+
+
+class ImpossibleError(Exception):
+    """No data whatsoever give the printed operands: counts that do not add up, a share above one."""
+
+
+class UnusableError(Exception):
+    """A printed operand is not of the kind its rule needs: a count that is no whole number, a share that is no k/n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +109,12 @@ def candidates(check: Check, numbers: Mapping[str, Published]) -> Iterable[Recom
         operands["target"] = target.interval
     for result in found.compute(**operands):
         name = ", ".join(part for part in (check.convention, result.convention) if part) or check.rule.replace("_", " ")
-        yield replace(result, convention=name)
+        yield replace(result, convention=name, stated=check.stated)
     for other in check.alternatives:
-        yield from candidates(other, numbers)
+        for reading in candidates(other, numbers):
+            # What the text does not say is one convention among others; what it says and is false stays false.
+            excuse = Verdict.FALSE if check.stated else Verdict.CONVENTION
+            yield replace(reading, excuse=reading.excuse or excuse)
 
 
 def operand_ids(check: Check) -> tuple[str, ...]:
@@ -161,15 +176,19 @@ def _operand(check: Check, key: str, kind: Any, value: str, numbers: Mapping[str
     if kind is Words:
         return Words(number.printed)
     # The unreduced printed parts: 6/6 is six of six, not one of one.
-    printed = tuple(int(x) for x in number.printed.split("/")) if fraction_of(number.printed) is not None else None
+    printed = counts_of(number.printed)
     if kind is Count:
         if printed is None:
-            raise malformed(check.source, check.rule, key, number.printed, f"{name} printed as a fraction k/n")
+            raise UnusableError(f"{name} is printed as {number.printed}, and {check.rule} needs a fraction k/n")
+        if printed[0] > printed[1]:
+            raise ImpossibleError(f"{name} is printed as {number.printed}: more than all of them")
         return Count(*printed)
     interval = number.interval
     if part:
         if printed is None or part not in ("k", "n"):
-            raise malformed(check.source, check.rule, key, value, f"{name} printed as a fraction, with #k or #n")
+            raise UnusableError(
+                f"{value}: {name} is printed as {number.printed}, not as a fraction; #k and #n name its parts"
+            )
         interval = exactly(printed[0] if part == "k" else printed[1])
     if interval is None:
         raise malformed(check.source, check.rule, key, value, "a number, not a claim in words")
@@ -179,9 +198,11 @@ def _operand(check: Check, key: str, kind: Any, value: str, numbers: Mapping[str
 def _as_kind(check: Check, key: str, kind: Any, value: Any, interval: Interval) -> Any:
     """The interval, or the whole number it is when the operand is a count."""
     if kind is Interval:
-        return interval
+        return replace(interval, name=value) if isinstance(value, str) else interval
     if kind is not int or not interval.exact or interval.low != int(interval.low):
-        raise malformed(check.source, check.rule, key, value, f"an operand of type {kind.__name__}")
+        raise UnusableError(
+            f"{check.rule} needs a whole number for {key}, and {value} is {interval.low:g} to {interval.high:g}"
+        )
     return int(interval.low)
 
 

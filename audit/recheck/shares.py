@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.rounding import Interval, exactly, hull
 from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
 from orledger.audit.statistics import counts
@@ -14,8 +15,13 @@ def _candidates(convention: str, values: list[float], target: Interval) -> list[
     """The values themselves, then the values as they print when rounded to one digit more first."""
     slop = 0.05 * (target.high - target.low)  # half a unit of the digit after the last printed one
     return [
-        Recomputed(convention, tuple(exactly(x) for x in values), listed=True),
-        Recomputed(f"{convention}, rounded twice", tuple(Interval(x - slop, x + slop) for x in values), listed=True),
+        Recomputed(convention, tuple(exactly(x) for x in values), listed=True, miss=Verdict.IMPOSSIBLE),
+        Recomputed(
+            f"{convention}, rounded twice",
+            tuple(Interval(x - slop, x + slop) for x in values),
+            listed=True,
+            excuse=Verdict.IMPOSSIBLE,
+        ),
     ]
 
 
@@ -44,7 +50,7 @@ def common_denominator(of: list[Interval], largest_n: int, target: Interval) -> 
     ]
     values = tuple(exactly(s) for n in fitting for s in shares(n, target) if target.low <= s <= target.high)
     listed = ", ".join(map(str, fitting[:6])) + (", ..." if len(fitting) > 6 else "")
-    return [Recomputed(f"k/n with n in {{{listed}}}", values, listed=True)]
+    return [Recomputed(f"k/n with n in {{{listed}}}", values, listed=True, miss=Verdict.IMPOSSIBLE)]
 
 
 @rule

@@ -19,6 +19,9 @@ QUANTITY_KEYS = (
 def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | None = None) -> Quantity:
     """The quantity of table ``t`` with ``changes``; conditions on keys add up, everything else is replaced."""
     t.seen.update(QUANTITY_KEYS)
+    for data in (t.data, changes):
+        if not isinstance(data.get("where", {}), dict):
+            raise t.fail("where", "a table of conditions on keys, such as { seed = 0 }")
     conditions = {**t.data.get("where", {}), **changes.get("where", {}), **(where or {})}
     q = Table({**only(t.data, QUANTITY_KEYS), **changes, "where": conditions}, t.file, t.place)
     arm, metric, label = q.text("arm", None), q.text("metric", None), q.text("label", None)
@@ -28,6 +31,8 @@ def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | Non
         raise TableError(f"{q.file}: table [{q.place}]: expected only one of key, sql and refused")
     if key is None and sql is None and not refused and metric is None:
         raise q.fail("metric", "the name of a metric")
+    if identical and (key is not None or sql is not None or refused):
+        raise q.fail("identical", "to stand without key, sql and refused")
     if refused and arm is None:
         raise q.fail("arm", "the arm whose refusal is meant")
     if sql is not None and not re.match(r"(?is)\s*(select|with|from)\b", sql):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from importlib.resources import files
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
+from orledger import studies
 from orledger.audit.registry.hypotheses import (
     CLAIM_STATS,
     CLAIMS,
@@ -27,10 +27,11 @@ from orledger.audit.statistics.result import SIDES
 from orledger.toml_tables import Table, TableError, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from orledger.audit.registry.quantities import Quantity
+    from orledger.study import Study
 
 COMPARISON_DEFAULTS = (
     "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", *QUANTITY_KEYS,
@@ -40,7 +41,12 @@ NEEDED = {
     "at_most": "limit", "at_least": "limit", "ordering": "stat", "best": "stat", "monotone": "along", "resampled": "along",
 }  # fmt: skip
 SIDE_NAMES = ("a", "b", "x", "y")
-PAIRED = ("signed_rank", "sign", "mcnemar", "fisher")
+COMPARING = ("never_worse", "ordering", "best")
+# Columns that the queries behind a quantity have beside the keys.
+RESERVED = ("value", "points", "cell_id", "side", "state", "reason", "refusal", "n")
+MOST_VARIANTS = 2_000  # of one table
+MOST_DRAWS = 1_000_000
+PAIRED = ("signed_rank", "sign", "mcnemar", "fisher", "improvement")
 
 
 def read_hypothesis(path: Path) -> Hypothesis:
@@ -52,11 +58,10 @@ def read_hypothesis(path: Path) -> Hypothesis:
     return parse_hypothesis(text, path.name)
 
 
-def shipped_hypotheses() -> list[Hypothesis]:
-    """The hypotheses of the paper that come with the package, in order of their names."""
-    folder = files("orledger.paper.hypotheses")
-    names = sorted(p.name for p in folder.iterdir() if p.name.endswith(".toml"))
-    return [parse_hypothesis(folder.joinpath(n).read_text(encoding="utf-8"), n) for n in names]
+def shipped_hypotheses(chosen: Iterable[Study] | None = None) -> list[Hypothesis]:
+    """The hypotheses that come with ``chosen`` studies (all installed ones by default), in order of their files."""
+    found = studies.installed() if chosen is None else chosen
+    return [parse_hypothesis(text, name) for s in found for name, text in s.files("hypotheses", ".toml").items()]
 
 
 def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesis:
@@ -71,29 +76,40 @@ def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesi
     claims = [c for t in top.tables("claim", []) for c in _claims(t, defaults)]
     known = _unique(top, [c.id for c in comparisons], [c.id for c in claims])
     comparisons = [_with_noise(file, c, {c.id: c for c in claims}, stored=stored) for c in comparisons]
-    disposition = top.table("disposition")
-    needs = disposition.texts("needs", ())
-    for name in needs:
-        if name not in known:
-            raise disposition.fail("needs", f"ids of comparisons or claims of this file ({name!r} is none)")
-    rules = tuple(_rule(t, known) for t in disposition.tables("rule"))
+    mode = head.choice("mode", ("registered", "exploratory"))
+    disposition = top.table("disposition", None)
+    needs, rules, otherwise, reason = _disposition(disposition, known) if disposition else ((), (), None, "")
+    if disposition is None and mode == "registered":
+        raise head.fail("mode", "exploratory in a file without a table [disposition]: it describes and decides nothing")
     hypothesis = Hypothesis(
         id=head.text("id"),
         title=head.text("title"),
         statement=head.text("statement"),
-        mode=head.choice("mode", ("registered", "exploratory")),
+        mode=mode,
         comparisons=tuple(comparisons),
         claims=tuple(claims),
         needs=needs,
         rules=rules,
-        otherwise=disposition.choice("otherwise", VERDICTS),
-        otherwise_reason=disposition.text("otherwise_reason"),
+        otherwise=otherwise,
+        otherwise_reason=reason,
         file=file,
         text=text,
     )
-    for table in (head, disposition, top):
+    for table in (head, top):
         table.done()
     return hypothesis
+
+
+def _disposition(t: Table, known: dict[str, str]) -> tuple[tuple[str, ...], tuple[Rule, ...], str, str]:
+    """What a verdict needs, the rules in order, and the verdict with its reason when none of them applies."""
+    needs = t.texts("needs", ())
+    for name in needs:
+        if name not in known:
+            raise t.fail("needs", f"ids of comparisons or claims of this file ({name!r} is none)")
+    rules = tuple(_rule(rule, known) for rule in t.tables("rule"))
+    found = needs, rules, t.choice("otherwise", VERDICTS), t.text("otherwise_reason")
+    t.done()
+    return found
 
 
 def _with_noise(file: str, comparison: Comparison, claims: dict[str, Claim], *, stored: bool) -> Comparison:
@@ -160,8 +176,8 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
         "noise": t.text("noise", None),
         "independent_when": _setting(t),
     }
-    pair = t.texts("pair")
-    unit = t.texts("unit", pair)
+    pair = _keys(t, "pair")
+    unit = _keys(t, "unit", pair)
     if not set(unit) <= set(pair):
         raise t.fail("unit", f"keys among those of pair ({', '.join(pair)})")
     for key in ("alpha", "level"):
@@ -169,7 +185,9 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
             raise t.fail(key, "a number between 0 and 1")
     if shared["resolution"] is not None and shared["resolution"] <= 0:
         raise t.fail("resolution", "a number above 0")
-    variants = list(_variants(t))
+    if shared["nominal"] is not None and not 0 < shared["nominal"] < 1:
+        raise t.fail("nominal", "a proportion between 0 and 1")
+    variants = _some(t)
     t.done()
     for suffix, words, sides in variants:
         _check_sides(t, test, sides)
@@ -196,8 +214,50 @@ def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -
         raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 3 arms for {test}, found {count}")
     if test in ("spearman", "slope") and [n for n, _ in sides] != ["x", "y"]:
         raise TableError(f"{t.file}: table [{t.place}]: {test} needs the tables x and y")
-    if test == "proportion" and count != 1:
-        raise TableError(f"{t.file}: table [{t.place}]: proportion looks at one quantity, found {count}")
+    if test in ("proportion", "median", "interquartile_mean") and count != 1:
+        raise TableError(f"{t.file}: table [{t.place}]: {test} looks at one quantity, found {count}")
+    if test == "mean_ranks" and count < 2:
+        raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 2 arms for {test}, found {count}")
+
+
+def _keys(t: Table, key: str, default: Any = ...) -> tuple[str, ...]:
+    """Names of keys, each once; a name that the queries use for a column of their own is refused."""
+    names: tuple[str, ...] = t.texts(key) if default is ... else t.texts(key, default)
+    for name in names:
+        if names.count(name) > 1:
+            raise t.fail(key, f"every key once ({name!r} stands {names.count(name)} times)")
+        if name in RESERVED:
+            raise t.fail(key, f"keys by another name than {name!r}, which the queries use themselves")
+    return names
+
+
+def _check_claim(t: Table, options: dict[str, Any]) -> None:
+    """Refuses keys a claim could never find, and numbers it could not use."""
+    pair, kind = options["pair"], options["kind"]
+    for name in options["within"]:
+        if name not in pair:
+            raise t.fail("within", f"keys among those of pair ({', '.join(pair)}); {name!r} is none")
+    if kind in ("monotone", "resampled") and options["along"] is not None and options["along"] not in pair:
+        raise t.fail("along", f"one of the keys of pair ({', '.join(pair)})")
+    if kind == "resampled" and not options["within"]:
+        raise t.fail("within", "the keys of the groups whose spread is compared: a claim of kind resampled needs them")
+    if kind == "resampled" and not set(pair) - {*options["within"], options["along"]}:
+        raise t.fail("pair", "a further key beside those of within and along: a group needs several cells")
+    if not 1 <= options["draws"] <= MOST_DRAWS:
+        raise t.fail("draws", f"a whole number from 1 to {MOST_DRAWS}")
+    if options["seed"] < 0:
+        raise t.fail("seed", "a whole number that is not negative")
+
+
+def _some(t: Table) -> list[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+    """The variants of a table, if there are not too many to be evaluated."""
+    found = list(islice(_variants(t), MOST_VARIANTS + 1))
+    if len(found) > MOST_VARIANTS:
+        raise TableError(
+            f"{t.file}: table [{t.place}]: it stands for more than {MOST_VARIANTS} comparisons",
+            hint="list fewer values in for_each, pairwise or against",
+        )
+    return found
 
 
 def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
@@ -207,7 +267,7 @@ def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], 
     if pairwise is not None:
         key, values = _one_key(pairwise)
         for v, w in combinations(values, 2):
-            sides = tuple((str(u), read_quantity(t, {"where": {**t.data.get("where", {}), key: u}})) for u in (v, w))
+            sides = tuple((str(u), read_quantity(t, {}, {key: u})) for u in (v, w))
             yield f"/{v}-{w}", f": {v} against {w}", sides
         return
     if each is None:
@@ -256,10 +316,10 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
     kind = t.choice("kind", CLAIMS)
     options = {
         "kind": kind,
-        "pair": t.texts("pair"),
+        "pair": _keys(t, "pair"),
         "combine": t.choice("combine", ("ratio", "difference"), None),
         "stat": t.choice("stat", CLAIM_STATS, None),
-        "within": t.texts("within", ()),
+        "within": _keys(t, "within", ()),
         "limit": t.number("limit", None),
         "better": t.choice("better", ("lower", "higher"), "lower"),
         "tolerance": t.number("tolerance", 0.0),
@@ -272,6 +332,7 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         "draws": t.integer("draws", 4000),
         "seed": t.integer("seed", 0),
     }
+    _check_claim(t, options)
     needed = NEEDED.get(kind)
     if needed is not None and options[needed] is None:
         raise t.fail(needed, f"a value: a claim of kind {kind} needs it")
@@ -283,9 +344,15 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         raise t.fail("stat", "another statistic: a share is for at_most, at_least and measured, without combine")
     if kind == "count" and options["at_least"] is None and options["at_most"] is None:
         raise t.fail("at_least", "a number of units, or a share of them below 1 (or at_most)")
-    variants = list(_variants(t))
+    variants = _some(t)
     t.done()
     for suffix, words, sides in variants:
+        if kind in COMPARING and len(sides) < 2:
+            raise TableError(
+                f"{t.file}: table [{t.place}]: {kind} compares sides, found {len(sides)}; give arms, or a and b"
+            )
+        if options["combine"] is not None and len(sides) != 2:
+            raise t.fail("combine", f"two sides to make one value of ({len(sides)} given)")
         if kind == "never_worse" and len(sides) != 2:
             raise TableError(f"{t.file}: table [{t.place}]: never_worse compares two sides, found {len(sides)}")
         yield Claim(id=name + suffix, statement=statement + words, sides=sides, **options)

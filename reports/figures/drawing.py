@@ -1,70 +1,85 @@
-"""All figures of the report, by name, and the function that writes them."""
+"""All figures of the studies at hand, by name, and the function that writes them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from orledger import studies
 from orledger.errors import UsageError
-from orledger.paper.figures import a as figures_a
-from orledger.paper.figures import b as figures_b
-from orledger.paper.figures import b_width as figures_b_width
-from orledger.paper.figures import c as figures_c
-from orledger.paper.figures import certificates as figures_certificates
-from orledger.paper.figures import gap as figures_gap
-from orledger.paper.figures import ladder as figures_ladder
-from orledger.reports.figures.style import house_style, save
+from orledger.reports.audit_rows import AuditRows
+from orledger.reports.figures import generic_specs
+from orledger.reports.figures.style import TEXT_WIDTH, house_style, save
+from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from orledger.reports.figures.figure import Drawn, FigureSpec
     from orledger.reports.source import Database
+    from orledger.study import Study
 
-FIGURES: dict[str, FigureSpec] = {
-    spec.name: spec
-    for module in (
-        figures_a,
-        figures_certificates,
-        figures_ladder,
-        figures_gap,
-        figures_b,
-        figures_b_width,
-        figures_c,
-    )
-    for spec in module.FIGURES
-}
 FORMATS = ("svg", "pdf", "png")
 
 
-def chosen(names: Iterable[str] = ()) -> list[FigureSpec]:
-    """The figures called ``names``, or all of them; an unknown name is an error that lists the known ones."""
-    wanted = list(names)
-    unknown = [n for n in wanted if n not in FIGURES]
+def declared(chosen: Iterable[Study] | None = None) -> dict[str, FigureSpec]:
+    """The figures of ``chosen`` studies (all installed ones by default) by name, in the order of the document."""
+    found: dict[str, FigureSpec] = {}
+    for study in studies.installed() if chosen is None else chosen:
+        for module in study.modules("figures"):
+            for spec in module.FIGURES:
+                found.setdefault(spec.name, spec)
+    return found
+
+
+def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None) -> list[FigureSpec]:
+    """The figures called ``names``, of any installed study, or all of the studies that have cells in the database.
+
+    Case does not matter; an unknown name is an error that lists the known ones.
+    """
+    asked = list(names)
+    here = studies.present(db) if chosen is None else chosen
+    generic = {spec.name: spec for spec in generic_specs.offers(db, here)}
+    if not asked:
+        return list({**generic, **declared(here)}.values())
+    known = {**generic, **declared(chosen)}
+    by_name = {name.lower(): spec for name, spec in known.items()}
+    unknown = [n for n in asked if n.lower() not in by_name]
     if unknown:
-        raise UsageError(f"unknown figure {unknown[0]!r}", hint=f"one of {', '.join(FIGURES)}")
-    return [FIGURES[n] for n in wanted] if wanted else list(FIGURES.values())
+        raise UsageError(f"unknown figure {unknown[0]!r}", hint=f"one of {', '.join(known)}")
+    return [by_name[n.lower()] for n in asked]
 
 
-def draw(db: Database, names: Iterable[str] = ()) -> Iterator[Drawn]:
+def draw(
+    db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None, width: float = TEXT_WIDTH
+) -> Iterator[Drawn]:
     """The chosen figures drawn from ``db``, one after the other."""
-    for spec in chosen(names):
+    once = Remembering(db)  # figures of one block ask the same questions
+    audit = AuditRows(once)
+    for spec in select(once, names, chosen):
         with house_style():
-            yield spec.render(db)
+            yield spec.render(once, audit, width)
 
 
 def write_figures(
-    db: Database, folder: Path, names: Iterable[str] = (), formats: Iterable[str] = FORMATS
+    db: Database,
+    folder: Path,
+    names: Iterable[str] = (),
+    formats: Iterable[str] = FORMATS,
+    chosen: Sequence[Study] | None = None,
+    width: float = TEXT_WIDTH,
 ) -> list[Path]:
-    """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths."""
+    """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths.
+
+    ``width`` is in inches: ``COLUMN_WIDTH`` for one column of a two-column page, ``TEXT_WIDTH`` for both.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
-    for spec in chosen(names):
+    for drawn in draw(db, names, chosen, width):
         with house_style():
-            drawn = spec.render(db)
             for suffix in formats:
                 path = folder / f"fig_{drawn.name}.{suffix}"
-                save(drawn.figure, path)
+                save(drawn.figure, path, title=drawn.title, description=drawn.caption)
                 paths.append(path)
         captions.append(f"**{drawn.name}. {drawn.title}.** {drawn.caption}\n")
     (folder / "captions.md").write_text("\n".join(captions), encoding="utf-8")

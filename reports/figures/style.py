@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import io
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from orledger.paper.names import ARMS
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -29,6 +30,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 )
 VIOLET = "#5D3A9B"  # a ninth colour, much darker than the orange it must be told from
 TEXT_WIDTH = 6.9  # inches; two-column figures are drawn at the size they are printed
+COLUMN_WIDTH = 3.35  # one column of the usual two-column templates
 
 
 @dataclass(frozen=True)
@@ -41,36 +43,6 @@ class Look:
     line: str | tuple[int, tuple[float, ...]] = "-"
 
 
-# Colour, marker, line. No marker of Case B is made of strokes only, because a stroke cannot be drawn open.
-DRAWN: dict[str, tuple[str, str, str | tuple[int, tuple[float, ...]]]] = {
-    "released": (RED, "s", "-"),
-    "morozov": (BLUE, "o", "-"),
-    "ml2": (ORANGE, "^", "--"),
-    "gcv": (GREEN, "v", "-."),
-    "lcurve": (PINK, "D", ":"),
-    "oracle": (BLACK, "x", (0, (1, 1))),
-    "dak": (GREY, "s", ":"),
-    "dak_kl": (BLACK, "p", ":"),
-    "cp": (ORANGE, "^", "--"),
-    "ncp": (VIOLET, "v", (0, (1, 1.5))),
-    "triv": (PINK, "D", (0, (4, 2))),
-    "or1": (BLUE, "o", "-"),
-    "or1_nf": (SKY, "P", "-"),
-    "or1_int": (GREEN, "h", "-"),
-    "or2": (RED, "*", "-"),
-    "or2_oracle": (RED, "d", ":"),
-    "wcp": (ORANGE, "<", ":"),
-    "cp_centre": (GREEN, ">", ":"),
-    "ei": (GREY, "s", "-"),
-    "ucb": (ORANGE, "^", "-"),
-    "k1": (BLUE, "o", "-"),
-    "k2": (GREEN, "D", "--"),
-    "k5": (RED, "v", ":"),
-    "shape": (PINK, "*", "-"),
-}
-LOOKS: dict[str, Look] = {arm: Look(ARMS[arm], *drawn) for arm, drawn in DRAWN.items()}
-
-DATASET_COLOURS = {"diabetes": BLUE, "concrete": ORANGE, "energy": GREEN, "yacht": RED, "california": PINK}
 RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
@@ -98,7 +70,7 @@ RC: dict[str, Any] = {
     "figure.constrained_layout.use": True,
     "path.simplify": False,
     "svg.hashsalt": "orledger",
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
     "pdf.fonttype": 42,
 }
 
@@ -110,9 +82,20 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def look(arm: str) -> Look:
-    """The look of ``arm``; an arm nobody styled is drawn in grey under its own name."""
-    return LOOKS.get(arm, Look(arm, GREY, "o", "-"))
+# For arms that nobody styled, in the order in which they come.
+CYCLE = (BLUE, ORANGE, GREEN, RED, PINK, SKY, VIOLET, BLACK, GREY)
+MARKERS = "os^Dv<>Ph*"
+
+
+def looks(arms: Iterable[str], labels: Mapping[str, str] | None = None) -> dict[str, Look]:
+    """A look for each of ``arms`` in their order, told apart by colour and marker, under the names that ``labels`` give."""
+    names = labels or {}
+    return {
+        arm: Look(
+            names.get(arm, arm), CYCLE[i % len(CYCLE)], MARKERS[i % len(MARKERS)], "-" if i < len(CYCLE) else "--"
+        )
+        for i, arm in enumerate(arms)
+    }
 
 
 @contextmanager
@@ -124,11 +107,32 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write ``figure`` to ``path`` (svg, pdf or png by its suffix) with the same bytes every time."""
+def save(figure: Figure, path: Path, *, title: str = "", description: str = "") -> None:
+    """Write ``figure`` to ``path`` (svg, pdf or png by its suffix) with the same bytes every time.
+
+    An SVG says ``title`` and ``description`` to those who cannot see it.
+    """
     suffix = path.suffix.removeprefix(".")
+    if suffix == "svg":
+        path.write_bytes(svg(figure, title, description))
+        return
+    figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+
+
+def svg(figure: Figure, title: str, description: str) -> bytes:
+    """The figure as SVG with its text as text, and with a title and a description for screen readers."""
+    buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "orledger"}):
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+        figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
+    text = buffer.getvalue().decode("utf-8")
+    said = f"<title>{_xml(title)}</title>\n <desc>{_xml(description)}</desc>"
+    opened = re.sub(r"(<svg\b)([^>]*>)", lambda m: f'{m[1]} role="img"{m[2]}\n {said}', text, count=1)
+    return opened.encode("utf-8")
+
+
+def _xml(text: str) -> str:
+    """``text`` as XML content; characters that XML does not know become spaces."""
+    return html.escape("".join(c if c.isprintable() else " " for c in text), quote=False)
 
 
 def spread(count: int, width: float = 0.3) -> list[float]:

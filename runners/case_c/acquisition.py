@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # botorch's floor for the posterior variance in its analytic acquisition functions.
 LEAST_VARIANCE = 1e-12
+# Standard deviations below the best at which 1 - |u| Phi / phi and 1 / u^2 agree to what float64 can tell of the former.
+FAR = 1e5
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -39,6 +41,21 @@ def expected_improvement(post: Posterior, best: float) -> torch.Tensor:
     u = (best - post.mean) / post.sd
     density = torch.exp(-0.5 * u.square() - LOG_SQRT_2PI)
     return post.sd * (density + u * torch.special.ndtr(u))
+
+
+def log_expected_improvement(post: Posterior, best: float) -> torch.Tensor:
+    """Logarithm of the expected improvement (m,), finite where the improvement itself underflows (from about 38 sd).
+
+    As botorch's LogExpectedImprovement: with h(u) = phi(u) + u Phi(u) and u < -1, log h = log phi + log(1 - |u| Phi(u) / phi(u)),
+    the ratio through erfcx; beyond a million standard deviations 1 - |u| Phi / phi is 1 / u^2 to rounding.
+    """
+    u = (best - post.mean) / post.sd
+    near, far = u.clamp(min=-1.0), u.clamp(max=-1.0)
+    upper = torch.log(torch.exp(-0.5 * near.square() - LOG_SQRT_2PI) + near * torch.special.ndtr(near))
+    size = -far
+    ratio = size.clamp(max=FAR) * torch.special.erfcx(size.clamp(max=FAR) / math.sqrt(2.0)) * math.sqrt(math.pi / 2)
+    tail = torch.where(size < FAR, torch.log1p(-ratio), -2.0 * size.log())
+    return post.sd.log() + torch.where(u > -1.0, upper, -0.5 * far.square() - LOG_SQRT_2PI + tail)
 
 
 def lower_bound(post: Posterior, beta: float) -> torch.Tensor:

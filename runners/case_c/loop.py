@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from orledger.runners.case_c.acquisition import expected_improvement, lower_bound, posterior
+from orledger.runners.case_c.acquisition import (
+    expected_improvement,
+    log_expected_improvement,
+    lower_bound,
+    posterior,
+)
 from orledger.runners.case_c.fitting import Fit, fit
 from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, log_distance
 from orledger.runners.case_c.ladder import KAPPAS, Ladder, climb
@@ -43,6 +48,7 @@ class LoopSpec:
     ddof: int
     ladder: bool = True
     schedule: Schedule | None = None
+    log_ei: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,8 +147,9 @@ def take_step(problem: Problem, spec: LoopSpec, slabs: Slabs, path: tuple[int, .
         grid=spec.ladder,
     )
     nearest = torch.stack(squared).amin(0).sqrt_().cpu().numpy()[left]
+    improvement = log_expected_improvement if spec.log_ei else expected_improvement
     choice = {
-        "ei": int(left[expected_improvement(post, float(y.min())).argmax().item()]),
+        "ei": int(left[improvement(post, float(y.min())).argmax().item()]),
         "ucb": int(left[lower_bound(post, spec.ucb_beta).argmin().item()]),
     }
     for arm, kappa in FLOOR_ARMS.items():

@@ -39,6 +39,7 @@ SETTINGS = (
     Setting("converged_evaluations", 2000, False, "Most evaluations of the likelihood in one converged fit", low=1),
     Setting("converged_bound", 20.0, False, "Raw parameters of a converged fit stay within this of zero: beyond it the constrained ones no longer change in float64", low=0, inside=True),
     Setting("ucb_beta", 0.2, True, "UCB minimises m - sqrt(beta) sd", low=0),
+    Setting("ei_form", "plain", False, "Expected improvement itself, which is zero from about 38 standard deviations below the best value, or its logarithm", ("plain", "log")),
     Setting("occam_centre", "fitted-mean", False, "What is subtracted from the data before the Occam radius", ("fitted-mean", "zero")),
     Setting("shape_start", 0.01, False, "First amplitude of the shape schedule's distance term, over the mean certified width", low=0, inside=True),
     Setting("shape_growth", 2.0, False, "Factor between the amplitudes the shape schedule tries", low=1, inside=True),
@@ -118,6 +119,8 @@ def _cells(block: str, axes: Mapping[str, list[Any]], values: Mapping[str, Any])
             }
             names = (*COMMON, f"box_{benchmark}", *BUDGET_SETTINGS[budget], *(SCHEDULE if block == "schedule" else ()))
             settings = {name: values[name] for name in names}
+            if values["ei_form"] != "plain":  # without it a cell is the one it was before there was a choice
+                settings["ei_form"] = values["ei_form"]
             for variant in axes.get("variants", [None]):
                 yield Cell("c", block, keys if variant is None else keys | {"variant": variant}, settings, gpu=True)
 

@@ -78,6 +78,7 @@ def prepare(cell: Cell, *, perturbation: float = 0.0, ladder: bool = True) -> tu
         ddof=settings["standardise_ddof"],
         ladder=ladder,
         schedule=Schedule.of(settings) if cell.block == "schedule" else None,
+        log_ei=settings.get("ei_form", "plain") == "log",
     )
     return make_problem(benchmark, dim, seed, settings), spec
 

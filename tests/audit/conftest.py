@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from importlib.resources import files
+from pathlib import Path
 
 import duckdb
 import pytest
+
+from orledger.schema.reading import Results
 
 
 class HandDatabase:
@@ -18,6 +21,7 @@ class HandDatabase:
         folder = files("orledger.schema.migrations")
         for name in sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql")):
             self.con.execute(folder.joinpath(name).read_text(encoding="utf-8"))
+        self.results = Results(Path("in memory"), self.con)
 
     def cell(self, keys, records=(), *, case="t", block="main", state="done", reason=None, refusals=()):
         """Adds a cell; ``records`` are (arm, metric, value), or (arm, metric, value, label, idx)."""

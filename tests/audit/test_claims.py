@@ -15,7 +15,7 @@ from orledger.toml_tables import TableError
 def result(db, body: str):
     text = framed('[[claim]]\nid = "w"\nstatement = "s"\n' + body, ("g", "s"), "w holds")
     h = parse_hypothesis(text, "x.toml")
-    return check(Ledger(db.con), h.claims[0])
+    return check(Ledger(db.results), h.claims[0])
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 from hypothesis_text import GOOD
+from synthetic_db import audit
 
-from orledger.audit.evaluation.auditing import audit
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.audit.registry.registration import (
     AmendmentError,

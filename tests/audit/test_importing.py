@@ -9,10 +9,13 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from orledger.audit.importing.loading import import_table, to_records
+from orledger.audit.importing.loading import import_files
 from orledger.audit.importing.mapping import parse_mapping
+from orledger.audit.importing.records import to_records
+from orledger.audit.importing.tables import read_tables
 from orledger.cli import main
 from orledger.errors import DataError
+from orledger.schema.writing import Writer
 from orledger.toml_tables import TableError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -26,6 +29,12 @@ arm = "method"
 fixed_metric = "rmse"
 value = "score"
 """
+
+
+@pytest.fixture
+def db(tmp_path):
+    with Writer(tmp_path / "results.duckdb") as writer:
+        yield writer
 
 
 def run(*args: object):
@@ -80,25 +89,19 @@ def test_long_and_parquet_give_the_same_records(db, tmp_path):
     mapping = parse_mapping(LONG, "map.toml")
     table.write_csv(tmp_path / "t.csv")
     table.write_parquet(tmp_path / "t.parquet")
-    csv, parquet = (to_records(_read(tmp_path / f"t.{e}"), mapping, "t") for e in ("csv", "parquet"))
-    assert csv.equals(parquet)
-    found = import_table(db.con, tmp_path / "t.csv", mapping)
+    csv, parquet = (to_records(read_tables([tmp_path / f"t.{e}"]), mapping) for e in ("csv", "parquet"))
+    assert csv.drop("reason", "_source").equals(parquet.drop("reason", "_source"))
+    found = import_files(db, [tmp_path / "t.csv"], mapping)
     assert (found.cells, found.records, found.missing) == (2, 2, 1)
     assert db.con.execute("SELECT arm, reason FROM refusal").fetchall() == [("a", "missing in t.csv")]
     keys = db.con.execute("SELECT keys['dataset'], keys['seed'] FROM cell ORDER BY name").fetchall()
     assert keys == [("u", "0"), ("v", "1")]
 
 
-def _read(path):
-    from orledger.audit.importing.loading import read_table
-
-    return read_table(path)
-
-
 def test_labels_and_indices(tmp_path, db):
     (tmp_path / "t.csv").write_text("k,m,step,part,v\n1,loss,0,x,3\n1,loss,1,x,2.5\n", encoding="utf-8")
     text = 'study = "s"\nblock = "b"\nform = "long"\nkeys = ["k"]\n[long]\nfixed_arm = "net"\nmetric = "m"\nidx = "step"\nlabel = "part"\nvalue = "v"\n'
-    import_table(db.con, tmp_path / "t.csv", parse_mapping(text, "m.toml"))
+    import_files(db, [tmp_path / "t.csv"], parse_mapping(text, "m.toml"))
     assert db.con.execute("SELECT arm, metric, label, idx, value FROM record ORDER BY idx").fetchall() == [
         ("net", "loss", "x", 0, 3.0),
         ("net", "loss", "x", 1, 2.5),
@@ -118,15 +121,19 @@ def test_labels_and_indices(tmp_path, db):
 def test_bad_tables_are_named(tmp_path, db, content, expected):
     (tmp_path / "t.csv").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=expected):
-        import_table(db.con, tmp_path / "t.csv", parse_mapping(LONG, "map.toml"))
+        import_files(db, [tmp_path / "t.csv"], parse_mapping(LONG, "map.toml"))
     assert db.con.execute("SELECT count(*) FROM cell").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ('form = "long"', 'form = "tall"', "map.toml: the top of the file, key 'form': expected one of long, wide"),
-        ('study = "mine"', 'study = "a"', "key 'study': expected a name other than a, b, c"),
+        (
+            'form = "long"',
+            'form = "tall"',
+            "map.toml: the top of the file, key 'form': expected one of long, wide, rows",
+        ),
+        ('study = "mine"', 'study = "a/b"', "key 'study': expected a name without slashes"),
         ('value = "score"', "", r"map.toml: table \[long\], key 'value'"),
         ('arm = "method"', "", r"table \[long\], key 'arm': expected the name of a column, or instead fixed_arm"),
         (
@@ -142,13 +149,25 @@ def test_bad_mappings_are_named(old, new, expected):
         parse_mapping(LONG.replace(old, new), "map.toml")
 
 
-def test_a_corrected_file_does_not_slip_in_beside_the_old_one(tmp_path, db):
-    (tmp_path / "t.csv").write_text("dataset,seed,method,score\nu,0,a,1\n", encoding="utf-8")
+def test_a_changed_value_is_refused_by_name_and_replaced_on_demand(tmp_path, db):
     mapping = parse_mapping(LONG, "map.toml")
-    import_table(db.con, tmp_path / "t.csv", mapping)
-    (tmp_path / "t.csv").write_text("dataset,seed,method,score\nu,0,a,2\n", encoding="utf-8")
-    with pytest.raises(DataError, match="already holds mine/b/u/0 from another file"):
-        import_table(db.con, tmp_path / "t.csv", mapping)
+    table = tmp_path / "t.csv"
+    table.write_text("dataset,seed,method,score\nu,0,a,1\nu,0,b,3\n", encoding="utf-8")
+    import_files(db, [table], mapping)
+    table.write_text("dataset,seed,method,score\nu,0,a,2\nu,0,b,3\nv,0,a,5\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"mine/b/u/0: rmse of a is 1\.0 in the study and 2\.0 in t\.csv"):
+        import_files(db, [table], mapping)
+    assert db.con.execute("SELECT count(*), sum(value) FROM record").fetchone() == (2, 4.0)
+    found = import_files(db, [table], mapping, replace=True)
+    assert (found.cells, found.extended, found.replaced, found.records) == (1, 1, 1, 1)
+    assert db.con.execute("SELECT arm, value FROM record ORDER BY ALL").fetchall() == [
+        ("a", 2.0),
+        ("a", 5.0),
+        ("b", 3.0),
+    ]
+    ((trace,),) = db.con.execute("SELECT value FROM fact WHERE name = 'replaced 1'").fetchall()
+    assert (json.loads(trace)["before"], json.loads(trace)["after"]) == (1.0, 2.0)
+    assert import_files(db, [table], mapping).told() == "mine: 0 cells and 0 records stored, 2 cells were there already"
 
 
 def test_missing_entries_are_part_of_what_a_check_verifies(tmp_path):
@@ -164,7 +183,7 @@ def test_a_column_of_lists_is_named(tmp_path, db):
     path = tmp_path / "t.parquet"
     pl.DataFrame({"dataset": [["x"]], "seed": [1], "method": ["p"], "score": [0.5]}).write_parquet(path)
     with pytest.raises(DataError, match="'dataset' holds List"):
-        import_table(db.con, path, parse_mapping(LONG, "m.toml"))
+        import_files(db, [path], parse_mapping(LONG, "m.toml"))
 
 
 def test_words_for_missing_must_be_texts():

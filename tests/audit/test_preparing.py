@@ -22,7 +22,7 @@ def events(db, rows):
 def test_nested_events_are_seen_in_both_directions(db, arms, outcome, first):
     """Seven splits lean to a, each by one of two pairs, one split leans nowhere: p = 2 / 2^7, whichever arm comes first."""
     events(db, [[(1, 0), (0, 0)]] * 4 + [[(1, 0), (1, 1)]] * 3 + [[(1, 0), (0, 1)]])
-    blocked, naive = evaluate(Ledger(db.con), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
+    blocked, naive = evaluate(Ledger(db.results), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
     assert (blocked.variant, blocked.outcome) == ("blocked", outcome)
     assert blocked.result.p == blocked.result.floor == 2.0**-6
     assert (blocked.result.n, blocked.result.n_nonzero, blocked.result.statistic) == (8, 7, first)
@@ -35,14 +35,14 @@ def test_nested_events_are_seen_in_both_directions(db, arms, outcome, first):
 def test_nested_events_that_disagree(db, arms):
     """Five splits against one: p = 2 (1 + 6) / 2^6."""
     events(db, [[(1, 0), (1, 0)]] * 5 + [[(0, 1), (0, 0)]])
-    blocked, _ = evaluate(Ledger(db.con), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
+    blocked, _ = evaluate(Ledger(db.results), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
     assert blocked.result.p == pytest.approx(14 / 64)
     assert {blocked.result.details["first_more"], blocked.result.details["second_more"]} == {5, 1}
 
 
 def test_one_pair_to_a_unit_is_mcnemar(db):
     events(db, [[(1, 0)]] * 6 + [[(0, 1)]] + [[(1, 1)]])
-    blocked, naive = evaluate(Ledger(db.con), comparison(NESTED + 'arms = ["a", "b"]\n'))
+    blocked, naive = evaluate(Ledger(db.results), comparison(NESTED + 'arms = ["a", "b"]\n'))
     assert blocked.result.p == naive.result.p == pytest.approx(2 * (1 + 7) / 2**7)
     assert blocked.result.effect == naive.result.effect == 5 / 8
 
@@ -50,7 +50,7 @@ def test_one_pair_to_a_unit_is_mcnemar(db):
 def test_nested_groups_say_how_they_were_reduced(db):
     events(db, [[(1, 0), (1, 0)]] * 3)
     (e,) = evaluate(
-        Ledger(db.con),
+        Ledger(db.results),
         comparison('test = "fisher"\nevent = { gt = 0 }\nunit = ["split"]\nblocked = "mean"\narms = ["a", "b"]\n'),
     )
     assert e.result.p == pytest.approx(2 / 20)  # 3 of 3 against 0 of 3: two of the 20 tables are as extreme
@@ -61,7 +61,7 @@ def test_differences_are_rounded_once(db):
     """Differences of 1 and 2 tenths in a split average to 0.15; rounding that again would make it 0.2 and a tie with (2, 2)."""
     db.splits([(0.1, 0.2), (0.2, 0.2), (-0.3, 0.1)])
     blocked, _ = evaluate(
-        Ledger(db.con),
+        Ledger(db.results),
         comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nresolution = 0.1\n'),
     )
     assert blocked.result.effect == pytest.approx(0.15)  # of 0.15, 0.2 and -0.1
@@ -72,4 +72,4 @@ def test_blocked_means_of_rounded_differences_tie_exactly(db):
     """(0.1 + 0.2 + 0.3) / 3 and 0.2 differ in the last bit; as whole multiples of the resolution they are equal."""
     db.splits([(0.1, 0.2, 0.3), (0.2, 0.2, 0.2), (-0.3, -0.3, -0.3)], rels=(0, 1, 2))
     body = 'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nresolution = 0.1\n'
-    assert evaluate(Ledger(db.con), comparison(body))[0].result.ties == 2
+    assert evaluate(Ledger(db.results), comparison(body))[0].result.ties == 2

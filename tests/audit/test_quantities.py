@@ -28,7 +28,7 @@ def test_events_on_ratios_ask_the_numerator(db, event, column):
         + [("d", "m", row[1], None, i) for i, row in enumerate(ZERO)],
     )
     body = f'test = "proportion"\narm = "a"\nover_idx = "sum"\ndivide_by = {{ arm = "d" }}\nevent = {{ {event} = 1 }}\n'
-    (e,) = evaluate(Ledger(db.con), comparison(body))
+    (e,) = evaluate(Ledger(db.results), comparison(body))
     assert (e.result.statistic, e.result.n) == (sum(row[column] for row in ZERO), 5)
 
 
@@ -37,15 +37,15 @@ def test_a_negative_denominator_keeps_the_sense_of_an_event(db):
     for split, v in enumerate((-3.0, 3.0)):
         db.cell({"split": split, "rel": 0}, [("a", "m", v), ("d", "m", -2.0)])
     c = comparison('test = "proportion"\narm = "a"\ndivide_by = { arm = "d" }\nevent = { gt = 1 }\n')
-    assert load_units(Ledger(db.con), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [1.0, 0.0]
+    assert load_units(Ledger(db.results), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [1.0, 0.0]
 
 
 def test_a_ratio_to_zero_is_infinite_and_zero_over_zero_is_absent(db):
     for split, (a, d) in enumerate(((1.0, 0.0), (0.0, 0.0), (1.0, 4.0))):
         db.cell({"split": split, "rel": 0}, [("a", "m", a), ("b", "m", 1.0), ("d", "m", d)])
     c = comparison('test = "signed_rank"\na = { arm = "a", divide_by = { arm = "d" } }\nb = { arm = "b" }\n')
-    assert load_units(Ledger(db.con), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [np.inf, 0.25]
-    (e,) = evaluate(Ledger(db.con), c)
+    assert load_units(Ledger(db.results), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [np.inf, 0.25]
+    (e,) = evaluate(Ledger(db.results), c)
     assert (e.result.n, e.result.effect) == (1, -0.75)
     assert {d.unit: d.reason for d in e.result.dropped} == {"0/0": "a: infinite", "1/0": "a: no record"}
 
@@ -61,7 +61,7 @@ def test_one_computation_under_several_names_counts_once(db):
     for rel in (1, 2):
         db.cell({"split": 1, "rel": rel}, [("a", "m", 7.0)])
     q = comparison('test = "proportion"\narm = "a"\n' + ONCE).sides[0][1]
-    units = load_units(Ledger(db.con), q, ("split", "rel"))
+    units = load_units(Ledger(db.results), q, ("split", "rel"))
     assert units.values.select("split", "rel").rows() == [("0", "2"), ("1", "1"), ("1", "2")]
     assert units.absent.is_empty()
 
@@ -71,6 +71,6 @@ def test_a_query_of_its_own_can_count_once_too(db):
         db.cell({"split": 0, "rel": rel}, [("a", "m", 5.0)])
     sql = "SELECT cell_id, keys['split'] AS split, keys['rel'] AS rel, value FROM record JOIN cell USING (cell_id)"
     q = comparison(f'test = "proportion"\nsql = "{sql}"\n' + ONCE).sides[0][1]
-    units = load_units(Ledger(db.con), q, ("split", "rel"))
+    units = load_units(Ledger(db.results), q, ("split", "rel"))
     assert units.values.rows() == [("0", "1", 5.0, 1)]
     assert units.absent.is_empty()

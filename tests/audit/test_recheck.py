@@ -6,24 +6,14 @@ import time
 import polars as pl
 import pytest
 
-from orledger.audit.recheck.checking import (
-    ATTAINABLE,
-    CONVENTION,
-    INCONSISTENT,
-    MATCHES,
-    VERDICTS,
-    WITHIN_ROUNDING,
-    load_published,
-    published_metrics,
-    recheck,
-    recheck_frame,
-    summary,
-)
-from orledger.audit.recheck.data import load_publication
-from orledger.audit.recheck.model import Publication
+from orledger.audit.recheck.checking import recheck
+from orledger.audit.recheck.findings import summary
+from orledger.audit.recheck.frames import findings_frame, load_published, published_metrics
+from orledger.audit.recheck.model import Publication, Verdict
 from orledger.audit.recheck.rules import RULES, operand_ids
+from orledger.paper.published import publication as shipped
 
-GOOD = {MATCHES, WITHIN_ROUNDING, ATTAINABLE}
+GOOD = {verdict for verdict in Verdict if verdict.good}
 
 # Rules that compute one number, so that a wrong leading digit cannot pass.
 COMPUTED = {
@@ -37,7 +27,7 @@ COMPUTED = {
 
 @pytest.fixture(scope="module")
 def publication():
-    return load_publication()
+    return shipped()
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +73,7 @@ def test_rechecking_twice_gives_the_same_findings_within_seconds(publication, fi
 
 def test_every_finding_is_named_once_and_says_why(findings):
     assert len({f.id for f in findings}) == len(findings)
-    assert all(f.verdict in VERDICTS and f.why and f.place for f in findings)
+    assert all(isinstance(f.verdict, Verdict) and f.why and f.place for f in findings)
     assert sum(summary(findings).values()) == len(findings)
 
 
@@ -106,7 +96,7 @@ def test_every_rule_is_used_by_some_check(publication):
 
 @pytest.mark.parametrize("n", [3, 5, 10, 25])
 def test_case_a_floors_come_out(findings, n):
-    assert by_target(findings, f"case A/floor n={n}")[0].verdict == MATCHES
+    assert by_target(findings, f"case A/floor n={n}")[0].verdict == Verdict.MATCHES
 
 
 @pytest.mark.parametrize(
@@ -121,36 +111,36 @@ def test_case_a_floors_come_out(findings, n):
     ],
 )
 def test_other_floors_come_out(findings, target):
-    assert by_target(findings, target)[0].verdict == MATCHES
+    assert by_target(findings, target)[0].verdict == Verdict.MATCHES
 
 
 @pytest.mark.parametrize("count", ["7/7", "6/7", "3/6", "3/7", "1/7", "0/7", "6/6"])
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_clopper_pearson_ends_come_out(findings, count, end):
-    assert by_target(findings, f"case C/CP {count} {end}")[0].verdict == MATCHES
+    assert by_target(findings, f"case C/CP {count} {end}")[0].verdict == Verdict.MATCHES
 
 
 @pytest.mark.parametrize("which", ["fit", "refusals", "fit all cells", "all rows all cells", "all"])
 def test_mcnemar_comes_out(findings, which):
-    assert by_target(findings, f"case B/mcnemar {which} p")[0].verdict == MATCHES
+    assert by_target(findings, f"case B/mcnemar {which} p")[0].verdict == Verdict.MATCHES
 
 
 @pytest.mark.parametrize("which", ["low", "high", "Ackley", "bottom", "top", "groups"])
 def test_fisher_with_holm_over_the_five_benchmarks_comes_out(findings, which):
-    assert by_target(findings, f"case C/Holm {which}")[0].verdict == MATCHES
+    assert by_target(findings, f"case C/Holm {which}")[0].verdict == Verdict.MATCHES
 
 
 @pytest.mark.parametrize(
     "target", ["case A/chi2 24 p", "case A/chi2 pooled p", "case C/chi2 final p", "case C/chi2 AUC p"]
 )
 def test_friedman_p_values_come_out(findings, target):
-    assert by_target(findings, target)[0].verdict in {MATCHES, WITHIN_ROUNDING}
+    assert by_target(findings, target)[0].verdict in {Verdict.MATCHES, Verdict.WITHIN_ROUNDING}
 
 
 def test_the_table_of_conformal_levels_comes_out_cell_by_cell(findings):
     rows = [f for f in findings if f.id.startswith("Blevels/")]
     assert len(rows) >= 66
-    assert {f.verdict for f in rows} == {MATCHES}
+    assert {f.verdict for f in rows} == {Verdict.MATCHES}
 
 
 def test_pooled_p_values_of_case_c_are_normal_approximations_not_exact_ones(findings):
@@ -158,7 +148,7 @@ def test_pooled_p_values_of_case_c_are_normal_approximations_not_exact_ones(find
     pooled = [f for f in findings if re.match(r"C(pair|auc)\w+/pooled .*/p signed_rank", f.id)]
     assert len(pooled) == 12
     for finding in pooled:
-        assert finding.verdict == CONVENTION
+        assert finding.verdict == Verdict.CONVENTION
         assert finding.why.startswith("fits normal approximation, zeros dropped")
 
 
@@ -171,19 +161,19 @@ def test_per_benchmark_p_values_of_case_c_are_exact(findings):
 def test_a_mean_rank_that_no_33_blocks_can_have_is_found(findings):
     """115/33 prints as 3.48 and 115.5/33 as 3.50; the other four ranks leave exactly 115 for this arm."""
     finding = next(f for f in by_target(findings, "case C/rank final 2x") if f.rule == "share_possible")
-    assert finding.verdict == CONVENTION
+    assert finding.verdict is Verdict.IMPOSSIBLE
     assert "rounded twice" in finding.why
 
 
 def test_a_ratio_of_medians_is_told_from_a_median_of_ratios(findings):
     finding = by_target(findings, "Aladder_span/2.0 / 1.01/1e-3")[0]
-    assert finding.verdict == CONVENTION
+    assert finding.verdict == Verdict.CONVENTION
     assert "median over seeds" in finding.why
 
 
 def test_a_claim_that_the_printed_numbers_contradict_is_inconsistent(findings):
     finding = by_target(findings, "claim/5x never worsens a median")[0]
-    assert finding.verdict == INCONSISTENT
+    assert finding.verdict == Verdict.INCONSISTENT
     assert "0.26" in finding.why
 
 
@@ -225,27 +215,27 @@ def test_a_wrong_operand_makes_what_depends_on_it_inconsistent(publication, find
     position = findings.index(before)
     alone = Publication(publication.numbers, (publication.checks[position],))
     after = recheck(alone.with_printed(operand, printed))[0]
-    assert after.verdict == INCONSISTENT
+    assert after.verdict == Verdict.INCONSISTENT
 
 
 def test_a_wrong_claim_in_words_is_caught(publication, findings):
     position = next(i for i, f in enumerate(findings) if f.id == "Bgapsurv/cp coverage gap/verdict placed")
     alone = Publication(publication.numbers, (publication.checks[position],))
-    assert recheck(alone.with_printed("Bgapsurv/cp coverage gap/verdict", "outside"))[0].verdict == INCONSISTENT
+    assert recheck(alone.with_printed("Bgapsurv/cp coverage gap/verdict", "outside"))[0].verdict == Verdict.INCONSISTENT
 
 
-def test_an_impossible_percentage_is_inconsistent(publication, findings):
+def test_a_percentage_that_no_count_gives_is_impossible(publication, findings):
     position = next(i for i, f in enumerate(findings) if f.id == "case A/agree 1% share_possible")
     alone = Publication(publication.numbers, (publication.checks[position],))
     # 12/182 prints as 6.6 and 13/182 as 7.1; nothing prints as 6.8.
-    assert recheck(alone.with_printed("case A/agree 1%", "6.8"))[0].verdict == INCONSISTENT
+    assert recheck(alone.with_printed("case A/agree 1%", "6.8"))[0].verdict is Verdict.IMPOSSIBLE
 
 
 def test_a_p_value_that_no_convention_gives_is_inconsistent(publication, findings):
     position = next(i for i, f in enumerate(findings) if f.id == "CpairEI/Branin 2x/p signed_rank")
     alone = Publication(publication.numbers, (publication.checks[position],))
     after = recheck(alone.with_printed("CpairEI/Branin 2x/p", "0.01000"))[0]
-    assert after.verdict == INCONSISTENT
+    assert after.verdict == Verdict.INCONSISTENT
     assert "exact sign test" in after.why
 
 
@@ -270,6 +260,6 @@ def test_records_that_can_recompute_a_number_are_named(publication):
 
 
 def test_findings_as_a_frame_keep_every_row(publication, findings):
-    frame = recheck_frame(publication)
+    frame = findings_frame(findings)
     assert frame["id"].to_list() == [f.id for f in findings]
     assert frame.schema["operands"] == pl.List(pl.String)

@@ -17,12 +17,11 @@ def synthetic():
 @pytest.fixture(scope="session")
 def audited():
     """A full database with the shipped hypotheses registered before the data and audited, and hostile refusal reasons."""
-    from orledger.audit.evaluation.auditing import audit
     from orledger.audit.registry.registration import register_shipped
 
     con = synthetic_db.connect()
     register_shipped(con)
-    synthetic_db.build(con)
+    synthetic_db.build(con, noise_stream="per_cell")
     con.execute("UPDATE refusal SET reason = ?", [HOSTILE + " | x |"])
-    audit(con)
+    synthetic_db.audit(con)
     return synthetic_db.Adapter(con)

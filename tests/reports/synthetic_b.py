@@ -63,7 +63,7 @@ def case_b(store: Store, *, seeds: int, points: int, gap_seeds: int, datasets: t
             Cell("b", "main", {"dataset": "diabetes", "regime": "shiftcol", "seed": 0, "rel": 0.0}),
             b_main("diabetes", "shiftcol", 0, 0.0, points),
         )
-    for scale in ("frozen", "train"):
+    for scale in ("frozen", "train", "mixed"):
         for seed in range(gap_seeds):
             store.add(Cell("b", "gap", {"seed": seed, "scale": scale}), b_gap(seed, scale))
 

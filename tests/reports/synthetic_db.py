@@ -7,7 +7,9 @@ Options shrink or change it; ``connect()`` gives an in-memory database and ``Ada
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -18,7 +20,11 @@ from synthetic_c import BENCHMARKS as BENCHMARKS
 from synthetic_c import case_c
 from synthetic_store import Store
 
+from orledger.audit.evaluation.auditing import Audit, examine
+from orledger.audit.evaluation.storing import store
+from orledger.audit.registry.registration import current_registrations, register_shipped
 from orledger.schema.frames import frame
+from orledger.schema.reading import Results
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -28,6 +34,15 @@ def connect() -> duckdb.DuckDBPyConnection:
     for name in sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql")):
         con.sql(folder.joinpath(name).read_text(encoding="utf-8"))
     return con
+
+
+def audit(con: duckdb.DuckDBPyConnection) -> Audit:
+    """The audit of a database in memory, with the shipped hypotheses where nothing is registered; its rows are stored."""
+    if not current_registrations(con):
+        register_shipped(con)
+    found = examine(Results(Path("in memory"), con))
+    store(con, found, datetime.now(UTC))
+    return found
 
 
 class Adapter:
@@ -80,11 +95,21 @@ def build(
     datasets: tuple[str, ...] = tuple(DATASETS),
     published: bool = True,
     preset: str = "synthetic",
+    noise_stream: str | None = None,
 ) -> None:
-    """Fill ``con`` with cells of every block of the named cases, some settings and a few published numbers."""
+    """Fill ``con`` with cells of every block of the named cases, some settings and a few published numbers.
+
+    With ``noise_stream`` per_cell, as in the presets, every cell of Case A has a noise draw of its own.
+    """
     store = Store(con)
     if "a" in cases:
-        case_a(store, seeds=a_seeds, points=points, cert_levels=cert_levels)
+        case_a(
+            store,
+            seeds=a_seeds,
+            points=points,
+            cert_levels=cert_levels,
+            settings={"noise_stream": noise_stream} if noise_stream else {},
+        )
     if "b" in cases:
         case_b(store, seeds=b_seeds, points=points, gap_seeds=gap_seeds, datasets=datasets)
     if "c" in cases:

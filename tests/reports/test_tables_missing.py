@@ -5,18 +5,18 @@ import synthetic_db
 
 from orledger.reports.source import Planned, holes
 from orledger.reports.tables import render
-from orledger.reports.tables.building import build, build_tables
+from orledger.reports.tables.building import build, build_tables, declared
 from orledger.reports.tables.values import Absent, Number
 
 USES = {
-    ("a", "rules", "24/0.001/3"): {"A", "Astab", "Afloor", "regime"},
-    ("a", "floor", "24/0.0/ulp/1"): {"Afloor", "regime"},
+    ("a", "rules", "24/0.001/3"): {"A", "Astab", "Afloor"},
+    ("a", "floor", "24/0.0/ulp/1"): {"Afloor"},
     ("a", "portability", "24/0.01/2/float32"): {"Aport"},
     ("a", "certificates", "24/0.001/2"): {"Acert", "Aladder"},
-    ("b", "main", "energy/shift/1/0.25"): {"Blevels", "Bshift", "Barms", "Bfloor", "Btail", "regime"},
+    ("b", "main", "energy/shift/1/0.25"): {"Blevels", "Bshift", "Barms", "Bfloor", "Btail"},
     ("b", "ablation", "yacht/0/0.25"): {"Babl", "Battr"},
     ("b", "gap", "4/frozen"): {"Bgap", "Bgapsurv"},
-    ("c", "main", "ackley/5/3/near-initial/23/3"): {"C", "CpairEI", "CpairOR", "CaucEI", "Ckappa", "Cinv", "regime"},
+    ("c", "main", "ackley/5/3/near-initial/23/3"): {"C", "CpairEI", "CpairOR", "CaucEI", "Ckappa", "Cinv"},
 }
 
 
@@ -101,7 +101,7 @@ def test_refused_and_failed_cells_are_named_with_their_reasons():
     con.execute(
         "UPDATE cell SET state = 'refused', reason = 'no file: put diabetes.csv there' WHERE name = 'b/main/diabetes/iid/1/0.25'"
     )
-    text = notes(build("Barms", synthetic_db.Adapter(con)))
+    text = notes(build(declared()["Barms"], synthetic_db.Adapter(con)))
     assert f"failed: {name} (ValueError: no luck)" in text
     assert "refused: b/main/diabetes/iid/1/0.25 (no file: put diabetes.csv there)" in text
     assert (
@@ -114,7 +114,7 @@ def test_an_arm_that_always_refuses_is_absent_and_never_zero():
     con = synthetic_db.connect()
     synthetic_db.build(con, cases="b", datasets=("yacht",), gap_seeds=2)
     con.execute("DELETE FROM record WHERE arm = 'or1'")
-    t = build("Barms", synthetic_db.Adapter(con))
+    t = build(declared()["Barms"], synthetic_db.Adapter(con))
     row = next(r for r in t.rows() if r.key == "iid or1")
     assert row.cells[1].value == 0  # the count of cells, which is a number
     assert all(isinstance(c, Absent) for c in row.cells[2:])

@@ -7,14 +7,23 @@ import numpy as np
 import pytest
 import torch
 from botorch.acquisition import ExpectedImprovement, UpperConfidenceBound
+from botorch.acquisition.analytic import _log_ei_helper
 
 from orledger.errors import UsageError
-from orledger.runners.case_c.acquisition import expected_improvement, lower_bound, posterior
+from orledger.runners.case_c.acquisition import (
+    Posterior,
+    expected_improvement,
+    log_expected_improvement,
+    lower_bound,
+    posterior,
+)
 from orledger.runners.case_c.alas import alas_model, load_raw
 from orledger.runners.case_c.budgets import Budget, make_budget
 from orledger.runners.case_c.fitting import fit
 from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, initial_raw, log_distance
 from orledger.runners.case_c.likelihood import FitData, negative_log_posterior
+from orledger.runners.case_c.plan import plan
+from orledger.runners.case_c.run import prepare
 
 
 @pytest.fixture
@@ -115,3 +124,41 @@ def test_posterior_and_acquisition_values_equal_botorch(data):
     assert int(ours.argmax()) == int(ei.argmax())
     assert int(lower_bound(post, 0.2).argmin()) == int(ucb.argmax())
     assert np.ptp(ours.numpy()) > 0
+
+
+def test_log_expected_improvement_is_right_where_the_improvement_itself_is_zero():
+    """Against 60 digits near the best value, and the series of Mills' ratio far below it; and against botorch."""
+    mpmath = pytest.importorskip("mpmath")
+    near = np.linspace(-45.0, 6.0, 103)
+    far = -np.logspace(2, 9, 15)
+    with mpmath.workdps(60):
+        exact = [mpmath.log(mpmath.npdf(u) + u * mpmath.ncdf(u)) for u in map(mpmath.mpf, near.tolist())]
+        series = [
+            -u * u / 2
+            - mpmath.log(2 * mpmath.pi) / 2
+            + mpmath.log(sum((-1) ** (k + 1) * mpmath.fac2(2 * k - 1) / u ** (2 * k) for k in range(1, 15)))
+            for u in map(mpmath.mpf, far.tolist())
+        ]
+    u = np.concatenate([near, far])
+    sd = np.exp(np.sin(u))
+    post = Posterior(torch.from_numpy(-u * sd), torch.from_numpy(sd))
+    ours = log_expected_improvement(post, 0.0).numpy()
+    np.testing.assert_allclose(ours - np.log(sd), np.array([*exact, *series], dtype=float), rtol=2e-14, atol=2e-14)
+    plain = expected_improvement(post, 0.0).numpy()
+    assert (plain[u < -40] == 0).all()
+    seen = u > -5
+    np.testing.assert_allclose(np.exp(ours[seen]), plain[seen], rtol=1e-9)
+    theirs = _log_ei_helper(torch.from_numpy(u)).numpy()
+    np.testing.assert_allclose(ours - np.log(sd), theirs, rtol=1e-9)
+
+
+def test_the_logarithm_of_the_improvement_is_a_choice_that_moves_no_other_cell():
+    axes = {"benchmarks": ["branin"], "seeds": [0]}
+    usual, named, log = (
+        plan({"settings": settings, "main": axes}, "x")[0].cells[0]
+        for settings in ({}, {"ei_form": "plain"}, {"ei_form": "log"})
+    )
+    assert usual.id == named.id != log.id
+    assert log.settings["ei_form"] == "log"
+    assert prepare(log)[1].log_ei
+    assert not prepare(usual)[1].log_ei

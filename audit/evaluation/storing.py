@@ -1,0 +1,99 @@
+"""The rows of an audit: tests, claims and dispositions, written in one transaction and entered in the chain."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from orledger.audit.statistics.result import library_versions
+from orledger.schema import chain
+from orledger.schema.transactions import transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from duckdb import DuckDBPyConnection
+
+    from orledger.audit.evaluation.auditing import Audit, Finding
+
+
+def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
+    """Writes the rows of ``found`` in one transaction, in place of an earlier audit of the same inputs."""
+    known = con.execute("SELECT created FROM audit WHERE audit_id = ?", [found.audit_id]).fetchall()
+    created = known[0][0] if known else now.replace(tzinfo=None)
+    hashes = [f.registration.hash for f in found.findings]
+    rows = [row for f in found.findings for row in _rows(found.audit_id, f)]
+    head = [found.audit_id, hashes, found.data_hash, found.n_cells, found.n_records, _json(library_versions()), created]
+    tables = ("audit", "test_result", "claim", "disposition")
+    with transaction(con):
+        for table in tables:
+            con.execute(f"DELETE FROM {table} WHERE audit_id = ?", [found.audit_id])
+        con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", head)
+        for table in tables[1:]:
+            _insert(con, table, [row for name, row in rows if name == table])
+        verdicts = {f.hypothesis.id: f.decision.verdict for f in found.findings if f.decision}
+        summary = {"audit": found.audit_id, "data_hash": found.data_hash, "verdicts": verdicts}
+        chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)))
+
+
+def _insert(con: DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]], at_once: int = 50) -> None:
+    """Rows of equal columns, many to a statement: one statement each would take longer than the audit itself."""
+    for start in range(0, len(rows), at_once):
+        batch = rows[start : start + at_once]
+        places = ", ".join(f"({', '.join('?' * len(batch[0]))})" for _ in batch)
+        values = [v for row in batch for v in row.values()]
+        con.execute(f"INSERT INTO {table} ({', '.join(batch[0])}) VALUES {places}", values)
+
+
+def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Table name and columns of every row that a finding consists of."""
+    common = {"audit_id": audit_id, "registration": f.registration.hash, "hypothesis": f.hypothesis.id}
+    test_ids: dict[str, list[str]] = {}
+    for e in f.tests:
+        c, r = e.comparison, e.result
+        test_id = digest(audit_id, f.hypothesis.id, c.id, e.variant)
+        test_ids.setdefault(c.id, []).append(test_id)
+        unit = c.pair if e.variant == "naive" else c.unit
+        yield "test_result", {
+            "test_id": test_id, **common, "comparison": c.id, "variant": e.variant, "title": c.title, "test": c.test,
+            "quantities": _json({name: q.described() for name, q in c.sides}), "transform": c.transform,
+            "unit": ", ".join(unit), "independent": e.independent, "outcome": e.outcome, "alpha": c.alpha, "side": r.side,
+            "statistic": r.statistic, "statistic_name": r.statistic_name, "p": r.p, "family": c.family,
+            "family_size": e.family_size, "p_holm": e.p_holm, "floor": r.floor, "n": r.n, "n_nonzero": r.n_nonzero,
+            "ties": r.ties, "method": r.method, "effect": r.effect, "effect_name": r.effect_name, "low": r.low,
+            "high": r.high, "level": r.level, "interval_method": r.interval_method, "wins": r.wins, "losses": r.losses,
+            "draws": r.draws, "bounded": e.bounded, "noise_floor": e.noise_floor,
+            "dropped": _json([asdict(d) for d in r.dropped]), "details": _json(dict(r.details)),
+            "versions": _json(dict(r.versions)), "units_sql": e.units_sql,
+        }  # fmt: skip
+    claim_ids = {}
+    for k in f.claims:
+        claim_ids[k.claim.id] = digest(audit_id, f.hypothesis.id, "claim", k.claim.id)
+        yield "claim", {
+            "claim_id": claim_ids[k.claim.id], **common, "name": k.claim.id, "kind": k.claim.kind,
+            "statement": k.claim.statement, "state": k.state, "observed": k.observed, "value": k.value, "n": k.n,
+            "counterexamples": _json([*k.counterexamples, *(asdict(d) for d in k.dropped)]), "units_sql": k.units_sql,
+        }  # fmt: skip
+    if f.decision is None:
+        return
+    evidence = f.decision.evidence
+    yield "disposition", {
+        "disposition_id": digest(audit_id, f.hypothesis.id), **common, "mode": f.hypothesis.mode,
+        "statement": f.hypothesis.statement, "verdict": f.decision.verdict, "reason": f.decision.reason,
+        "rule": f.decision.rule, "test_ids": [t for name in evidence for t in test_ids.get(name, [])],
+        "claim_ids": [claim_ids[name] for name in evidence if name in claim_ids],
+        "after_data": f.registration.parent is None and f.registration.cells_done > 0,
+        "amendment": f.registration.amendment,
+    }  # fmt: skip
+
+
+def digest(*parts: str) -> str:
+    """A short hash of several texts: the id of a row."""
+    return sha256("\x1f".join(parts).encode()).hexdigest()[:24]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,218 @@
+"""From a table and its mapping to records in long form, every entry that cannot be one named by file, row and column."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from orledger.audit.importing.tables import ROW, SOURCE
+from orledger.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orledger.audit.importing.mapping import Mapping
+
+PLACE = ("arm", "metric", "label", "idx")
+
+
+def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
+    """Rows (keys..., arm, metric, label, idx, value, reason) in long form.
+
+    ``value`` is null where the table says missing, and ``reason`` then says why. ``table`` comes from ``read_tables``.
+    """
+    _require_columns(table, mapping)
+    rows = _long_form(table, mapping)
+    value = pl.col("value").str.strip_chars()
+    absent = value.is_in(list(mapping.missing))
+    if mapping.reason_wins:
+        absent = absent | pl.col("reason").is_not_null()
+    rows = rows.with_columns(pl.when(absent).then(None).otherwise(value).alias("value"))
+    number = pl.col("value").str.replace(",", ".", literal=True) if mapping.decimal == "," else pl.col("value")
+    rows = rows.with_columns(
+        number.cast(pl.Float64, strict=False).alias("_number"), pl.col("idx").cast(pl.Int32, strict=False).alias("_idx")
+    )
+    _require_numbers(rows, mapping)
+    for column in (*mapping.keys, "arm", "metric"):
+        hole = rows.filter(pl.col(column).is_null() | (pl.col(column) == ""))
+        if not hole.is_empty():
+            raise DataError(
+                f"{_place(hole)}: the column for {column!r} is empty",
+                hint="fill it in, or take the rows out: a number without its name cannot be stored",
+            )
+    rows = rows.with_columns(_named(mapping).alias("metric"))
+    if mapping.form == "rows":
+        rows = _without_unmeasured(rows, mapping)
+    reason = pl.coalesce(pl.col("reason"), pl.format("missing in {}", pl.col(SOURCE)))
+    found = rows.select(
+        *mapping.keys, "arm", "metric", "label", pl.col("_idx").alias("idx"), pl.col("_number").alias("value"),
+        pl.when(pl.col("_number").is_null()).then(reason).alias("reason"), SOURCE, ROW,
+    )  # fmt: skip
+    _require_once(found, mapping)
+    found = found.drop(ROW)
+    return _with_combined(found, mapping) if mapping.combined else found
+
+
+def unstored_reasons(table: pl.DataFrame, mapping: Mapping) -> int:
+    """How many rows give a reason beside values that are all there: such a reason is a remark and has no place in a ledger."""
+    if mapping.reason is None:
+        return 0
+    values = [mapping.value] if mapping.value else [*mapping.arms, *mapping.columns]
+    there = pl.all_horizontal(~pl.col(c).cast(pl.String).str.strip_chars().is_in(list(mapping.missing)) for c in values)
+    return table.filter(there & _filled(mapping.reason).is_not_null()).height
+
+
+def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
+    """Columns: _row, _source, the keys, arm, metric, label, idx, reason, value, _column; all but the first as text."""
+    nothing = pl.lit(None, dtype=pl.String)
+
+    def text(column: str | None, fixed: str | None = None) -> pl.Expr:
+        if column is None:
+            return nothing if fixed is None else pl.lit(fixed)
+        return pl.col(column).cast(pl.String).str.strip_chars()
+
+    keys = [text(k).alias(k) for k in mapping.keys]
+    reason = _filled(mapping.reason) if mapping.reason else nothing
+    if mapping.form == "long":
+        assert mapping.value is not None
+        return table.select(
+            ROW, SOURCE, *keys, text(mapping.arm, mapping.fixed_arm).alias("arm"),
+            text(mapping.metric, mapping.fixed_metric).alias("metric"), text(mapping.label).alias("label"),
+            text(mapping.idx).alias("idx"), reason.alias("reason"), pl.col(mapping.value).cast(pl.String).alias("value"),
+            pl.lit(mapping.value).alias("_column"),
+        )  # fmt: skip
+    wide = mapping.form == "wide"
+    spread = mapping.arms if wide else mapping.columns
+    # Columns get numbers for the moment: an arm may have the name of a key.
+    fixed = {
+        ROW: pl.col(ROW),
+        SOURCE: pl.col(SOURCE),
+        **{f"k{i}": e for i, e in enumerate(keys)},
+        "_other": text(mapping.metric, mapping.fixed_metric) if wide else text(mapping.arm, mapping.fixed_arm),
+        "label": text(mapping.label),
+        "idx": text(mapping.idx),
+        "reason": reason,
+    }
+    numbered = table.select(
+        *(e.alias(n) for n, e in fixed.items()),
+        *(pl.col(c).cast(pl.String).alias(f"v{i}") for i, c in enumerate(spread)),
+    )
+    melted = numbered.unpivot(
+        index=list(fixed), on=[f"v{i}" for i in range(len(spread))], variable_name="_column", value_name="value"
+    )
+    names = pl.col("_column").replace_strict(
+        [f"v{i}" for i in range(len(spread))], list(spread), return_dtype=pl.String
+    )
+    arm, metric = (names, pl.col("_other")) if wide else (pl.col("_other"), names)
+    return melted.select(
+        ROW, SOURCE, *(pl.col(f"k{i}").alias(k) for i, k in enumerate(mapping.keys)), arm.alias("arm"),
+        metric.alias("metric"), "label", "idx", "reason", "value", names.alias("_column"),
+    )  # fmt: skip
+
+
+def _filled(column: str) -> pl.Expr:
+    """The text of a column, null where it is empty or says missing."""
+    text = pl.col(column).cast(pl.String).str.strip_chars()
+    return pl.when(text.is_in(["", "NA", "NaN", "nan", "None", "null"])).then(None).otherwise(text)
+
+
+def _named(mapping: Mapping) -> pl.Expr:
+    """The metric of a row: as the table says, or another one where the mapping says that it applies."""
+    chosen = pl.col("metric")
+    for m in mapping.metrics:
+        if m.where:
+            applies = pl.all_horizontal(pl.col(key).is_in(list(values)) for key, values in m.where)
+            chosen = pl.when(applies).then(pl.lit(m.name)).otherwise(chosen)
+    return chosen
+
+
+def _with_combined(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
+    """``rows`` and the combined metric: that of its metrics which the cell has, its sign changed where lower is better."""
+    lower = [m.name for m in mapping.metrics if m.better == "lower"]
+    parts = rows.filter(pl.col("metric").is_in(list(mapping.combines)))
+    several = parts.group_by(mapping.keys).agg(pl.col("metric").n_unique().alias("n")).filter(pl.col("n") > 1)
+    if not several.is_empty():
+        cell = "/".join(str(v) for v in several.select(mapping.keys).row(0))
+        raise DataError(
+            f"{cell} has {several['n'][0]} of the metrics {', '.join(mapping.combines)}, and combined takes one per cell",
+            hint=f"name others in [combined] of {mapping.file}, or take it out",
+        )
+    turned = pl.when(pl.col("metric").is_in(lower)).then(-pl.col("value")).otherwise(pl.col("value"))
+    return pl.concat([rows, parts.with_columns(turned.alias("value"), pl.lit(mapping.combined).alias("metric"))])
+
+
+def _without_unmeasured(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
+    """``rows`` less the metrics that no arm has on a value of the first key: they were not measured there, and nothing failed."""
+    group = [mapping.keys[0], "metric"]
+    measured = rows.filter(pl.col("_number").is_not_null()).select(group).unique()
+    any_metric = rows.filter(pl.col("_number").is_not_null()).select(mapping.keys[0]).unique()
+    unmeasured = (
+        rows.select(group)
+        .unique()
+        .join(measured, on=group, how="anti")
+        .join(any_metric, on=mapping.keys[0], how="semi")
+    )
+    return rows.join(unmeasured, on=group, how="anti")
+
+
+def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:
+    shown = [c for c in table.columns if c not in (ROW, SOURCE)]
+    for column in mapping.needed:
+        if column not in shown:
+            close = get_close_matches(column, shown, 1)
+            suggestion = f"did you mean {close[0]!r}? " if close else ""
+            raise DataError(
+                f"{table[SOURCE][0]}: no column {column!r} (the mapping {mapping.file} names it)",
+                hint=f"{suggestion}columns are: {', '.join(shown)}",
+            )
+        if table.schema[column].is_nested():
+            raise DataError(
+                f"{table[SOURCE][0]}: the column {column!r} holds {table.schema[column]}",
+                hint="a column holds texts or numbers",
+            )
+
+
+def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
+    bad = rows.filter(pl.col("value").is_not_null() & ~pl.col("_number").is_finite().fill_null(False))
+    if not bad.is_empty():
+        row = bad.row(0, named=True)
+        more = f" ({bad.height} entries are not)" if bad.height > 1 else ""
+        raise DataError(
+            f"{_place(bad)}, column {row['_column']!r}: {row['value']!r} is not a finite number{more}",
+            hint=f"correct it, or add it to missing in {mapping.file}",
+        )
+    bad = rows.filter(pl.col("idx").is_not_null() & pl.col("_idx").is_null())
+    if not bad.is_empty():
+        raise DataError(
+            f"{_place(bad)}, column {mapping.idx!r}: {bad['idx'][0]!r} is not a whole number",
+            hint="idx counts steps or points; put other things into label or the keys",
+        )
+
+
+def _require_once(rows: pl.DataFrame, mapping: Mapping) -> None:
+    identity = [*mapping.keys, *PLACE]
+    if rows.select(identity).n_unique() == rows.height:
+        return
+    twice = (
+        rows.group_by(identity, maintain_order=True)
+        .agg(pl.len().alias("n"), pl.col(ROW).head(2), pl.col(SOURCE).head(2))
+        .filter(pl.col("n") > 1)
+    )
+    first = twice.row(0, named=True)
+    name = "/".join(str(first[c]) for c in identity if first[c] is not None)
+    places = " and ".join(f"{f} row {r}" for f, r in zip(first[SOURCE], first[ROW], strict=True))
+    raise DataError(
+        f"{name} stands {first['n']} times ({places}); {twice.height} of {rows.height} numbers do",
+        hint="one number per key, arm, metric, label and index: does a key, such as a seed or a fold, miss in keys?",
+    )
+
+
+def _place(rows: pl.DataFrame) -> str:
+    return f"{rows[SOURCE][0]}: row {rows[ROW][0]}"
+
+
+def cell_names(mapping: Mapping, keys: Sequence[Sequence[str]]) -> list[str]:
+    """Names of cells for people: study, block and key values."""
+    return ["/".join((mapping.study, mapping.block, *key)) for key in keys]

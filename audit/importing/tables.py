@@ -1,0 +1,128 @@
+"""Other people's files as tables: CSV of any usual separator, Parquet, one file or many."""
+
+from __future__ import annotations
+
+import glob
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from orledger.audit.importing.exports import recognised
+from orledger.audit.importing.mapping import FILE_COLUMN
+from orledger.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+PARQUET = (".parquet", ".pq")
+SEPARATORS = (",", ";", "\t", "|")
+ROW = "_row"  # the line of the file a row stands on, for messages
+SOURCE = "_source"  # the name of the file
+INDEX_NAMES = re.compile(r"|Unnamed: 0(\.\d+)?|index|level_0|\.\.\.1|_c0|_duplicated_\d+")
+
+
+def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
+    """The files that ``patterns`` name (paths, folders, or globs such as ``results/*.csv``), each once, in order of name."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        path = Path(pattern)
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in (".csv", ".tsv", *PARQUET))
+            if not inside:
+                raise DataError(f"{path}: no CSV or Parquet file in this folder", hint="name the files")
+        elif path.exists():
+            inside = [path]
+        else:
+            inside = sorted(Path(p) for p in glob.glob(str(pattern), recursive=True) if Path(p).is_file())
+            if not inside:
+                raise DataError(f"{pattern}: no such file", hint="give a CSV or Parquet file, a folder, or a glob")
+        found |= dict.fromkeys(inside)
+    return tuple(found)
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """The CSV or Parquet file at ``path``, every CSV column as text."""
+    try:
+        if path.suffix.lower() in PARQUET:
+            return pl.read_parquet(path)
+        data = path.read_bytes()
+        separator = _separator(data)
+        table = pl.read_csv(data, infer_schema=False, separator=separator)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{path}: cannot be read as a table: {str(error).splitlines()[0]}",
+            hint="give a CSV in UTF-8 with a header line, or a Parquet file",
+        ) from error
+    names = [name.strip() for name in table.columns]
+    twice = [n for n in names if re.fullmatch(r".+_duplicated_\d+", n) and n.rpartition("_duplicated_")[0] in names]
+    if twice:
+        raise DataError(
+            f"{path}: two columns are called {twice[0].rpartition('_duplicated_')[0]!r}", hint="give each its own name"
+        )
+    return table.rename(dict(zip(table.columns, names, strict=True)))
+
+
+def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
+    """All ``paths`` under each other, with the columns ``_source`` and ``_row``, and ``file`` where no column has that name.
+
+    Files need not have the same columns; what a file does not have is missing in its rows.
+    """
+    return stacked([(path.name, read_table(path)) for path in paths])
+
+
+def programs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """The programs whose exports are among ``paths``, each once."""
+    found = (recognised(without_row_numbers(read_table(path)), path.name)[1] for path in paths)
+    return tuple(dict.fromkeys(program for program in found if program))
+
+
+def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    """Named tables under each other, without the unnamed column of row numbers that some programs write."""
+    parts = []
+    for name, table in tables:
+        frame, _ = recognised(without_row_numbers(table), name)
+        if frame.is_empty():
+            raise DataError(
+                f"{name}: the table has no rows", hint="give a table with a header line and at least one row"
+            )
+        marks = [pl.lit(name).alias(SOURCE)]
+        if FILE_COLUMN not in frame.columns:
+            marks.append(pl.lit(Path(name).stem).alias(FILE_COLUMN))
+        parts.append(frame.with_row_index(ROW, 2).with_columns(marks))
+    if len(parts) == 1:
+        return parts[0]
+    texts = [p.with_columns(pl.exclude(ROW).cast(pl.String)) if _differ(parts) else p for p in parts]
+    return pl.concat(texts, how="diagonal")
+
+
+def without_row_numbers(table: pl.DataFrame) -> pl.DataFrame:
+    """``table`` without a first column that has no name (or a program's name for none) and only counts the rows."""
+    if table.width < 2 or not INDEX_NAMES.fullmatch(table.columns[0]):
+        return table
+    first = table[:, 0]
+    if first.dtype.is_nested():
+        return table
+    numbers = first.cast(pl.String).cast(pl.Int64, strict=False)
+    if numbers.null_count() or table.is_empty():
+        return table
+    start = numbers[0]
+    counts = start in (0, 1) and numbers.equals(
+        pl.int_range(start, start + table.height, eager=True), check_names=False
+    )
+    return table.drop(table.columns[0]) if counts else table
+
+
+def _differ(parts: Sequence[pl.DataFrame]) -> bool:
+    """Whether a column has different types in different files, as the same column of two Parquet files may."""
+    seen: dict[str, pl.DataType] = {}
+    return any(seen.setdefault(name, kind) != kind for p in parts for name, kind in p.schema.items())
+
+
+def _separator(data: bytes) -> str:
+    """The separator of a CSV text: of the usual ones, that which its first line has most of, outside quotation marks."""
+    line = data.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace")
+    bare = re.sub(r'"[^"]*"', "", line)
+    counts = {s: bare.count(s) for s in SEPARATORS}
+    return max(SEPARATORS, key=lambda s: counts[s])

@@ -1,0 +1,199 @@
+"""The shapes in which people keep their results, each stored without loss; and studies that grow."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from orledger.audit.importing.loading import import_files, import_frame
+from orledger.audit.importing.mapping import parse_mapping
+from orledger.audit.importing.tables import expand, read_tables
+from orledger.errors import DataError
+from orledger.schema.chain import verify
+from orledger.schema.writing import Writer
+from orledger.toml_tables import TableError
+
+ROWS = """
+study = "mine"
+block = "b"
+form = "rows"
+keys = ["dataset", "seed"]
+[rows]
+arm = "method"
+metrics = ["acc", "secs"]
+"""
+WIDE = """
+study = "mine"
+block = "b"
+form = "wide"
+keys = ["dataset"]
+[wide]
+metric = "auc"
+arms = ["svm", "rf"]
+"""
+
+
+@pytest.fixture
+def db(tmp_path):
+    with Writer(tmp_path / "results.duckdb") as writer:
+        yield writer
+
+
+def stored(db, columns="arm, metric, value"):
+    return db.con.execute(f"SELECT {columns} FROM record ORDER BY ALL").fetchall()
+
+
+def write(path, text, encoding="utf-8"):
+    path.write_text(text, encoding=encoding)
+    return path
+
+
+def test_an_arm_column_with_several_metric_columns(tmp_path, db):
+    table = write(tmp_path / "t.csv", "dataset,seed,method,acc,secs\nu,0,a,0.5,3\nu,0,b,0.7,\n")
+    found = import_files(db, [table], parse_mapping(ROWS, "m.toml"))
+    assert (found.cells, found.records, found.missing, found.metrics) == (1, 3, 1, ("acc", "secs"))
+    assert stored(db) == [("a", "acc", 0.5), ("a", "secs", 3.0), ("b", "acc", 0.7)]
+    assert db.con.execute("SELECT arm, reason FROM refusal").fetchall() == [("b", "secs: missing in t.csv")]
+
+
+def test_a_second_metric_is_added_and_the_first_stays_in_the_dictionary(tmp_path, db):
+    """The loss that used to happen in silence: a later metric was not stored and the first left the dictionary."""
+    table = write(tmp_path / "t.csv", "dataset,svm,rf\nu,0.5,0.6\nv,0.7,0.8\n")
+    import_files(db, [table], parse_mapping(WIDE, "m.toml"))
+    other = write(tmp_path / "o.csv", "dataset,svm,rf\nu,5,6\nv,7,8\n")
+    found = import_files(db, [other], parse_mapping(WIDE.replace('"auc"', '"secs"'), "m.toml"))
+    assert (found.cells, found.extended, found.known, found.records) == (0, 2, 0, 4)
+    assert len(stored(db)) == 8
+    assert db.con.execute("SELECT metric FROM metric ORDER BY 1").fetchall() == [("auc",), ("secs",)]
+    assert verify(db.con) == []
+
+
+def test_arms_and_rows_are_added(tmp_path, db):
+    mapping = parse_mapping(ROWS, "m.toml")
+    import_files(db, [write(tmp_path / "1.csv", "dataset,seed,method,acc,secs\nu,0,a,0.5,3\n")], mapping)
+    more = write(tmp_path / "2.csv", "dataset,seed,method,acc,secs\nu,0,a,0.5,3\nu,0,b,0.7,4\nv,0,a,0.1,5\n")
+    found = import_files(db, [more], mapping)
+    assert (found.cells, found.extended, found.records) == (1, 1, 4)
+    assert db.con.execute("SELECT arms FROM metric WHERE metric = 'acc'").fetchall() == [("a, b",)]
+    files = db.con.execute("SELECT list(value ORDER BY value) FROM fact GROUP BY cell_id ORDER BY 1").fetchall()
+    assert files == [(["1.csv", "2.csv"],), (["2.csv"],)]
+
+
+def test_a_result_that_turns_up_after_a_failure_is_a_change(tmp_path, db):
+    mapping = parse_mapping(ROWS.replace("metrics", 'reason = "why"\nmetrics'), "m.toml")
+    head = "dataset,seed,method,acc,secs,why\n"
+    failed = write(tmp_path / "1.csv", head + "u,0,a,,,out of memory\nu,0,b,0.5,1,\n")
+    import_files(db, [failed], mapping)
+    assert db.con.execute("SELECT arm, reason FROM refusal").fetchall() == [("a", "out of memory")]
+    again = write(tmp_path / "2.csv", head + "u,0,a,0.9,2,\n")
+    with pytest.raises(DataError, match=r"acc of a is missing in the study and 0\.9 in 2\.csv"):
+        import_files(db, [again], mapping)
+    assert import_files(db, [again], mapping, replace=True).replaced == 2
+    assert db.con.execute("SELECT count(*) FROM refusal").fetchone() == (0,)
+    assert len(stored(db)) == 4
+
+
+def test_a_value_that_becomes_missing_is_a_change(tmp_path, db):
+    mapping = parse_mapping(WIDE, "m.toml")
+    import_files(db, [write(tmp_path / "t.csv", "dataset,svm,rf\nu,0.5,0.6\n")], mapping)
+    gone = write(tmp_path / "t.csv", "dataset,svm,rf\nu,0.5,\n")
+    with pytest.raises(DataError, match=r"auc of rf is 0\.6 in the study and missing in t\.csv"):
+        import_files(db, [gone], mapping)
+    import_files(db, [gone], mapping, replace=True)
+    assert stored(db) == [("svm", "auc", 0.5)]
+    assert db.con.execute("SELECT arm FROM refusal").fetchall() == [("rf",)]
+
+
+def test_row_numbers_byte_order_mark_and_separators(tmp_path, db):
+    numbered = write(tmp_path / "n.csv", ",dataset,svm,rf\n0,u,0.5,0.6\n1,v,0.7,0.8\n", "utf-8-sig")
+    semicolons = write(tmp_path / "s.csv", "dataset;svm;rf\nw;0,5;0,25\n")
+    assert read_tables([numbered]).columns[1:4] == ["dataset", "svm", "rf"]
+    import_files(db, [numbered], parse_mapping(WIDE, "m.toml"))
+    import_files(db, [semicolons], parse_mapping('decimal = ","\n' + WIDE, "m.toml"))
+    assert sorted(v for *_, v in stored(db)) == [0.25, 0.5, 0.5, 0.6, 0.7, 0.8]
+
+
+def test_a_column_that_only_looks_like_row_numbers_stays(tmp_path):
+    assert "" in read_tables([write(tmp_path / "t.csv", ",a\n5,1\n9,2\n")]).columns
+
+
+def test_many_files_and_the_name_of_a_file_as_arm(tmp_path, db):
+    for arm, value in (("svm", 0.5), ("rf", 0.6)):
+        write(tmp_path / f"{arm}.csv", f"dataset,acc\nu,{value}\nv,{value}\n")
+    text = 'study = "s"\nblock = "b"\nform = "rows"\nkeys = ["dataset"]\n[rows]\narm = "file"\nmetrics = ["acc"]\n'
+    import_files(db, expand([str(tmp_path / "*.csv")]), parse_mapping(text, "m.toml"))
+    assert stored(db, "arm, value") == [("rf", 0.6), ("rf", 0.6), ("svm", 0.5), ("svm", 0.5)]
+    assert expand([tmp_path]) == expand([tmp_path / "*.csv"])
+    with pytest.raises(DataError, match="no such file"):
+        expand([tmp_path / "*.tsv"])
+
+
+MIXED = """
+study = "s"
+block = "b"
+form = "wide"
+keys = ["dataset"]
+[wide]
+metric = "auc"
+arms = ["svm", "rf"]
+[combined]
+name = "score"
+metrics = ["auc", "logloss"]
+[[metric]]
+name = "auc"
+description = "Area under the curve"
+better = "higher"
+[[metric]]
+name = "logloss"
+description = "Log loss"
+better = "lower"
+where = { dataset = ["v"] }
+"""
+
+
+def test_direction_by_dataset(tmp_path, db):
+    table = write(tmp_path / "t.csv", "dataset,svm,rf\nu,0.5,0.6\nv,1.5,1.6\n")
+    import_files(db, [table], parse_mapping(MIXED, "m.toml"))
+    assert stored(db) == [
+        ("rf", "auc", 0.6), ("rf", "logloss", 1.6), ("rf", "score", -1.6), ("rf", "score", 0.6),
+        ("svm", "auc", 0.5), ("svm", "logloss", 1.5), ("svm", "score", -1.5), ("svm", "score", 0.5),
+    ]  # fmt: skip
+    better = dict(db.con.execute("SELECT metric, better FROM metric").fetchall())
+    assert better == {"auc": "higher", "logloss": "lower", "score": "higher"}
+    with pytest.raises(TableError, match="'logloss' needs"):
+        parse_mapping(MIXED.replace('better = "lower"\n', ""), "m.toml")
+
+
+def test_a_metric_has_one_direction(tmp_path, db):
+    described = WIDE + '[[metric]]\nname = "auc"\ndescription = "Area"\nbetter = "higher"\n'
+    table = write(tmp_path / "t.csv", "dataset,svm,rf\nu,0.5,0.6\n")
+    import_files(db, [table], parse_mapping(described, "m.toml"))
+    more = write(tmp_path / "o.csv", "dataset,svm,rf\nw,0.5,0.6\n")
+    with pytest.raises(DataError, match="lower is better for 'auc', and the study says higher"):
+        import_files(db, [more], parse_mapping(described.replace("higher", "lower"), "m.toml"))
+    assert db.con.execute("SELECT count(*) FROM cell").fetchone() == (1,)
+
+
+def test_other_keys_and_computed_cells_are_not_mixed_in(tmp_path, db):
+    import_files(db, [write(tmp_path / "t.csv", "dataset,svm,rf\nu,0.5,0.6\n")], parse_mapping(WIDE, "m.toml"))
+    table = write(tmp_path / "o.csv", "dataset,fold,svm,rf\nu,1,0.5,0.6\n")
+    with pytest.raises(DataError, match="have the keys dataset, and the mapping says dataset, fold"):
+        import_files(db, [table], parse_mapping(WIDE.replace('["dataset"]', '["dataset", "fold"]'), "m.toml"))
+    db.con.execute("UPDATE cell SET hash_version = '1'")
+    with pytest.raises(DataError, match="that a run computed"):
+        import_files(db, [tmp_path / "t.csv"], parse_mapping(WIDE, "m.toml"))
+
+
+def test_a_misspelt_column_is_suggested(tmp_path, db):
+    table = write(tmp_path / "t.csv", "datset,svm,rf\nu,0.5,0.6\n")
+    with pytest.raises(DataError, match="did you mean 'datset'"):
+        import_files(db, [table], parse_mapping(WIDE, "m.toml"))
+    twice = write(tmp_path / "d.csv", "dataset,svm,svm\nu,0.5,0.6\n")
+    with pytest.raises(DataError, match="two columns are called 'svm'"):
+        import_files(db, [twice], parse_mapping(WIDE, "m.toml"))
+
+
+def test_a_frame_from_python(db):
+    frame = pl.DataFrame({"dataset": ["u", "v"], "svm": [0.5, None], "rf": [0.25, 0.75]})
+    found = import_frame(db, frame, parse_mapping(WIDE, "m.toml"))
+    assert (found.cells, found.records, found.missing) == (2, 3, 1)
