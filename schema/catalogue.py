@@ -214,7 +214,8 @@ def complete(con: DuckDBPyConnection, case: str, *, records: bool = True) -> Non
     )
 
 
-def complete_all(con: DuckDBPyConnection) -> None:
-    """Completes the catalogue of every case that has cells."""
-    for (case,) in con.execute("SELECT DISTINCT case_name FROM cell ORDER BY 1").fetchall():
+def complete_all(con: DuckDBPyConnection, *, unless_known: bool = False) -> None:
+    """Completes the catalogue of every case that has cells; ``unless_known``: of those that have no catalogue at all."""
+    known = "WHERE case_name NOT IN (SELECT case_name FROM metric)" if unless_known else ""
+    for (case,) in con.execute(f"SELECT DISTINCT case_name FROM cell {known} ORDER BY 1").fetchall():
         complete(con, case)

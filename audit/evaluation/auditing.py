@@ -16,6 +16,7 @@ from orledger.audit.registry.quantities import Source, identifier
 from orledger.audit.registry.registration import Registration, current_registrations, register, register_shipped
 from orledger.audit.statistics.counts import holm
 from orledger.errors import DataError, QueryRefusedError, VerificationError
+from orledger.schema import catalogue, viewing
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
@@ -82,6 +83,8 @@ def audit(
             register(con, h, amend=amend, now=now)
         if not current_registrations(con):
             register_shipped(con, now=now)
+        catalogue.complete_all(con, unless_known=True)
+        viewing.refresh(con)
     with _reading(path) as results:
         found = examine(results, limits)
     with closing(connect(path, "write")) as con, transaction(con):
