@@ -13,7 +13,13 @@ from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.pairing import Ledger, layouts
 from orledger.audit.evaluation.storing import digest, store
 from orledger.audit.registry.quantities import Source, identifier
-from orledger.audit.registry.registration import Registration, current_registrations, register, register_shipped
+from orledger.audit.registry.registration import (
+    Registration,
+    current_registrations,
+    register,
+    register_descriptions,
+    register_shipped,
+)
 from orledger.audit.statistics.counts import holm
 from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema import catalogue, viewing
@@ -40,13 +46,13 @@ COPY = "copy of "  # before the name of a view: a temporary table with a part of
 
 @dataclass(frozen=True)
 class Finding:
-    """One hypothesis with everything that was found about it."""
+    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes."""
 
     registration: Registration
     hypothesis: Hypothesis
     tests: tuple[Evaluation, ...]
     claims: tuple[ClaimResult, ...]
-    decision: Decision
+    decision: Decision | None
 
 
 @dataclass(frozen=True)
@@ -71,8 +77,10 @@ def audit(
     """Evaluates every current registration on the database at ``path`` and stores the rows; the same inputs give the same rows.
 
     ``hypotheses`` are registered first. A database without registrations gets those of the studies that have cells in it; the
-    dispositions then say that they were registered after the data. Whatever a hypothesis file says is evaluated on a
-    connection that can only read; it is closed before another one writes the rows, and only if nothing changed meanwhile.
+    dispositions then say that they were registered after the data. Files of theirs that only describe are added where they
+    are not registered yet: no verdict rests on them, so that coming after the data does no harm. Whatever a hypothesis file
+    says is evaluated on a connection that can only read; it is closed before another one writes the rows, and only if
+    nothing changed meanwhile.
     """
     limits = limits or Limits.from_environment()
     now = now or datetime.now(UTC)
@@ -81,7 +89,9 @@ def audit(
     with closing(connect(path, "write")) as con, transaction(con):
         for h in hypotheses:
             register(con, h, amend=amend, now=now)
-        if not current_registrations(con):
+        if current_registrations(con):
+            register_descriptions(con, now=now)
+        else:
             register_shipped(con, now=now)
         catalogue.complete_all(con, unless_known=True)
         viewing.refresh(con)
@@ -155,7 +165,8 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     deciding: dict[str, Evaluation] = {}
     for e in tests:
         deciding.setdefault(e.comparison.id, e)
-    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decide(hypothesis, deciding, by_claim))
+    decision = decide(hypothesis, deciding, by_claim) if hypothesis.decides else None
+    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision)
 
 
 def correct_families(tests: Sequence[Evaluation]) -> list[Evaluation]:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> Iterator[str]:
     """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test."""
     yield f"audit {audit.audit_id}: {audit.n_cells:,} cells, {audit.n_records:,} records"
-    for f in audit.findings:
+    for f in sorted(audit.findings, key=lambda f: f.decision is None):  # what only describes comes last
         yield ""
-        yield f"{f.hypothesis.id}  {f.decision.verdict.upper()}  {f.hypothesis.title}{_marks(f)}"
-        yield from _indented(f.decision.reason, width)
+        verdict = f.decision.verdict.upper() if f.decision else "DESCRIBES"
+        yield f"{f.hypothesis.id}  {verdict}  {f.hypothesis.title}{_marks(f)}"
+        yield from _indented(f.decision.reason if f.decision else "no verdict rests on these tests", width)
         if not every_test:
             yield from _indented(_counts(f), width)
         for e in f.tests if every_test else ():
@@ -78,9 +79,9 @@ def audit_data(audit: Audit) -> dict[str, Any]:
                 "id": f.hypothesis.id,
                 "title": f.hypothesis.title,
                 "mode": f.hypothesis.mode,
-                "verdict": f.decision.verdict,
-                "reason": f.decision.reason,
-                "rule": f.decision.rule,
+                "verdict": f.decision.verdict if f.decision else None,
+                "reason": f.decision.reason if f.decision else None,
+                "rule": f.decision.rule if f.decision else None,
                 "registration": f.registration.hash,
                 "amendment": f.registration.amendment,
                 "cells_done_at_registration": f.registration.cells_done,

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from orledger.audit.registry.quantities import Quantity
 
-TESTS = ("signed_rank", "sign", "friedman", "skillings_mack", "fisher", "mcnemar", "spearman", "slope", "proportion")
+# Kinds that estimate and give no p.
+MEASURING = ("median", "mean_ranks", "improvement", "interquartile_mean", "profile")
+TESTS = (
+    "signed_rank",
+    "sign",
+    "friedman",
+    "skillings_mack",
+    "fisher",
+    "mcnemar",
+    "spearman",
+    "slope",
+    "proportion",
+    *MEASURING,
+)
 CLAIMS = (
     "never_worse",
     "at_most",
@@ -126,7 +139,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration."""
+    """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration.
+
+    A file without a disposition describes: its tests and claims are stored like all others, and no verdict follows from
+    them. ``otherwise`` is then None.
+    """
 
     id: str
     title: str
@@ -136,7 +153,7 @@ class Hypothesis:
     claims: tuple[Claim, ...]
     needs: tuple[str, ...]
     rules: tuple[Rule, ...]
-    otherwise: str
+    otherwise: str | None
     otherwise_reason: str
     file: str
     text: str
@@ -145,6 +162,11 @@ class Hypothesis:
     def hash(self) -> str:
         """SHA-256 of the text."""
         return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def decides(self) -> bool:
+        """True when the file says which verdict follows from its tests and claims."""
+        return self.otherwise is not None
 
     @property
     def studies(self) -> tuple[str, ...]:

@@ -181,9 +181,22 @@ def catalogue(case: str) -> set[tuple[str, str, str, bool, bool]]:
 
 
 def test_shipped_hypotheses_are_the_papers():
-    shipped = shipped_hypotheses()
-    assert [h.id for h in shipped] == ["H1", "H2", "H3", "H4", "H5"]
-    assert [h.mode for h in shipped] == ["registered"] * 4 + ["exploratory"]
+    deciding = [h for h in shipped_hypotheses() if h.decides]
+    assert [h.id for h in deciding] == ["H1", "H2", "H3", "H4", "H5"]
+    assert [h.mode for h in deciding] == ["registered"] * 4 + ["exploratory"]
+
+
+def test_a_file_without_a_disposition_describes():
+    """Shipped descriptions are exploratory, one per case; a registered file must say what follows from its tests."""
+    describing = [h for h in shipped_hypotheses() if not h.decides]
+    assert [(h.id, h.mode, h.studies) for h in describing] == [
+        ("CaseA", "exploratory", ("a",)),
+        ("CaseB", "exploratory", ("b",)),
+        ("CaseC", "exploratory", ("c",)),
+    ]
+    registered = describing[0].text.replace('mode = "exploratory"', 'mode = "registered"')
+    with pytest.raises(TableError, match=r"key 'mode': expected exploratory in a file without a table \[disposition\]"):
+        parse_hypothesis(registered, "x.toml")
 
 
 @pytest.mark.parametrize("h", shipped_hypotheses(), ids=lambda h: h.id)

@@ -99,11 +99,21 @@ def build(
     datasets: tuple[str, ...] = tuple(DATASETS),
     published: bool = True,
     preset: str = "synthetic",
+    noise_stream: str | None = None,
 ) -> None:
-    """Fill ``con`` with cells of every block of the named cases, some settings and a few published numbers."""
+    """Fill ``con`` with cells of every block of the named cases, some settings and a few published numbers.
+
+    With ``noise_stream`` per_cell, as in the presets, every cell of Case A has a noise draw of its own.
+    """
     store = Store(con)
     if "a" in cases:
-        case_a(store, seeds=a_seeds, points=points, cert_levels=cert_levels)
+        case_a(
+            store,
+            seeds=a_seeds,
+            points=points,
+            cert_levels=cert_levels,
+            settings={"noise_stream": noise_stream} if noise_stream else {},
+        )
     if "b" in cases:
         case_b(store, seeds=b_seeds, points=points, gap_seeds=gap_seeds, datasets=datasets)
     if "c" in cases:
