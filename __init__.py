@@ -6,11 +6,6 @@ Without this file the folder would be imported as an empty namespace, and nothin
 from pathlib import Path
 
 _root = Path(__file__).resolve().parent
+_file = _root / "orledger" / "__init__.py"
 __path__ = [str(_root / "orledger"), str(_root)]
-exec(
-    compile(
-        (_root / "orledger" / "__init__.py").read_text(encoding="utf-8"),
-        str(_root / "orledger" / "__init__.py"),
-        "exec",
-    )
-)
+exec(compile(_file.read_text(encoding="utf-8"), str(_file), "exec"))  # noqa: S102 - our own file
