@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tables": ("orledger.cli_tables:tables", "Write the tables from the database."),
     "figures": ("orledger.cli_reports:figures", "Write the figures from the database."),
     "report": ("orledger.cli_reports:report", "Write the audit report from the database."),
+    "serve": ("orledger.cli_serve:serve", "Look at results in a browser."),
     "findings": ("orledger.cli_reports:findings", "What reproduces and what does not, as a short document."),
     "datasets": ("orledger.cli_datasets:datasets", "Fetch and audit the datasets, and say where they came from."),
     "study": ("orledger.cli_study:study", "From a table of results to audit, tables, figures and report."),

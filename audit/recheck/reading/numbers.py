@@ -177,7 +177,7 @@ def _compound(text: str) -> Entry | None:
     return None
 
 
-# What stands before digits that are part of a name: H1, x_2, R^2, Levy-10D, Table 3.
+# What stands before digits that are part of a name: A1, x_2, R^2, Levy-10D, Table 3.
 _NAME_BEFORE = re.compile(r"(?:[A-Za-z_^\\]|[A-Za-z]-|[_^]\{|[A-Za-z]\{)$")
 
 
