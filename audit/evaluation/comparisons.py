@@ -62,7 +62,7 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
         for (_, q), u in zip(comparison.sides, units, strict=True)
         if q.bound
     )
-    origin = combined_sql(comparison.sides, comparison.pair)
+    origin = combined_sql(ledger.surface, comparison.sides, comparison.pair)
 
     def evaluation(variant: str, independent: bool, result: TestResult) -> Evaluation:
         return Evaluation(comparison, variant, independent, result, judge(comparison, result), bounded, origin)
