@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 
@@ -40,7 +42,8 @@ class Look:
 
 
 RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica", "Arial"],  # the first is drawn with; an SVG names all
     "font.size": 7.5,
     "axes.titlesize": 8.5,
     "axes.titlelocation": "left",
@@ -66,7 +69,7 @@ RC: dict[str, Any] = {
     "figure.constrained_layout.use": True,
     "path.simplify": False,
     "svg.hashsalt": "orledger",
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
     "pdf.fonttype": 42,
 }
 
@@ -94,20 +97,52 @@ def looks(arms: Iterable[str], labels: Mapping[str, str] | None = None) -> dict[
     }
 
 
+# What a figure is for changes its sizes, never its colours or its data.
+STYLES: dict[str, dict[str, Any]] = {
+    "print": {},
+    "talk": {
+        "font.size": 10, "axes.titlesize": 11, "axes.labelsize": 10.5, "legend.fontsize": 9.5, "legend.title_fontsize": 9.5,
+        "xtick.labelsize": 9.5, "ytick.labelsize": 9.5, "lines.linewidth": 2.0, "lines.markersize": 6,
+    },
+    "plain": {"axes.grid": False},
+}  # fmt: skip
+
+
 @contextmanager
-def house_style() -> Iterator[None]:
+def house_style(style: str = "print") -> Iterator[None]:
     """Everything drawn inside uses the house style and the file backend, whatever the user's configuration says."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(RC)
+        mpl.rcParams.update(RC | STYLES[style])
         yield
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write ``figure`` to ``path`` (svg, pdf or png by its suffix) with the same bytes every time."""
+def save(figure: Figure, path: Path, *, title: str = "", description: str = "", dpi: float | None = None) -> None:
+    """Write ``figure`` to ``path`` (svg, pdf or png by its suffix) with the same bytes every time.
+
+    ``title`` and ``description`` go into the file: as the accessible name of an SVG, as metadata of the others.
+    """
     suffix = path.suffix.removeprefix(".")
+    if suffix == "svg":
+        path.write_bytes(svg(figure, title=title, description=description))
+        return
+    named = {"Title": title, "Subject" if suffix == "pdf" else "Description": description}
+    metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
+    figure.savefig(path, format=suffix, metadata=metadata, **({"dpi": dpi} if dpi else {}))
+
+
+def svg(figure: Figure, *, title: str = "", description: str = "") -> bytes:
+    """``figure`` as an SVG file whose title and description a screen reader announces."""
+    buffer = BytesIO()
     with mpl.rc_context({"svg.hashsalt": "orledger"}):
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+        figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
+    text = buffer.getvalue().decode("utf-8")
+    if not title:
+        return text.encode()
+    start = text.index("<svg ")
+    end = text.index(">", start)
+    words = f"<title>{escape(title)}</title>\n <desc>{escape(description)}</desc>"
+    return f'{text[:end]} role="img">\n {words}{text[end + 1 :]}'.encode()
 
 
 def spread(count: int, width: float = 0.3) -> list[float]:
