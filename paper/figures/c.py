@@ -130,8 +130,8 @@ def draw_regret(canvas: Canvas) -> str:
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=5)
     letter(axes)
     return (
-        "Simple regret after every step: median over seeds, with the interquartile bands of EI and OR-LCB 1× (those of the other rungs lie on the latter; "
-        "Figure Cfin has every seed). Benchmarks in the order of their radius dispersion. Later arms are drawn over earlier ones in dashes and dots, so that lines which coincide show through each other. "
+        "Simple regret after every step: median over seeds, with the interquartile bands of EI and OR-LCB 1× ("
+        "Figure Cfin has every seed of every arm). Benchmarks in the order of their radius dispersion. Later arms are drawn over earlier ones in dashes and dots, so that lines which coincide show through each other. "
         "The vertical scales differ between benchmarks."
     )
 

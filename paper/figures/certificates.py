@@ -188,7 +188,7 @@ def draw_maps(canvas: Canvas) -> str:
         ax.set(title=title, aspect="equal", xlabel="x")
         ax.grid(False)
     axes[0].set_ylabel("y")
-    bar = canvas.figure.colorbar(mesh, ax=axes, location="right", pad=0.015, aspect=18)
+    bar = canvas.figure.colorbar(mesh, ax=axes, location="right", pad=0.015, shrink=0.72, aspect=14)
     bar.set_label("log₁₀ half-width, log₁₀ error", fontsize=7)
     bar.ax.tick_params(labelsize=6)
     failed = here.filter(pl.col("gp_error") > pl.col("gp_half"))
