@@ -67,6 +67,27 @@ def write_file(path: Path, data: str | bytes) -> None:
 
 
 @contextmanager
+def filling(folder: Path) -> Iterator[Path]:
+    """A new folder to write into, whose files take their places in ``folder`` when all are written; none do otherwise."""
+    from orledger.schema import placing
+
+    with writing_to(folder):
+        top = folder.absolute()
+        while not top.parent.exists():
+            top = top.parent
+        temporary = placing.temporary_beside(top)
+        placing.discard(temporary)
+        temporary.mkdir()
+        try:
+            yield temporary
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in sorted(temporary.iterdir()):
+                file.replace(folder / file.name)
+        finally:
+            placing.discard(temporary)
+
+
+@contextmanager
 def writing_to(path: Path) -> Iterator[None]:
     """Turns what the system says while ``path`` is written into a UsageError that says what to do."""
     try:

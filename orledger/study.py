@@ -8,10 +8,12 @@ module path, or as a folder with a ``study.toml``; see ``orledger.studies``.
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
@@ -19,6 +21,8 @@ from orledger.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
+
+    from orledger.log import StudyLog
 
 
 @dataclass(frozen=True)
@@ -124,3 +128,16 @@ def _module(name: str, study: str) -> Any:
             f"study {study!r}: the module {name} cannot be imported: {error}",
             hint="install the package that brings it, or the extra it needs",
         ) from error
+
+
+class _Door(ModuleType):
+    """The module, which can also be called: ``orledger.study("name")`` opens a study for writing."""
+
+    def __call__(self, name: str, db: str | Path = "results.duckdb", **options: Any) -> StudyLog:
+        """The study ``name`` in the database ``db``, to be used in a ``with`` statement; see ``orledger.log``."""
+        from orledger.log import StudyLog
+
+        return StudyLog(name, db, **options)
+
+
+sys.modules[__name__].__class__ = _Door

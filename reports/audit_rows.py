@@ -1,7 +1,7 @@
 """The newest audit of a database as rows to print: tests, claims and dispositions by the names that hypothesis files give them.
 
 Tables, captions and figures take every p-value, interval, count of wins and verdict from here, and compute none. A row is
-addressed as ``H2/score/cp``: the hypothesis, then the comparison or claim.
+addressed as ``faster/time/ours``: the hypothesis, then the comparison or claim.
 """
 
 from __future__ import annotations

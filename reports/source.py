@@ -149,7 +149,7 @@ class Source:
         )
 
     def test(self, address: str) -> TestRow | Absent:
-        """The row of the newest audit at ``address`` (``H2/score/cp``), which the table then cites; or why there is none."""
+        """The row of the newest audit at ``address`` (``faster/time/ours``), which the table then cites; or why there is none."""
         return self.cited.test(address) or self._absent(address)
 
     def claim(self, address: str) -> ClaimRow | Absent:

@@ -23,15 +23,18 @@ T = TypeVar("T")
 TYPES = ("VARCHAR", "BIGINT", "DOUBLE")
 TABLES = ("metric", "key", "arm", "study")
 
-# A key is a number in the views only when no two of its texts become the same number: 007 stays a text.
+# A key is a number in the views only when no two of its texts become the same number: 007 and 7 stay texts. It has one type
+# in all blocks of its case.
 KEYS_SEEN = """
-SELECT block, e.key,
+WITH seen AS (SELECT block, unnest(map_entries(keys)) AS e FROM cell WHERE case_name = ?)
+SELECT DISTINCT block, e.key, type FROM seen JOIN (
+SELECT e.key AS name,
        CASE WHEN bool_and(coalesce(TRY_CAST(e.value AS BIGINT)::VARCHAR = e.value, false)) THEN 'BIGINT'
             WHEN bool_and(coalesce(isfinite(TRY_CAST(e.value AS DOUBLE)), false))
              AND count(DISTINCT e.value) = count(DISTINCT TRY_CAST(e.value AS DOUBLE)) THEN 'DOUBLE'
             ELSE 'VARCHAR' END AS type
-FROM (SELECT block, unnest(map_entries(keys)) AS e FROM cell WHERE case_name = ?)
-GROUP BY ALL ORDER BY ALL"""
+FROM seen GROUP BY ALL) ON e.key = name
+ORDER BY ALL"""
 
 METRICS_SEEN = """
 SELECT block, metric, idx IS NOT NULL AS indexed, bool_or(label IS NOT NULL) AS labelled, list(DISTINCT arm ORDER BY arm) AS arms
@@ -211,7 +214,8 @@ def complete(con: DuckDBPyConnection, case: str, *, records: bool = True) -> Non
     )
 
 
-def complete_all(con: DuckDBPyConnection) -> None:
-    """Completes the catalogue of every case that has cells."""
-    for (case,) in con.execute("SELECT DISTINCT case_name FROM cell ORDER BY 1").fetchall():
+def complete_all(con: DuckDBPyConnection, *, unless_known: bool = False) -> None:
+    """Completes the catalogue of every case that has cells; ``unless_known``: of those that have no catalogue at all."""
+    known = "WHERE case_name NOT IN (SELECT case_name FROM metric)" if unless_known else ""
+    for (case,) in con.execute(f"SELECT DISTINCT case_name FROM cell {known} ORDER BY 1").fetchall():
         complete(con, case)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError, VerificationError
-from orledger.schema import chain, exchange, ledger, opening
+from orledger.schema import catalogue, chain, exchange, ledger, opening, viewing
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from orledger.schema.catalogue import Catalogue
+
 NAMED = 20  # conflicts named one by one in a message
 CELL_TABLES = ("record", "refusal", "fact", "dataset")
 # Audits speak about the data of their own file: they stay in it, and in its history.
 NOT_JOINED = ("audit", "test_result", "claim", "disposition", "migration", "ledger", "ledger_item")
-OWN_RULES = ("cell", "run", "setting", "registration", *CELL_TABLES, *NOT_JOINED)
+OWN_RULES = ("cell", "run", "setting", "registration", *catalogue.TABLES, *CELL_TABLES, *NOT_JOINED)
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,24 @@ def merge(out: Path, sources: Sequence[Path], *, keep_both: bool = False) -> lis
         files = [stack.enter_context(_verified(path, out)) for path in sources]
         con = stack.enter_context(opening.writing(out))
         names = [f"source_{k}" for k in range(len(files))]
-        for name, file in zip(names, files, strict=True):
+        for name, (file, _) in zip(names, files, strict=True):
             con.execute(f"ATTACH '{str(file).replace(chr(39), chr(39) * 2)}' AS {name} (READ_ONLY)")
             stack.callback(con.execute, f"DETACH {name}")
         with transaction(con):
-            return [_join(con, n, p, keep_both=keep_both) for n, p in zip(names, sources, strict=True)]
+            joined = []
+            for name, path, (_, described) in zip(names, sources, files, strict=True):
+                _catalogues(con, name, path, described)
+                joined.append(_join(con, name, path, keep_both=keep_both))
+            viewing.refresh(con)
+    return joined
 
 
 @contextmanager
-def _verified(path: Path, out: Path) -> Iterator[Path]:
-    """The database behind ``path``, once everything in it is as it was recorded; a folder becomes a temporary database."""
+def _verified(path: Path, out: Path) -> Iterator[tuple[Path, list[Catalogue]]]:
+    """The database behind ``path`` and its catalogues, once everything in it is as it was recorded.
+
+    A folder becomes a temporary database.
+    """
     with tempfile.TemporaryDirectory(prefix=".merge", dir=out.absolute().parent) as folder:
         file = path
         if path.is_dir():
@@ -71,13 +81,14 @@ def _verified(path: Path, out: Path) -> Iterator[Path]:
             exchange.import_folder(path, file)
         with closing(opening.connect(file)) as con:
             findings = chain.verify(con)
+            described = [catalogue.read(con, case) for case in catalogue.cases(con)]
         if findings:
             first = findings[0]
             raise VerificationError(
                 f"{path} is not as it was recorded: {len(findings)} findings, the first: {first.rule}: {first.where}",
                 hint=f"orledger verify --db {path} lists them",
             )
-        yield file
+        yield file, described
 
 
 def _join(con: DuckDBPyConnection, source: str, path: Path, *, keep_both: bool) -> Joined:
@@ -95,7 +106,7 @@ def _join(con: DuckDBPyConnection, source: str, path: Path, *, keep_both: bool) 
     _take(con, source, taken)
     apart = [_keep_apart(con, source, cell_id, origin) for cell_id, _ in conflicts]
     runs = _runs(con, source)
-    others = _others(con, source, path)
+    others = _others(con, source)
     histories = _histories(con, source)
     kept = {"plan": [*taken, *apart], "cell": [*taken, *apart], "registration": registrations, **runs, **others}
     counts = {"cells": len(taken), "equal": equal, "kept_apart": len(apart)}
@@ -212,10 +223,10 @@ def _runs(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
     return {"run": [*ids, *(row[0] for row in ended)], "setting": ids}
 
 
-def _others(con: DuckDBPyConnection, source: str, path: Path) -> dict[str, list[str]]:
-    """The keys, by table, of what describes the data: rows that are not there yet are added."""
+def _catalogues(con: DuckDBPyConnection, source: str, path: Path, described: Sequence[Catalogue]) -> None:
+    """Adds what the source says about its cases to what is known of them."""
     clash = con.execute(
-        f"SELECT DISTINCT s.case_name || '/' || s.metric FROM {source}.metric s JOIN metric o USING (case_name, block, arms, metric)"
+        f"SELECT DISTINCT s.case_name || '/' || s.metric FROM {source}.metric s JOIN metric o USING (case_name, block, metric)"
         " WHERE s.better IS DISTINCT FROM o.better OR s.unit IS DISTINCT FROM o.unit ORDER BY 1"
     ).fetchall()
     if clash:
@@ -223,6 +234,12 @@ def _others(con: DuckDBPyConnection, source: str, path: Path) -> dict[str, list[
             f"{path}: the catalogue describes {clash[0][0]} with another direction or unit",
             hint="both databases have to mean the same by a metric; compare their tables metric",
         )
+    for one in described:
+        catalogue.store(con, one)
+
+
+def _others(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
+    """The keys, by table, of all else the source holds: rows that are not there yet are added."""
     kept: dict[str, list[str]] = {}
     query = (
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"

@@ -38,11 +38,14 @@ SMALL_TYPES = {
 
 
 class Writer:
-    """The one way to write cells into a results database; closes with ``close`` or as a context manager."""
+    """The one way to write cells into a results database; closes with ``close`` or as a context manager.
 
-    def __init__(self, path: str | Path, *, threads: int = 1) -> None:
+    ``con`` is a connection that somebody else has opened for writing, and closes; without it the database is opened here.
+    """
+
+    def __init__(self, path: str | Path, *, con: DuckDBPyConnection | None = None, threads: int = 1) -> None:
         self.path = Path(path)
-        self.con = opening.connect(self.path, "write", threads=threads)
+        self.con = con if con is not None else opening.connect(self.path, "write", threads=threads)
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
         self._written: set[str] = set()

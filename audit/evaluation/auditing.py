@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from orledger.audit.evaluation.claims import ClaimResult, check
 from orledger.audit.evaluation.comparisons import Evaluation, evaluate, judge
 from orledger.audit.evaluation.dispositions import Decision, decide
-from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.pairing import Ledger, layouts
 from orledger.audit.evaluation.storing import digest, store
-from orledger.audit.registry.quantities import literal
+from orledger.audit.registry.quantities import Source, identifier
 from orledger.audit.registry.registration import (
     Registration,
     current_registrations,
@@ -22,6 +22,7 @@ from orledger.audit.registry.registration import (
 )
 from orledger.audit.statistics.counts import holm
 from orledger.errors import DataError, QueryRefusedError, VerificationError
+from orledger.schema import catalogue, viewing
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
@@ -29,7 +30,7 @@ from orledger.schema.sandbox import Limits, require_query, sandbox_config
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "3"
+AUDIT_VERSION = "4"
+
+COPY = "copy of "  # before the name of a view: a temporary table with a part of it
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ def audit(
             register_descriptions(con, now=now)
         else:
             register_shipped(con, now=now)
+        catalogue.complete_all(con, unless_known=True)
+        viewing.refresh(con)
     with _reading(path) as results:
         found = examine(results, limits)
     with closing(connect(path, "write")) as con, transaction(con):
@@ -125,12 +130,13 @@ def examine(results: Results, limits: Limits | None = None) -> Audit:
     data_hash, n_cells, n_records = data_state(results.con)
     audit_id = digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))
     hypotheses = [r.parsed() for r in registrations]
-    scalars = _copy_scalars(results.con, hypotheses)
+    copies = _copied(results, hypotheses)
     try:
-        ledger = Ledger(results, scalars, limits or Limits())
+        ledger = Ledger(results, copies, limits or Limits())
         findings = tuple(find(ledger, r, h) for r, h in zip(registrations, hypotheses, strict=True))
     finally:
-        results.con.execute(f"DROP TABLE IF EXISTS {scalars}")
+        for table in copies.values():
+            results.con.execute(f"DROP TABLE IF EXISTS {identifier(table)}")
     return Audit(audit_id, data_hash, n_cells, n_records, findings)
 
 
@@ -192,12 +198,22 @@ def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
     return str(found), int(done), int(records)
 
 
-def _copy_scalars(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> str:
-    """The name of a temporary table with the unindexed records of the metrics the hypotheses ask about."""
-    sources = [s for h in hypotheses for q in h.quantities for s in (q.source, q.divide_by)]
-    metrics = {s.metric for s in sources if s is not None}
-    listed = ", ".join(literal(m) for m in sorted(metrics)) or "''"
-    con.execute(
-        f"CREATE OR REPLACE TEMP TABLE audit_scalar AS SELECT * FROM record WHERE idx IS NULL AND metric IN ({listed})"
-    )
-    return "audit_scalar"
+def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str]:
+    """Temporary tables with the arms, labels and metrics that the hypotheses ask of each wide view, by the name of the view."""
+    known = layouts(results)
+    asked: dict[str, tuple[Mapping[str, str], list[Source]]] = {}
+    for q in (q for h in hypotheses for q in h.quantities if (q.case, q.block) in known and q.source is not None):
+        layout = known[q.case, q.block]
+        arms = [Source(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
+        for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
+            if q.source.metric in columns and (q.is_series or view == layout.name):
+                asked.setdefault(view, (columns, []))[1].extend([*arms, *([q.divide_by] if q.divide_by else [])])
+    for view, (columns, sources) in asked.items():
+        left_out = ", ".join(identifier(c) for m, c in columns.items() if m not in {s.metric for s in sources})
+        rows = " OR ".join(sorted({f"({' AND '.join(s.sql())})" for s in sources}))
+        rows += " OR refused IS NOT NULL" if columns is not None and not view.endswith("_series") else ""
+        results.con.execute(
+            f"CREATE OR REPLACE TEMP TABLE {identifier(COPY + view)} AS"
+            f" SELECT *{f' EXCLUDE ({left_out})' if left_out else ''} FROM {identifier(view)} WHERE {rows}"
+        )
+    return {view: COPY + view for view in asked}

@@ -10,6 +10,8 @@ import polars as pl
 
 from orledger.audit.evaluation.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
 from orledger.audit.evaluation.preparing import blocked, prepared
+from orledger.audit.evaluation.resampled import measured
+from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.statistics.counts import fisher, mcnemar, mcnemar_units, proportion
 from orledger.audit.statistics.friedman import friedman
@@ -60,7 +62,7 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
         for (_, q), u in zip(comparison.sides, units, strict=True)
         if q.bound
     )
-    origin = combined_sql(comparison.sides, comparison.pair)
+    origin = combined_sql(ledger.surface, comparison.sides, comparison.pair)
 
     def evaluation(variant: str, independent: bool, result: TestResult) -> Evaluation:
         return Evaluation(comparison, variant, independent, result, judge(comparison, result), bounded, origin)
@@ -69,6 +71,8 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
         return _groups(comparison, units, names, evaluation)
     if comparison.test == "proportion":
         return _single(comparison, units[0], evaluation)
+    if comparison.test in MEASURING:
+        return [evaluation("declared", True, measured(comparison, units, names))]
     matched = prepared(comparison, match(units, names, incomplete=comparison.test == "skillings_mack"), names)
     if not comparison.nested:
         return [evaluation("declared", True, _tested(comparison, matched, names))]

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from orledger.audit.registry.quantities import Quantity
 
-TESTS = ("signed_rank", "sign", "friedman", "skillings_mack", "fisher", "mcnemar", "spearman", "slope", "proportion")
+# Kinds that estimate and give no p.
+MEASURING = ("median", "mean_ranks", "improvement", "interquartile_mean", "profile")
+TESTS = (
+    "signed_rank",
+    "sign",
+    "friedman",
+    "skillings_mack",
+    "fisher",
+    "mcnemar",
+    "spearman",
+    "slope",
+    "proportion",
+    *MEASURING,
+)
 CLAIMS = (
     "never_worse",
     "at_most",

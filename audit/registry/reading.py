@@ -46,7 +46,7 @@ COMPARING = ("never_worse", "ordering", "best")
 RESERVED = ("value", "points", "cell_id", "side", "state", "reason", "refusal", "n")
 MOST_VARIANTS = 2_000  # of one table
 MOST_DRAWS = 1_000_000
-PAIRED = ("signed_rank", "sign", "mcnemar", "fisher")
+PAIRED = ("signed_rank", "sign", "mcnemar", "fisher", "improvement")
 
 
 def read_hypothesis(path: Path) -> Hypothesis:
@@ -214,8 +214,10 @@ def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -
         raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 3 arms for {test}, found {count}")
     if test in ("spearman", "slope") and [n for n, _ in sides] != ["x", "y"]:
         raise TableError(f"{t.file}: table [{t.place}]: {test} needs the tables x and y")
-    if test == "proportion" and count != 1:
-        raise TableError(f"{t.file}: table [{t.place}]: proportion looks at one quantity, found {count}")
+    if test in ("proportion", "median", "interquartile_mean") and count != 1:
+        raise TableError(f"{t.file}: table [{t.place}]: {test} looks at one quantity, found {count}")
+    if test == "mean_ranks" and count < 2:
+        raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 2 arms for {test}, found {count}")
 
 
 def _keys(t: Table, key: str, default: Any = ...) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from orledger import studies
 from orledger.errors import UsageError
 from orledger.reports.audit_rows import AuditRows
+from orledger.reports.figures import generic_specs
 from orledger.reports.figures.style import TEXT_WIDTH, house_style, save
 from orledger.reports.source import Remembering
 
@@ -37,9 +38,11 @@ def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | No
     Case does not matter; an unknown name is an error that lists the known ones.
     """
     asked = list(names)
+    here = studies.present(db) if chosen is None else chosen
+    generic = {spec.name: spec for spec in generic_specs.offers(db, here)}
     if not asked:
-        return list(declared(studies.present(db) if chosen is None else chosen).values())
-    known = declared(chosen)
+        return list({**generic, **declared(here)}.values())
+    known = {**generic, **declared(chosen)}
     by_name = {name.lower(): spec for name, spec in known.items()}
     unknown = [n for n in asked if n.lower() not in by_name]
     if unknown:
@@ -77,7 +80,7 @@ def write_figures(
 ) -> list[Path]:
     """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths.
 
-    ``progress`` is told the name of every figure when its files are written.
+    ``width`` is in inches: ``COLUMN_WIDTH`` for one column of a two-column page, ``TEXT_WIDTH`` for both. ``progress`` is told the name of every figure when its files are written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []

@@ -32,10 +32,10 @@ class Canvas:
 
     db: Database
     cited: Citations
-    width: float = TEXT_WIDTH
     figure: Figure = field(default_factory=Figure)
     queries: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    width: float = TEXT_WIDTH
 
     def rows(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``, which is kept for the caption's provenance."""
@@ -84,7 +84,7 @@ class FigureSpec:
 
     def render(self, db: Database, audit: AuditRows | None = None, width: float = TEXT_WIDTH) -> Drawn:
         """The figure drawn from ``db``, ``width`` inches wide; ``audit`` are its audit's rows, where several figures read them once."""
-        canvas = Canvas(db, Citations(audit or AuditRows(db)), width)
+        canvas = Canvas(db, Citations(audit or AuditRows(db)), width=width)
         caption = " ".join(text for text in (self.draw(canvas), canvas.cited.note()) if text)
         tidy(canvas.figure)
         settle(canvas.figure)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import io
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 
@@ -29,6 +30,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 )
 VIOLET = "#5D3A9B"  # a ninth colour, much darker than the orange it must be told from
 TEXT_WIDTH = 6.9  # inches; two-column figures are drawn at the size they are printed
+COLUMN_WIDTH = 3.35  # one column of the usual two-column templates
 
 
 @dataclass(frozen=True)
@@ -124,25 +126,27 @@ def save(figure: Figure, path: Path, *, title: str = "", description: str = "", 
     """
     suffix = path.suffix.removeprefix(".")
     if suffix == "svg":
-        path.write_bytes(svg(figure, title=title, description=description))
+        path.write_bytes(svg(figure, title, description))
         return
     named = {"Title": title, "Subject" if suffix == "pdf" else "Description": description}
     metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
     figure.savefig(path, format=suffix, metadata=metadata, **({"dpi": dpi} if dpi else {}))
 
 
-def svg(figure: Figure, *, title: str = "", description: str = "") -> bytes:
-    """``figure`` as an SVG file whose title and description a screen reader announces."""
-    buffer = BytesIO()
+def svg(figure: Figure, title: str, description: str) -> bytes:
+    """The figure as SVG with its text as text, and with a title and a description for screen readers."""
+    buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "orledger"}):
         figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
     text = buffer.getvalue().decode("utf-8")
-    if not title:
-        return text.encode()
-    start = text.index("<svg ")
-    end = text.index(">", start)
-    words = f"<title>{escape(title)}</title>\n <desc>{escape(description)}</desc>"
-    return f'{text[:end]} role="img">\n {words}{text[end + 1 :]}'.encode()
+    said = f"<title>{_xml(title)}</title>\n <desc>{_xml(description)}</desc>"
+    opened = re.sub(r"(<svg\b)([^>]*>)", lambda m: f'{m[1]} role="img"{m[2]}\n {said}', text, count=1)
+    return opened.encode("utf-8")
+
+
+def _xml(text: str) -> str:
+    """``text`` as XML content; characters that XML does not know become spaces."""
+    return html.escape("".join(c if c.isprintable() else " " for c in text), quote=False)
 
 
 def spread(count: int, width: float = 0.3) -> list[float]:

@@ -20,8 +20,7 @@ from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
 from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, Query, gather, trace
-from orledger.reports.tables.building import build_tables
-from orledger.reports.tables.building import declared as declared_tables
+from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 
@@ -144,7 +143,7 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
 
 def figure_view(db: Database, drawn: Drawn, words: Vocabulary) -> FigureView:
     """The figure with its SVG inside a data URI; an image keeps the identifiers of one SVG out of another's way."""
-    image = svg(drawn.figure, title=f"{drawn.name}. {drawn.title}", description=drawn.caption)
+    image = svg(drawn.figure, drawn.title, drawn.caption)
     uri = "data:image/svg+xml;base64," + base64.b64encode(image).decode()
     caption = Markup(inline_html(words.typed(drawn.caption), links=True))  # noqa: S704 - inline_html escapes by type
     return FigureView(drawn.name, drawn.title, drawn.caption, caption, uri, tuple(trace(db, q) for q in drawn.queries))
@@ -177,7 +176,7 @@ def case_views(
         step(f"figure {figure.name}")
         drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(db, figure, words))
     shown: dict[str, list[TableView]] = {}
-    specs = declared_tables(chosen)
+    specs = offered(db, chosen)
     for table in tables:
         step(f"table {table.name}")
         shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(db, table))

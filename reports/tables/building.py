@@ -9,6 +9,7 @@ from orledger import studies
 from orledger.errors import UsageError
 from orledger.reports.audit_rows import AuditRows
 from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, content_hash
+from orledger.reports.tables import generic_specs
 from orledger.reports.tables.table import empty
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ def declared(chosen: Iterable[Study] | None = None) -> dict[str, TableSpec]:
                 spec = getattr(value, "spec", None)
                 if isinstance(spec, TableSpec) and value.__module__ == module.__name__:
                     found.setdefault(spec.name, spec)
+    return found
+
+
+def offered(results: Database, chosen: Sequence[Study], known: Sequence[Study] | None = None) -> dict[str, TableSpec]:
+    """The tables of ``known`` studies (those of ``chosen`` without), then generic ones for every case that ``chosen`` has none for."""
+    found = declared(chosen if known is None else known)
+    for name, title, case, make in generic_specs.offers(results, chosen):
+        found.setdefault(name, TableSpec(name, title, case, make))
     return found
 
 
@@ -99,7 +108,8 @@ def build_tables(
     With ``names`` only these; they may then belong to any installed study.
     """
     here = studies.present(results) if chosen is None else chosen
-    specs = list(declared(here).values()) if names is None else wanted(names, declared(chosen))
     database, once = content_hash(results), Remembering(results)  # tables of one block ask the same questions
+    known = offered(once, here, here if names is None else studies.installed() if chosen is None else chosen)
+    specs = list(known.values()) if names is None else wanted(names, known)
     named, audit = studies.labels(here), AuditRows(once)
     return [build(spec, once, planned, labels=named, database=database, audit=audit) for spec in specs]

@@ -63,8 +63,8 @@ def escape(text: str) -> Latex:
 
 
 def name(text: str) -> Latex:
-    """``text`` as part of a command, label or file name: letters and digits, or an error."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", text):
+    """``text`` as part of a label or file name: letters, digits and hyphens, or an error."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", text):
         raise ValueError(f"{text!r} cannot be a name in LaTeX")
     return Latex(text)
 

@@ -8,8 +8,10 @@ from importlib.resources import files
 import pytest
 from hypothesis_text import GOOD
 
-from orledger.audit.registry.quantities import Source, units_sql
+from orledger.audit.registry.quantities import Source, Surface, units_sql
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
+from orledger.schema.catalogue import Catalogue, Metric
+from orledger.schema.viewing import layouts
 from orledger.toml_tables import TableError
 
 
@@ -149,7 +151,10 @@ def test_pairwise_makes_every_pair():
 def test_values_are_quoted():
     text = changed('metric = "m"', 'metric = "m\'; DROP TABLE record; --"')
     q = parse_hypothesis(text, "x.toml").comparisons[0].sides[0][1]
-    assert "'m''; DROP TABLE record; --'" in units_sql(q, ("k",))
+    found = layouts([Catalogue(q.case, (Metric(q.block, "a", q.source.metric),))])
+    query = units_sql(Surface({(q.case, q.block): found[0]}), q, ("k",))
+    assert '"m\'; DROP TABLE record; --" IS NOT NULL' in query
+    assert "DROP" not in query.replace('"m\'; DROP TABLE record; --"', "")
 
 
 def test_only_queries_are_accepted_as_sql():

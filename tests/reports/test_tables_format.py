@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orledger import studies
 from orledger.paper import symbols
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex, plain_text, render, typst
-from orledger.reports.tables.prose import prose, typed
+from orledger.reports.tables.prose import vocabulary
 from orledger.reports.tables.summaries import power_of_ten
 from orledger.reports.tables.table import Column, Group, Row, Span, Table, TableError, empty
 from orledger.reports.tables.values import (
@@ -135,7 +137,7 @@ def test_formulas_have_real_subscripts_in_html_and_mathematics_in_latex():
 
 
 def test_plain_words_get_their_formulas_and_tables_back_and_stay_escaped():
-    words = typed("m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere")
+    words = vocabulary(studies.installed()).typed("m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere")
     assert render.plain(words) == "m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere"
     assert render.inline_html(words, links=True) == (
         'm = 2 <i>ρ<sub>oc</sub></i>, see <a href="#table-Afloor">Table Afloor</a> &lt;b&gt; and Table Nowhere'

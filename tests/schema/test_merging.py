@@ -16,6 +16,7 @@ from orledger.schema.checking import check
 from orledger.schema.merging import merge
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
+from orledger.schema.transactions import transaction
 
 
 def findings(path: Path) -> list[object]:
@@ -172,8 +173,10 @@ def test_registrations_are_joined_with_the_worse_of_both(db: Path, tmp_path: Pat
     merge(db, [early, late])
     assert findings(db) == []
     with open_results(db) as results:
-        rows = results.sql("SELECT count(*) AS n, min(cells_done) AS done FROM registration").row(0)
-    assert rows == (5, 2)
+        both = results.sql("SELECT hash, cells_done FROM registration ORDER BY 1")
+    with open_results(early) as results:
+        assert both["hash"].to_list() == results.sql("SELECT hash FROM registration ORDER BY 1")["hash"].to_list()
+    assert set(both["cells_done"]) == {2}
 
 
 def test_two_texts_of_one_hypothesis_are_refused(db: Path, tmp_path: Path) -> None:
@@ -188,6 +191,28 @@ def test_two_texts_of_one_hypothesis_are_refused(db: Path, tmp_path: Path) -> No
             chain.begin(con)
     with pytest.raises(VerificationError, match="H1 is registered with another text"):
         merge(db, [tmp_path / "a.duckdb", tmp_path / "b.duckdb"])
+    assert not db.exists()
+
+
+def test_the_views_of_a_merged_database_are_those_of_the_whole(parts: tuple[Path, Path, Path], db: Path) -> None:
+    merge(db, list(parts[1:]))
+    with open_results(parts[0]) as whole, open_results(db) as joined:
+        views = {t.name for t in whole.tables() if t.kind == "view"}
+        assert views == {t.name for t in joined.tables() if t.kind == "view"} != set()
+        for view in views:
+            query = f'SELECT * FROM "{view}" ORDER BY ALL'
+            assert joined.sql(query).equals(whole.sql(query))
+
+
+def test_a_metric_with_another_direction_is_refused(parts: tuple[Path, Path, Path], db: Path) -> None:
+    _, first, second = parts
+    other = db.with_name("other.duckdb")
+    shutil.copy(second, other)
+    with closing(connect(other, "write")) as con, transaction(con):
+        con.execute("UPDATE metric SET better = 'higher'")
+        chain.append(con, "catalogue", {}, {"metric": ["toy"]})
+    with pytest.raises(VerificationError, match="with another direction or unit"):
+        merge(db, [first, other])
     assert not db.exists()
 
 
