@@ -6,6 +6,7 @@ unit and arm (the mean over repetitions); every p-value, interval, rank with its
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -104,12 +105,12 @@ class Subject:
             f"AND r.metric = {literal(self.metric)} AND r.arm IN ({listed}) AND r.label IS NULL"
             + (" AND r.idx IS NOT NULL GROUP BY c.cell_id, unit, r.arm" if self.last else " AND r.idx IS NULL")
         )
-        rows = self.sql(f"SELECT unit, arm, avg(value) AS value FROM (\n{inner}\n)\nGROUP BY ALL ORDER BY ALL")
+        rows = self.sql(f"SELECT unit, arm, list(value) AS runs FROM (\n{inner}\n)\nGROUP BY ALL ORDER BY ALL")
         units = tuple(sorted(set(rows["unit"].to_list()), key=natural))
         matrix = np.full((len(units), len(self.arms)), np.nan)
         place = {u: i for i, u in enumerate(units)}
-        for unit, arm, value in rows.iter_rows():
-            matrix[place[unit], self.arms.index(arm)] = value
+        for unit, arm, runs in rows.iter_rows():  # added up with one rounding, as the audit does: ties stay ties
+            matrix[place[unit], self.arms.index(arm)] = math.fsum(runs) / len(runs)
         return Values(units, self.arms, matrix)
 
     @cached_property
