@@ -34,15 +34,32 @@ LINES = 15  # rows of a comparison that the terminal shows before it says how ma
 @db_option
 @out_option(default=Path("out/figures"), show_default=True, help="Folder for the files.")
 @click.option("--format", "formats", default="svg,pdf,png", show_default=True, help="File types, separated by commas.")
+@click.option("--width", type=click.FloatRange(2.0, 30.0), default=6.9, show_default=True, help="Width in inches.")
+@click.option("--dpi", type=click.FloatRange(30, 1200), help="Dots per inch of PNG files.  [default: 200]")
+@click.option(
+    "--style",
+    type=click.Choice(["print", "talk", "plain"]),
+    default="print",
+    show_default=True,
+    help="Sizes for print or for a talk; plain has no grid.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
 @study_option
 def figures(
-    names: tuple[str, ...], db: Path, out: Path, formats: str, listing: bool, references: tuple[str, ...]
+    names: tuple[str, ...],
+    db: Path,
+    out: Path,
+    formats: str,
+    width: float,
+    dpi: float | None,
+    style: str,
+    listing: bool,
+    references: tuple[str, ...],
 ) -> None:
     """Draw the figures NAMES (all of them by default) from the database.
 
     \b
-    orledger figures Aprofile Cinv --db results.duckdb --format svg
+    orledger figures aprofile cinv --db results.duckdb --format svg --width 3.4
     """
     from orledger.errors import UsageError
     from orledger.reports.figures.drawing import FORMATS, declared, write_figures
@@ -55,13 +72,21 @@ def figures(
         known = declared([*(studies.find(r) for r in references), *studies.installed()])
         echo_table([{"name": s.name, "case": s.case, "title": s.title} for s in known.values()])
         return
-    wanted = [f.strip() for f in formats.split(",") if f.strip()]
+    wanted = [f.strip().lower() for f in formats.split(",") if f.strip()]
     if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
     check_folder(out)
     with reading(db) as results, filling(out) as folder:
-        paths = write_figures(results, folder, names, wanted, chosen_studies(results, references))
+        paths = write_figures(
+            results, folder, names, wanted, chosen_studies(results, references),
+            width=width, dpi=dpi, style=style, progress=_drawn if on_terminal() else None,
+        )  # fmt: skip
     click.echo(f"{len(paths)} files in {out}")
+
+
+def _drawn(name: str) -> None:
+    """One line on the terminal for a figure that is written."""
+    click.echo(f"  {name}", err=True)
 
 
 @click.command()

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import rankdata
+import polars as pl
 
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.reports.audit_rows import AuditRows, TestRow
@@ -45,7 +45,7 @@ class Values:
         ranks = np.full_like(signed, np.nan)
         for i, row in enumerate(signed):
             there = np.isfinite(row)
-            ranks[i, there] = rankdata(row[there])
+            ranks[i, there] = pl.Series(row[there]).rank("average").to_numpy()
         return ranks
 
     def column(self, arm: str) -> NDArray[np.float64]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from orledger.paper.looks import LEVEL_COLOURS
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.reports.figures.style import BLACK, BLUE, GREEN, ORANGE, RED, SKY
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-LEVEL_COLOURS = (BLUE, ORANGE, RED, GREEN)
 DELIVERED = "m=1.05"
 
 POINTS = """
@@ -167,6 +163,14 @@ def draw_attainment(canvas: Canvas) -> str:
     )
 
 
+MAPS = {
+    "certificate": "global certificate",
+    "half": "conditional",
+    "gp_half": "GP credible band",
+    "gp_error": "error of GP mean",
+}
+
+
 def draw_maps(canvas: Canvas) -> str:
     """Certificate, conditional half-width, credible band and its error on the evaluation grid."""
     data = canvas.rows(POINTS)
@@ -176,25 +180,22 @@ def draw_maps(canvas: Canvas) -> str:
         return "No noisy certificates were computed."
     here = first_seed(noisy.filter(pl.col("level") == noisy["level"].min())).sort("y", "x")
     xs, ys = here["x"].unique().sort(), here["y"].unique().sort()
-    axes = canvas.axes(1, 4, height=2.3)
-
-    def heat(ax: Axes, column: str, title: str) -> None:
-        image = np.log10(np.maximum(here[column].to_numpy().reshape(len(ys), len(xs)), 1e-300))
-        mesh = ax.pcolormesh(xs, ys, image, cmap="cividis", shading="nearest", rasterized=True)
-        bar = canvas.figure.colorbar(mesh, ax=ax, location="bottom", pad=0.02)
-        bar.ax.tick_params(labelsize=6)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+    axes = canvas.axes(1, len(MAPS), height=2.35, sharex=True, sharey=True)
+    images = [np.log10(np.maximum(here[c].to_numpy().reshape(len(ys), len(xs)), 1e-300)) for c in MAPS]
+    low, high = min(float(i.min()) for i in images), max(float(i.max()) for i in images)
+    for ax, image, title in zip(axes, images, MAPS.values(), strict=True):
+        mesh = ax.pcolormesh(xs, ys, image, cmap="cividis", shading="nearest", vmin=low, vmax=high, rasterized=True)
+        ax.set(title=title, aspect="equal", xlabel="x")
         ax.grid(False)
-
-    heat(axes[0], "certificate", "global certificate")
-    heat(axes[1], "half", "conditional")
-    heat(axes[2], "gp_half", "GP credible band")
-    heat(axes[3], "gp_error", "error of GP mean")
+    axes[0].set_ylabel("y")
+    bar = canvas.figure.colorbar(mesh, ax=axes, location="right", pad=0.015, shrink=0.72, aspect=14)
+    bar.set_label("log₁₀ half-width, log₁₀ error", fontsize=7)
+    bar.ax.tick_params(labelsize=6)
     failed = here.filter(pl.col("gp_error") > pl.col("gp_half"))
     axes[3].plot(failed["x"], failed["y"], "o", mfc="none", mec=RED, ms=6)
     letter(axes)
     return (
-        f"Noise level {power(here['level'][0])}, seed {here['seed'][0]}, log₁₀ scales. Rings mark the {len(failed)} of {len(here)} "
+        f"Noise level {power(here['level'][0])}, seed {here['seed'][0]}, one logarithmic colour scale for all panels. Rings mark the {len(failed)} of {len(here)} "
         "points at which the credible band does not contain the truth."
     )
 
