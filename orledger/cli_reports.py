@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orledger.cli_options import (
+    PlacePath,
     chosen_studies,
     db_option,
     echo_json,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import polars as pl
+
+    from orledger.schema.addresses import Place
 
 LINES = 15  # rows of a comparison that the terminal shows before it says how many more there are
 
@@ -92,6 +95,7 @@ def _drawn(name: str) -> None:
 @click.command()
 @db_option
 @out_option(
+    type=PlacePath(),
     default=Path("out/report.html"),
     show_default=True,
     help="The HTML file; the PDF stands beside it. A name ending in .pdf makes the PDF alone.",
@@ -99,7 +103,7 @@ def _drawn(name: str) -> None:
 @click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
 @click.option("--title", default="Audit report", show_default=True, help="Heading of the report.")
 @study_option
-def report(db: Path, out: Path, pdf: bool | None, title: str, references: tuple[str, ...]) -> None:
+def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple[str, ...]) -> None:
     """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
 
     The first screen says what was run, what was registered and when, and what follows; every number opens to its query and rows.
@@ -109,6 +113,15 @@ def report(db: Path, out: Path, pdf: bool | None, title: str, references: tuple[
     from orledger.reports.report.document import render_report
     from orledger.reports.report.pdf import write_pdf
 
+    if not isinstance(out, Path):
+        from orledger.schema.addresses import writing_folder
+
+        with writing_folder(out.parent) as folder:
+            folder.mkdir()
+            here = {"db": db, "out": folder / out.name, "pdf": pdf, "title": title, "references": references}
+            click.get_current_context().invoke(report, **here)
+        click.echo(f"sent to {out.parent}")
+        return
     latex = shutil.which("pdflatex")
     only_pdf = out.suffix.lower() == ".pdf"
     if only_pdf and pdf is False:
