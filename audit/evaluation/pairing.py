@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from orledger.audit.registry.quantities import Quantity, Surface, cells_sql, identifier, literal, units_sql
+from orledger.audit.registry.quantities import Quantity, Surface, cells_sql, literal, units_sql
 from orledger.audit.statistics.dispersion import MEASURES, statistic
 from orledger.audit.statistics.result import Dropped
 from orledger.errors import DataError
 from orledger.schema import viewing
 from orledger.schema.sandbox import Limits, confined, require_query, run_query
+from orledger.schema.viewing import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
