@@ -42,6 +42,7 @@ class Grid:
     rows: tuple[tuple[Cell, ...], ...]
     blocks: tuple[int, ...]
     place: str = ""
+    notes: str = ""  # what stands under the table
 
     @property
     def width(self) -> int:
