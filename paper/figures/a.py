@@ -14,31 +14,24 @@ RULES = ("released", "morozov", "ml2", "gcv", "lcurve", "oracle")
 DEPLOYABLE = RULES[:-1]
 
 SELECTED = """
-SELECT c.keys['grid']::INTEGER AS grid, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.arm AS rule,
-       max(r.value) FILTER (r.metric = 'rmse') AS rmse, max(r.value) FILTER (r.metric = 'lam2') AS lam2
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'rules' AND c.state = 'done' AND r.label IS NULL
-  AND r.arm IN ('released', 'morozov', 'ml2', 'gcv', 'lcurve', 'oracle') AND r.metric IN ('rmse', 'lam2')
-GROUP BY ALL ORDER BY grid DESC, level, seed, rule
+SELECT grid, level, seed, arm AS rule, rmse, lam2 FROM a_rules
+WHERE label IS NULL AND arm IN ('released', 'morozov', 'ml2', 'gcv', 'lcurve', 'oracle') AND coalesce(rmse, lam2) IS NOT NULL
+ORDER BY grid DESC, level, seed, rule
 """
 
 SOLVES = """
-SELECT c.block, c.keys['grid']::INTEGER AS grid, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed,
-       c.keys['backend'] AS backend, r.idx AS position,
-       max(r.value) FILTER (r.metric = 'lam2') AS lam2, max(r.value) FILTER (r.metric = 'rmse') AS rmse
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block IN ('rules', 'floor') AND c.state = 'done' AND r.arm = 'solve'
-  AND r.metric IN ('lam2', 'rmse')
-GROUP BY c.block, c.keys, r.cell_id, r.idx ORDER BY c.block, grid DESC, level, seed, backend, r.cell_id, position
+SELECT * EXCLUDE (cell_id) FROM (
+    SELECT cell_id, 'rules' AS block, grid, level, seed, NULL AS backend, idx AS position, lam2, rmse FROM a_rules_series WHERE arm = 'solve'
+    UNION ALL BY NAME
+    SELECT cell_id, 'floor' AS block, grid, level, backend, idx AS position, lam2, rmse FROM a_floor_series WHERE arm = 'solve')
+WHERE coalesce(lam2, rmse) IS NOT NULL
+ORDER BY block, grid DESC, level, seed, backend, cell_id, position
 """
 
 OTHER_BACKEND = """
-SELECT c.keys['backend'] AS backend, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.arm AS rule,
-       max(r.value) FILTER (r.metric = 'rmse') AS rmse
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'portability' AND c.state = 'done' AND r.label IS NULL
-  AND r.arm IN ('released', 'morozov', 'oracle') AND r.metric = 'rmse'
-GROUP BY ALL ORDER BY backend, level, seed, rule
+SELECT backend, level, seed, arm AS rule, rmse FROM a_portability
+WHERE label IS NULL AND arm IN ('released', 'morozov', 'oracle') AND rmse IS NOT NULL
+ORDER BY backend, level, seed, rule
 """
 
 
@@ -187,10 +180,17 @@ def draw_stability(canvas: Canvas) -> str:
         style = look(rule)
         for nth, grid in enumerate(grids_of(cv)[:2]):
             line = cv.filter((pl.col("rule") == rule) & (pl.col("grid") == grid))
-            look_of = {"color": style.colour, "marker": style.marker, "ms": 3.2, "lw": 1.2 if nth == 0 else 0.8}
-            if nth:
-                look_of |= {"mfc": "white", "ls": (0, (1, 1.2))}
-            axes[0].plot(line["level"], line["cv"], label=style.name if nth == 0 else None, **look_of)
+            axes[0].plot(
+                line["level"],
+                line["cv"],
+                color=style.colour,
+                marker=style.marker,
+                ms=3.2,
+                mfc="white" if nth else style.colour,
+                lw=0.8 if nth else 1.2,
+                ls=(0, (1, 1.2)) if nth else "-",
+                label=None if nth else style.name,
+            )
     axes[0].set(xscale="log", yscale="log", xlabel="relative noise", ylabel="seed CV of RMSE", title="by level")
     handles, names = axes[0].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower left", ncols=3, title="(a), (b)", alignment="left")

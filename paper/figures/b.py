@@ -17,27 +17,18 @@ NOMINAL = 0.95
 NONE = "no Case B main cells in this database"
 
 SCALARS = """
-SELECT c.cell_id, c.keys['dataset'] AS dataset, c.keys['regime'] AS regime, c.keys['seed']::INTEGER AS seed,
-       c.keys['rel']::DOUBLE AS rel, r.arm,
-       max(r.value) FILTER (r.metric = 'coverage') AS coverage, max(r.value) FILTER (r.metric = 'width_median') AS width,
-       max(r.value) FILTER (r.metric = 'interval_score') AS score, max(r.value) FILTER (r.metric = 'is_width') AS is_width,
-       max(r.value) FILTER (r.metric = 'is_penalty') AS is_penalty,
-       max(r.value) FILTER (r.metric = 'penalty_share') AS penalty_share
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'main' AND c.state = 'done' AND r.label IS NULL AND r.idx IS NULL
-  AND r.arm IN ('dak', 'dak_kl', 'cp', 'ncp', 'triv', 'or1', 'or1_nf', 'or1_int', 'or2')
-GROUP BY ALL HAVING coverage IS NOT NULL ORDER BY regime, dataset, seed, rel, r.arm
+SELECT cell_id, dataset, regime, seed, rel, arm, coverage, width_median AS width, interval_score AS score, is_width, is_penalty, penalty_share
+FROM b_main
+WHERE label IS NULL AND arm IN ('dak', 'dak_kl', 'cp', 'ncp', 'triv', 'or1', 'or1_nf', 'or1_int', 'or2') AND coverage IS NOT NULL
+ORDER BY regime, dataset, seed, rel, arm
 """
 
 REFUSED = """
-SELECT c.keys['dataset'] AS dataset, c.keys['regime'] AS regime, count(DISTINCT c.cell_id) AS cells
-FROM refusal f JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'main' AND f.arm = 'or1' GROUP BY ALL ORDER BY ALL
+SELECT dataset, regime, count(*) AS cells FROM b_main WHERE arm = 'or1' AND refused IS NOT NULL GROUP BY ALL ORDER BY ALL
 """
 
 CELLS = """
-SELECT keys['dataset'] AS dataset, count(*) AS cells FROM cell
-WHERE case_name = 'b' AND block = 'main' AND state = 'done' GROUP BY ALL ORDER BY ALL
+SELECT dataset, count(*) AS cells FROM b_main_cells WHERE state = 'done' GROUP BY ALL ORDER BY ALL
 """
 
 
@@ -198,9 +189,10 @@ def draw_baseline(canvas: Canvas) -> str:
         ax.axhline(0, color=GREY, lw=0.8)
         ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
         ax.set_title(title)
-        for at, side in ((0.98, "the arm is better"), (0.02, "the constant band is better")):
-            va = "top" if at > 0.5 else "bottom"
-            ax.text(0.5, at, side, transform=ax.transAxes, ha="center", va=va, fontsize=6, color=GREY, style="italic")
+        for height, va, side in ((0.98, "top", "the arm is better"), (0.02, "bottom", "the constant band is better")):
+            ax.text(
+                0.5, height, side, transform=ax.transAxes, ha="center", va=va, fontsize=6, color=GREY, style="italic"
+            )
     axes[0].set_ylabel("constant band − arm")
     canvas.figure.legend(handles=dataset_legend(), loc="outside lower center", ncols=len(DATASETS))
     letter(axes, pad=16)

@@ -15,30 +15,22 @@ from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, GREY, RED, spread
 
 BUDGET = """
-SELECT c.keys['regime'] AS regime, c.keys['dataset'] AS dataset, c.keys['seed']::INTEGER AS seed, c.keys['rel']::DOUBLE AS rel,
-       avg(r.value ORDER BY r.idx) FILTER (r.metric = 'w_int') AS w_int, max(r.value) FILTER (r.metric = 'w_add') AS w_add,
-       max(r.value) FILTER (r.metric = 'w_obs') AS w_obs
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'main' AND c.state = 'done' AND r.arm = 'or1' AND r.label IS NULL
-  AND r.metric IN ('w_int', 'w_add', 'w_obs')
-GROUP BY ALL HAVING w_int IS NOT NULL ORDER BY regime, w_int + w_add + w_obs
+WITH interval AS (SELECT cell_id, avg(w_int ORDER BY idx) AS w_int FROM b_main_series WHERE arm = 'or1' AND label IS NULL GROUP BY ALL)
+SELECT regime, dataset, seed, rel, w_int, w_add, w_obs
+FROM b_main JOIN interval USING (cell_id) WHERE arm = 'or1' AND label IS NULL AND w_int IS NOT NULL
+ORDER BY regime, w_int + w_add + w_obs
 """
 
 ABLATION = """
-SELECT c.cell_id, c.keys['dataset'] AS dataset, r.arm, max(r.value) FILTER (r.metric = 'width_median') AS median,
-       max(r.value) FILTER (r.metric = 'width_mean') AS mean, max(r.value) FILTER (r.metric = 'width_max') AS max
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'ablation' AND c.state = 'done'
-  AND r.metric IN ('width_median', 'width_mean', 'width_max') AND r.label IS NULL
-GROUP BY ALL ORDER BY ALL
+SELECT cell_id, dataset, arm, width_median AS median, width_mean AS mean, width_max AS max FROM b_ablation
+WHERE label IS NULL AND coalesce(width_median, width_mean, width_max) IS NOT NULL ORDER BY ALL
 """
 
 ABLATION_REFUSED = """
-SELECT f.arm, count(*) AS refused FROM refusal f JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'ablation' GROUP BY ALL ORDER BY ALL
+SELECT arm, count(*) AS refused FROM b_ablation WHERE refused IS NOT NULL GROUP BY ALL ORDER BY ALL
 """
 
-ABLATION_CELLS = "SELECT count(*) AS n FROM cell WHERE case_name = 'b' AND block = 'ablation' AND state = 'done'"
+ABLATION_CELLS = "SELECT count(*) AS n FROM b_ablation_cells WHERE state = 'done'"
 
 
 def percent(share: float | None) -> str:

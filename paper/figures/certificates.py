@@ -14,22 +14,21 @@ from orledger.reports.figures.style import BLACK, BLUE, GREEN, ORANGE, RED, SKY
 DELIVERED = "m=1.05"
 
 POINTS = """
-SELECT c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.idx AS point,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'x') AS x,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'y') AS y,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'ring') AS ring,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'error') AS error,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'radius' AND r.label IS NULL) AS radius,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'certificate' AND r.label IS NULL) AS certificate,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'radius' AND r.label = 'grid97') AS grid_radius,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'certificate' AND r.label = 'grid97') AS grid_certificate,
-       max(r.value) FILTER (r.arm = 'conditional' AND r.metric = 'half' AND r.label = 'm=1.05') AS half,
-       max(r.value) FILTER (r.arm = 'conditional' AND r.metric = 'error' AND r.label = 'm=1.05') AS half_error,
-       max(r.value) FILTER (r.arm = 'gp_band' AND r.metric = 'half') AS gp_half,
-       max(r.value) FILTER (r.arm = 'gp_band' AND r.metric = 'error') AS gp_error
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'certificates' AND c.state = 'done' AND r.idx IS NOT NULL
-GROUP BY ALL ORDER BY level, seed, point
+SELECT level, seed, idx AS point,
+       max(x) FILTER (arm = 'point') AS x,
+       max(y) FILTER (arm = 'point') AS y,
+       max(ring) FILTER (arm = 'point') AS ring,
+       max(error) FILTER (arm = 'point') AS error,
+       max(radius) FILTER (arm = 'global' AND label IS NULL) AS radius,
+       max(certificate) FILTER (arm = 'global' AND label IS NULL) AS certificate,
+       max(radius) FILTER (arm = 'global' AND label = 'grid97') AS grid_radius,
+       max(certificate) FILTER (arm = 'global' AND label = 'grid97') AS grid_certificate,
+       max(half) FILTER (arm = 'conditional' AND label = 'm=1.05') AS half,
+       max(a.error) FILTER (arm = 'conditional' AND label = 'm=1.05') AS half_error,
+       max(a.half) FILTER (arm = 'gp_band') AS gp_half,
+       max(a.error) FILTER (arm = 'gp_band') AS gp_error
+FROM a_certificates_series a
+GROUP BY level, seed, idx ORDER BY level, seed, point
 """
 
 

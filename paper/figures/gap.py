@@ -16,39 +16,25 @@ ARMS = ("dak", "cp", "ncp", "triv", "or1", "or1_int")
 NONE = "no Case B gap task in this database"
 
 BANDS = """
-SELECT c.keys['seed']::INTEGER AS seed, r.arm, r.idx AS point,
-       max(r.value) FILTER (r.metric = 'center') AS center, max(r.value) FILTER (r.metric = 'half') AS half
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = 'frozen' AND r.metric IN ('center', 'half')
-  AND r.idx IS NOT NULL
-GROUP BY ALL ORDER BY seed, r.arm, point
+SELECT seed, arm, idx AS point, center, half FROM b_gap_series
+WHERE scale = 'frozen' AND coalesce(center, half) IS NOT NULL ORDER BY seed, arm, point
 """
 
 TRUTH = """
-SELECT r.idx AS point, max(r.value) FILTER (r.metric = 'x') AS x, max(r.value) FILTER (r.metric = 'y') AS y
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND r.arm = 'truth' GROUP BY ALL ORDER BY point
+SELECT idx AS point, max(x) AS x, max(y) AS y FROM b_gap_series WHERE arm = 'truth' GROUP BY ALL ORDER BY point
 """
 
 NOISE = """
-SELECT c.keys['seed']::INTEGER AS seed, max(r.value) FILTER (r.metric = 'w_obs') AS w_obs,
-       max(r.value) FILTER (r.metric = 'kappa_star' AND r.label IS NULL) AS kappa
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = 'frozen' AND r.arm = 'or1'
-GROUP BY ALL ORDER BY seed
+SELECT seed, w_obs, kappa_star AS kappa FROM b_gap WHERE scale = 'frozen' AND arm = 'or1' AND label IS NULL ORDER BY seed
 """
 
 LEVEL = """
-SELECT max(r.value / (r.value + 1)) AS level FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND r.arm = 'cell' AND r.metric = 'n_cal'
+SELECT max(n_cal / (n_cal + 1)) AS level FROM b_gap WHERE arm = 'cell'
 """
 
 REGION_SCORES = """
-SELECT c.keys['seed']::INTEGER AS seed, c.keys['scale'] AS scale, r.arm, r.label AS region,
-       max(r.value) FILTER (r.metric = 'coverage') AS coverage, max(r.value) FILTER (r.metric = 'interval_score') AS score
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND r.label IN ('gap', 'ind', 'ext')
-GROUP BY ALL ORDER BY scale, seed, r.arm, region
+SELECT seed, scale, arm, label AS region, coverage, interval_score AS score FROM b_gap
+WHERE label IN ('gap', 'ind', 'ext') ORDER BY scale, seed, arm, region
 """
 
 

@@ -11,28 +11,18 @@ from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.reports.figures.style import GREY, RED
 
 LADDER = """
-SELECT c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, replace(r.label, 'm=', '')::DOUBLE AS rung,
-       median(r.value) FILTER (r.metric = 'half') AS half, max(r.value) FILTER (r.metric = 'coverage') AS coverage
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'certificates' AND c.state = 'done' AND r.arm = 'conditional'
-GROUP BY ALL ORDER BY level, seed, rung
+WITH width AS (SELECT cell_id, label, median(half) AS half FROM a_certificates_series WHERE arm = 'conditional' GROUP BY ALL)
+SELECT level, seed, replace(label, 'm=', '')::DOUBLE AS rung, half, coverage
+FROM a_certificates JOIN width USING (cell_id, label) WHERE arm = 'conditional' ORDER BY level, seed, rung
 """
 
 PREMIUM = """
-SELECT c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, replace(r.label, 'm=', '')::DOUBLE AS rung,
-       r.idx AS point, max(r.value) FILTER (r.metric = 'half') / nullif(max(r.value) FILTER (r.metric = 'error'), 0) AS premium
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'certificates' AND c.state = 'done' AND r.arm = 'conditional'
-  AND r.metric IN ('half', 'error')
-GROUP BY ALL ORDER BY level, seed, rung, point
+SELECT level, seed, replace(label, 'm=', '')::DOUBLE AS rung, idx AS point, half / nullif(error, 0) AS premium
+FROM a_certificates_series WHERE arm = 'conditional' AND coalesce(half, error) IS NOT NULL ORDER BY level, seed, rung, point
 """
 
 RADII = """
-SELECT c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed,
-       max(r.value) FILTER (r.metric = 'eps_hat') AS eps_hat, max(r.value) FILTER (r.metric = 'rho_oc') AS rho_oc
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'certificates' AND c.state = 'done' AND r.arm = 'cell'
-GROUP BY ALL ORDER BY level, seed
+SELECT level, seed, eps_hat, rho_oc FROM a_certificates WHERE arm = 'cell' AND label IS NULL ORDER BY level, seed
 """
 
 
