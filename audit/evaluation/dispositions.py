@@ -49,6 +49,7 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
             lacking = _lacking([n for n in unmet if n not in names[:SHOWN]], tests, claims)
             named = tuple(dict.fromkeys([*(t.id for t in terms), *unmet]))
             return Decision(rule.verdict, f"{rule.reason} ({_quotes(names, tests, claims)}){lacking}", number, named)
+    assert hypothesis.otherwise is not None  # a file that only describes is never decided
     lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 

@@ -180,10 +180,17 @@ def draw_stability(canvas: Canvas) -> str:
         style = look(rule)
         for nth, grid in enumerate(grids_of(cv)[:2]):
             line = cv.filter((pl.col("rule") == rule) & (pl.col("grid") == grid))
-            look_of = {"color": style.colour, "marker": style.marker, "ms": 3.2, "lw": 1.2 if nth == 0 else 0.8}
-            if nth:
-                look_of |= {"mfc": "white", "ls": (0, (1, 1.2))}
-            axes[0].plot(line["level"], line["cv"], label=style.name if nth == 0 else None, **look_of)
+            axes[0].plot(
+                line["level"],
+                line["cv"],
+                color=style.colour,
+                marker=style.marker,
+                ms=3.2,
+                mfc="white" if nth else style.colour,
+                lw=0.8 if nth else 1.2,
+                ls=(0, (1, 1.2)) if nth else "-",
+                label=None if nth else style.name,
+            )
     axes[0].set(xscale="log", yscale="log", xlabel="relative noise", ylabel="seed CV of RMSE", title="by level")
     handles, names = axes[0].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower left", ncols=3, title="(a), (b)", alignment="left")

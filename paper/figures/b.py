@@ -189,9 +189,10 @@ def draw_baseline(canvas: Canvas) -> str:
         ax.axhline(0, color=GREY, lw=0.8)
         ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
         ax.set_title(title)
-        for at, side in ((0.98, "the arm is better"), (0.02, "the constant band is better")):
-            va = "top" if at > 0.5 else "bottom"
-            ax.text(0.5, at, side, transform=ax.transAxes, ha="center", va=va, fontsize=6, color=GREY, style="italic")
+        for height, va, side in ((0.98, "top", "the arm is better"), (0.02, "bottom", "the constant band is better")):
+            ax.text(
+                0.5, height, side, transform=ax.transAxes, ha="center", va=va, fontsize=6, color=GREY, style="italic"
+            )
     axes[0].set_ylabel("constant band − arm")
     canvas.figure.legend(handles=dataset_legend(), loc="outside lower center", ncols=len(DATASETS))
     letter(axes, pad=16)

@@ -130,7 +130,7 @@ def save(figure: Figure, path: Path, *, title: str = "", description: str = "", 
         return
     named = {"Title": title, "Subject" if suffix == "pdf" else "Description": description}
     metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
-    figure.savefig(path, format=suffix, metadata=metadata, **({"dpi": dpi} if dpi else {}))
+    figure.savefig(path, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
 
 
 def svg(figure: Figure, title: str, description: str) -> bytes:

@@ -44,12 +44,11 @@ def table(t: Table) -> str:
         for _ in group.rows:
             out.append(_line(rows[at], widths, right))
             at += 1
-    notes = [
-        *t.footnotes(),
-        *(["* printed in bold elsewhere."] if any(x.endswith("*") for r in rows for x in r) else []),
-    ]
+    notes = [plain(note) for note in t.footnotes()]
+    if any(text.endswith("*") for row in rows for text in row):
+        notes.append("* printed in bold elsewhere.")
     for note in notes:
-        out += ["", *wrap(one_line(plain(note)), WIDTH)]
+        out += ["", *wrap(one_line(note), WIDTH)]
     return "\n".join([*out, "", f"Database {t.database}", ""])
 
 

@@ -255,7 +255,7 @@ class Join(Value):
         merged: dict[str, Scalar] = {}
         for name, value in zip(names, values, strict=False):
             for key, scalar in value.fields().items():
-                merged[" ".join(x for x in (name, key) if x)] = scalar
+                merged.setdefault(" ".join(x for x in (name, key) if x), scalar)  # the first part is the main one
         return merged
 
 
