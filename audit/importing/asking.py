@@ -197,7 +197,7 @@ def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: 
     """Estimates over single runs, where units have several: probability of improvement always, profiles on one scale only."""
     if not guess.repeats or guess.mapping.idx is not None:
         return
-    keys = {"pair": list(guess.mapping.keys), "unit": list(guess.unit)}
+    keys: dict[str, Any] = {"pair": list(guess.mapping.keys), "unit": list(guess.unit)}
     pairs = combinations(arms, 2) if against is None else ((against, a) for a in arms if a != against)
     for a, b in pairs:
         yield from _comparison(
