@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.claims import ClaimResult, check
-from orledger.audit.evaluation.comparisons import Evaluation, evaluate, judge
+from orledger.audit.evaluation.comparisons import Evaluation, evaluate
 from orledger.audit.evaluation.dispositions import Decision, decide
+from orledger.audit.evaluation.families import correct_families
 from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
 from orledger.audit.evaluation.storing import digest, store
 from orledger.audit.registry.quantities import literal
 from orledger.audit.registry.registration import Registration, current_registrations, register, register_shipped
-from orledger.audit.statistics.counts import holm
+from orledger.audit.registry.words import Variant
 from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "3"
+AUDIT_VERSION = "4"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Finding:
     tests: tuple[Evaluation, ...]
     claims: tuple[ClaimResult, ...]
     decision: Decision
+    sensitivity: Sensitivity
 
 
 @dataclass(frozen=True)
@@ -146,30 +149,21 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     by_claim = {c.claim.id: c for c in claims}
     tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]
-    deciding: dict[str, Evaluation] = {}
+    deciding = _deciding(tests)
+    decision = decide(hypothesis, deciding, by_claim)
+    coarser = {e.comparison.id: e for e in tests if e.variant == Variant.COARSER}
+    named = [n for n in decision.evidence if n in deciding]
+    again = decide(hypothesis, {**deciding, **coarser}, by_claim) if any(n in coarser for n in named) else None
+    sensitivity = speaks(decision, again, [deciding[n] for n in named or deciding], coarser)
+    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
+
+
+def _deciding(tests: Sequence[Evaluation]) -> dict[str, Evaluation]:
+    """The evaluation of each comparison that its hypothesis is decided with."""
+    found: dict[str, Evaluation] = {}
     for e in tests:
-        deciding.setdefault(e.comparison.id, e)
-    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decide(hypothesis, deciding, by_claim))
-
-
-def correct_families(tests: Sequence[Evaluation]) -> list[Evaluation]:
-    """``tests`` with Holm's correction inside every declared family, over the versions that count independent units.
-
-    A test whose p could not reach alpha after the correction, even with the whole family at its floors, is untestable.
-    """
-    corrected = list(tests)
-    families: dict[str, list[int]] = {}
-    for i, e in enumerate(corrected):
-        if e.comparison.family is not None and e.independent and e.result.p is not None:
-            families.setdefault(e.comparison.family, []).append(i)
-    for members in families.values():
-        adjusted = holm([corrected[i].result.p or 0.0 for i in members])
-        floors = holm([corrected[i].result.floor or 0.0 for i in members])  # the best case: every test at its floor
-        for i, p, floor in zip(members, adjusted, floors, strict=True):
-            e = corrected[i]
-            outcome = judge(e.comparison, e.result, p, floor)
-            corrected[i] = replace(e, p_holm=p, family_size=len(members), outcome=outcome)
-    return corrected
+        found.setdefault(e.comparison.id, e)
+    return found
 
 
 def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:

@@ -6,10 +6,23 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from orledger.audit.registry.words import Refusals, Verdict
+
 if TYPE_CHECKING:
     from orledger.audit.registry.quantities import Quantity
 
-TESTS = ("signed_rank", "sign", "friedman", "skillings_mack", "fisher", "mcnemar", "spearman", "slope", "proportion")
+TESTS = (
+    "signed_rank",
+    "sign",
+    "sign_anytime",
+    "friedman",
+    "skillings_mack",
+    "fisher",
+    "mcnemar",
+    "spearman",
+    "slope",
+    "proportion",
+)
 CLAIMS = (
     "never_worse",
     "at_most",
@@ -36,9 +49,6 @@ STATS = (
     "sd_log10",
 )
 CLAIM_STATS = (*STATS, "share")  # a share is pooled: the sum of the values over the number of records behind them
-VERDICTS = ("supported", "refuted", "partially refuted", "not testable at this n", "not enough data")
-OUTCOMES = ("less", "greater", "different", "undecided", "untestable", "missing", "refused", "measured")
-STATES = ("holds", "fails", "missing", "measured")
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,10 @@ class Comparison:
     partners; ``unit`` the keys of the independent unit. When ``unit`` is coarser than ``pair`` the values are nested:
     ``blocked`` says how they are reduced to one per unit, and without it no p is given. ``independent_when`` names a
     setting and the value at which the values are independent after all, such as a generator with its own stream per cell.
+    ``margin`` is how large a difference still counts as none, on the scale of the differences tested. ``coarser`` names
+    the keys of the coarser unit at which the decision is looked at again. ``refusals`` says what a unit counts as in which
+    one side refused or failed. ``expect`` is the probability of superiority that the design is meant to find. ``units`` is
+    the number of independent units it was registered for.
     """
 
     id: str
@@ -68,6 +82,11 @@ class Comparison:
     nominal: float | None = None
     noise: str | None = None
     independent_when: tuple[str, str] | None = None
+    margin: float | None = None
+    coarser: tuple[str, ...] = ()
+    refusals: Refusals = Refusals.DROP
+    expect: float | None = None
+    units: int | None = None
 
     @property
     def nested(self) -> bool:
@@ -81,7 +100,8 @@ class Claim:
 
     ``combine`` turns two sides into one value per unit (ratio or difference). ``stat`` reduces the units of each group
     named by ``within`` to one value; without it the predicate looks at every unit. The stat "share" pools: the sum of the
-    values over the number of records behind them.
+    values over the number of records behind them. ``unit`` names the keys of the independent unit, over which the statistic is
+    resampled for an interval. ``refused_as`` is the value that a refused unit takes in a second reading of the claim.
     """
 
     id: str
@@ -103,6 +123,9 @@ class Claim:
     at_most: float | None = None
     draws: int = 4000
     seed: int = 0
+    unit: tuple[str, ...] = ()
+    level: float = 0.95
+    refused_as: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +140,7 @@ class Term:
 class Rule:
     """A verdict that follows when every term of ``all`` is true, one of ``any`` is, and none of ``none`` is."""
 
-    verdict: str
+    verdict: Verdict
     reason: str
     all: tuple[Term, ...] = ()
     any: tuple[Term, ...] = ()
@@ -136,7 +159,7 @@ class Hypothesis:
     claims: tuple[Claim, ...]
     needs: tuple[str, ...]
     rules: tuple[Rule, ...]
-    otherwise: str
+    otherwise: Verdict
     otherwise_reason: str
     file: str
     text: str

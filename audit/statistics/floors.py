@@ -1,4 +1,4 @@
-"""What a design could show at best: attainable p, resolution, run-to-run noise, and values pinned at a bound."""
+"""What a design could show at best: attainable p, and values pinned at a bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.audit.statistics.counts import fisher
-from orledger.audit.statistics.dispersion import MEASURES
 from orledger.audit.statistics.signedrank import signed_rank_floor
 
 if TYPE_CHECKING:
@@ -46,25 +45,6 @@ def smallest_n(test: str, alpha: float, *, side: str = "two-sided", arms: int = 
             n += 1
         return n
     return None
-
-
-def resolution(n: int) -> float:
-    """The smallest step of a fraction computed from ``n`` points."""
-    return 1.0 / n
-
-
-def run_to_run(values: ArrayLike, measure: str = "cv") -> NDArray[np.float64]:
-    """The dispersion of repeated computations of one thing: ``values`` (..., repeats) to (...,); zero when they agree bitwise."""
-    x = np.asarray(values, dtype=float)
-    same = (x == x[..., :1]).all(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = MEASURES[measure](x, axis=-1)
-    return np.where(same, 1.0 if measure == "max_over_min" else 0.0, spread)
-
-
-def over_floor(value: float, floor: float) -> float | None:
-    """``value`` in units of the run-to-run floor; None when the floor is zero (nothing to be compared with)."""
-    return value / floor if floor > 0 else None
 
 
 @dataclass(frozen=True)
