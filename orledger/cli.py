@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "datasets": ("orledger.cli_datasets:datasets", "Fetch and audit the datasets, and say where they came from."),
     "import": ("orledger.cli_import:import_study", "Bring in records made elsewhere."),
     "presets": ("orledger.cli_presets:presets", "The presets that ship, and what one plans."),
-    "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the paper gives it."),
+    "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the reproduced work gives it."),
     "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import and check a database."),
 }
 

@@ -72,7 +72,7 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
 def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, every_test: bool, as_json: bool) -> None:
     """Evaluate every registered hypothesis on the records and store tests, claims and dispositions.
 
-    A database without registrations gets those that come with the package. The same data and registrations always give
+    A database without registrations gets those of the studies that have cells in it. The same data and registrations always give
     the same rows.
     """
     from orledger.audit.evaluation import summary

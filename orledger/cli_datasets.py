@@ -88,7 +88,7 @@ def fetch(names: tuple[str, ...], data_dir: Path | None, cache_dir: Path | None,
 def audit(names: tuple[str, ...], data_dir: Path | None, cache_dir: Path | None, offline: bool, as_json: bool) -> None:
     """Put the datasets NAMES (all when none is given) through the gate that comes before training.
 
-    The verdict uses folds in file order, the paper's protocol; the shuffled protocol is shown beside it.
+    The verdict uses folds in file order; the shuffled protocol is shown beside it.
     """
     from orledger.audit.datasets.gate import audit_table
     from orledger.runners.case_b.plan import DATA

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orledger.schema.reading import Results
+    from orledger.study import Study
 
 db_option = click.option(
     "--db",
@@ -27,6 +28,21 @@ db_option = click.option(
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
+
+study_option = click.option(
+    "--study",
+    "references",
+    multiple=True,
+    metavar="STUDY",
+    help="A study that is not installed: a module path such as mylab.study, or a folder with a study.toml (repeatable).",
+)
+
+
+def chosen_studies(results: Results, references: tuple[str, ...]) -> list[Study]:
+    """The studies to show: those that ``references`` name and the installed ones, as far as they have cells here."""
+    from orledger import studies
+
+    return studies.present(results, [studies.find(r) for r in references])
 
 
 @contextmanager

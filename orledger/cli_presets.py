@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from orledger.cli_options import echo_json, echo_table, json_option
-from orledger.runners.plan import CASES
 
 
 @click.group()
@@ -50,17 +49,20 @@ def show(name: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("case", type=click.Choice([*CASES, "all"]), default="all")
-@click.option("--preset", default="paper", show_default=True, help="The preset whose values to show.")
-@click.option("--ours", is_flag=True, help="Only what the paper does not give.")
+@click.argument("case", default="all")
+@click.option("--preset", default="smoke", show_default=True, help="The preset whose values to show.")
+@click.option("--ours", is_flag=True, help="Only what the reproduced work does not give.")
 @json_option
 def settings(case: str, preset: str, ours: bool, as_json: bool) -> None:
-    """Every named setting with its value, one sentence, and whether the paper gives it."""
-    from orledger.runners.plan import load_preset, setting_rows
+    """Every named setting with its value, one sentence, and whether the work that is reproduced gives it."""
+    from orledger.runners.plan import load_preset, package, setting_rows
+
+    if case != "all":
+        package(case)  # an unknown case is told, with those that there are
 
     rows: list[dict[str, Any]] = [
-        {"case": c, "setting": name, "value": json.dumps(value), "given": "paper" if given else "ours", "meaning": text}
-        for c, name, value, given, text in setting_rows(load_preset(preset), CASES if case == "all" else (case,))
+        {"case": c, "setting": name, "value": json.dumps(value), "given": "given" if given else "ours", "meaning": text}
+        for c, name, value, given, text in setting_rows(load_preset(preset), None if case == "all" else (case,))
         if not (ours and given)
     ]
     echo_json(rows) if as_json else echo_table(rows)

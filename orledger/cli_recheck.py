@@ -22,9 +22,14 @@ if TYPE_CHECKING:
 
 def _shipped() -> Publication:
     """The publication of the study that ships."""
-    from orledger.paper.published import publication
+    from orledger import studies
+    from orledger.errors import UsageError
+    from orledger.reports.report.differences import printed_by
 
-    return publication()
+    printed = printed_by(studies.installed())
+    if printed is None:
+        raise UsageError("no installed study brings printed numbers", hint="give a file: orledger recheck paper.tex")
+    return printed.publication
 
 
 @click.command()

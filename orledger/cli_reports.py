@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import db_option, echo_json, echo_table, json_option, on_terminal, reading, warn
+from orledger.cli_options import (
+    chosen_studies,
+    db_option,
+    echo_json,
+    echo_table,
+    json_option,
+    on_terminal,
+    reading,
+    study_option,
+    warn,
+)
 from orledger.cli_output import check_file, check_folder, out_option, write_file, writing_to
 
 if TYPE_CHECKING:
@@ -25,26 +35,32 @@ LINES = 15  # rows of a comparison that the terminal shows before it says how ma
 @out_option(default=Path("out/figures"), show_default=True, help="Folder for the files.")
 @click.option("--format", "formats", default="svg,pdf,png", show_default=True, help="File types, separated by commas.")
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
-def figures(names: tuple[str, ...], db: Path, out: Path, formats: str, listing: bool) -> None:
+@study_option
+def figures(
+    names: tuple[str, ...], db: Path, out: Path, formats: str, listing: bool, references: tuple[str, ...]
+) -> None:
     """Draw the figures NAMES (all of them by default) from the database.
 
     \b
     orledger figures Aprofile Cinv --db results.duckdb --format svg
     """
     from orledger.errors import UsageError
-    from orledger.reports.figures.drawing import FIGURES, FORMATS, write_figures
+    from orledger.reports.figures.drawing import FORMATS, declared, write_figures
 
     if listing:
         if names:
             raise UsageError("names were given beside --list", hint="leave one of them out")
-        echo_table([{"name": s.name, "case": s.case, "title": s.title} for s in FIGURES.values()])
+        from orledger import studies
+
+        known = declared([*(studies.find(r) for r in references), *studies.installed()])
+        echo_table([{"name": s.name, "case": s.case, "title": s.title} for s in known.values()])
         return
     wanted = [f.strip() for f in formats.split(",") if f.strip()]
     if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
     check_folder(out)
     with reading(db) as results, writing_to(out):
-        paths = write_figures(results, out, names, wanted)
+        paths = write_figures(results, out, names, wanted, chosen_studies(results, references))
     click.echo(f"{len(paths)} files in {out}")
 
 
@@ -57,7 +73,8 @@ def figures(names: tuple[str, ...], db: Path, out: Path, formats: str, listing: 
 )
 @click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
 @click.option("--title", default="Audit report", show_default=True, help="Heading of the report.")
-def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
+@study_option
+def report(db: Path, out: Path, pdf: bool | None, title: str, references: tuple[str, ...]) -> None:
     """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
 
     The first screen says what was run, what was registered and when, and what follows; every number opens to its query and rows.
@@ -85,24 +102,26 @@ def report(db: Path, out: Path, pdf: bool | None, title: str) -> None:
         check_file(path)
     with reading(db) as results, _steps("report") as step:
         planned = expected_cells(results, warn)
+        chosen = chosen_studies(results, references)
         if not only_pdf:
-            text = render_report(results, planned=planned, title=title, step=step)
+            text = render_report(results, planned=planned, title=title, chosen=chosen, step=step)
             write_file(out, text)
             click.echo(f"{out}: {len(text.encode()) / 1e6:.1f} MB")
         if latex is not None and pdf is not False:
             with writing_to(target):
-                path = write_pdf(results, target, planned=planned, title=title, latex=latex)
+                path = write_pdf(results, target, planned=planned, title=title, latex=latex, chosen=chosen)
             click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 @click.command()
 @db_option
 @out_option(help="Write to this file instead of standard output.")
-def findings(db: Path, out: Path | None) -> None:
+@study_option
+def findings(db: Path, out: Path | None, references: tuple[str, ...]) -> None:
     """What reproduces and what does not, as a short Markdown document.
 
-    Dispositions beside the paper's, every comparable table cell counted, known reasons for differences, what the recheck of the
-    paper found, what was refused, and how long it took.
+    Dispositions beside those of the study's publication, every comparable table cell counted, known reasons for differences, what
+    the recheck of its numbers found, what was refused, and how long it took.
     """
     from orledger.expected import expected_cells
     from orledger.reports.report.findings import findings as document
@@ -110,7 +129,7 @@ def findings(db: Path, out: Path | None) -> None:
     if out is not None:
         check_file(out)
     with reading(db) as results:
-        text = document(results, expected_cells(results, warn))
+        text = document(results, expected_cells(results, warn), chosen_studies(results, references))
     if out is None:
         click.echo(text)
         return

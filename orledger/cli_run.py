@@ -12,19 +12,19 @@ import click
 
 from orledger.cli_options import db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError, UsageError
-from orledger.runners.plan import CASES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from orledger.runners.cells import Job
     from orledger.runners.driver import Summary
     from orledger.runners.plan import Preset
+    from orledger.study import Study
 
 
 @click.command()
-@click.argument("case", type=click.Choice([*CASES, "all"]), default="all")
-@click.option("--preset", default="smoke", show_default=True, help="A preset that ships, or a path to a .toml file.")
+@click.argument("what", default="all")
+@click.option("--preset", default="smoke", show_default=True, help="A preset of the study, or a path to a .toml file.")
 @db_option
 @click.option(
     "--engine",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show what would be computed, and compute nothing.")
 @json_option
 def run(
-    case: str,
+    what: str,
     preset: str,
     db: Path,
     engine: str,
@@ -86,6 +86,9 @@ def run(
 ) -> None:
     """Compute the cells of a preset that the database does not hold yet; each is stored whole or not at all.
 
+    WHAT is a case (see orledger presets), an installed study, a module path such as mylab.study, a folder with a
+    study.toml, or all: everything that the preset holds.
+
     Run it again to resume: what is done is skipped, and the records come out the same.
     """
     if engine == "serial" and jobs not in (None, 1):
@@ -96,11 +99,14 @@ def run(
 
     # Before anything numerical is imported: the libraries read these once.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    from orledger import studies
     from orledger.runners.driver import select
-    from orledger.runners.plan import load_preset, make_plan
+    from orledger.runners.plan import load_preset, make_plan, package
 
-    loaded = load_preset(preset)
-    cases = CASES if case == "all" else (case,)
+    case = what if what in studies.cases() else None
+    study = None if case is not None or what == "all" else studies.find(what)
+    loaded = load_preset(preset, study)
+    cases = None if case is None else (case,)
     plan = select(make_plan(loaded, cases), blocks, only)
     if dry_run:
         _show_plan(plan, as_json)
@@ -115,7 +121,14 @@ def run(
     device = host.resolve_device(device)
     workers = 1 if engine == "serial" else jobs or (1 if device == "cuda" else engines.available_cpus())
     present = sorted({cell.case for job in plan for cell in job.cells})
-    context = Context(device=device, threads=1, data_dir=str(data_dir) if data_dir else None, offline=offline)
+    context = Context(
+        device=device,
+        threads=1,
+        data_dir=str(data_dir) if data_dir else None,
+        offline=offline,
+        packages={c: package(c, study) for c in present},
+        path="" if study is None else study.path,
+    )
     summary = run_plan(
         plan,
         db,
@@ -129,26 +142,24 @@ def run(
             git_commit=host.git_commit(),
             engine=engine,
             setting_rows=setting_rows(loaded, cases),
-            catalogues={c: catalogue(c) for c in present},
+            catalogues={c: catalogue(c, study) for c in present},
         ),
         resources=engines.Resources(workers=workers, threads=1, device=device, address=ray_address),
         retry=[state for state, chosen in (("failed", retry_failed), ("refused", retry_refused)) if chosen],
         reporter=reporter(),
         snapshot_every=snapshot_every,
-        register=_registrar(),
+        register=_registrar(present, study),
     )
     _show_summary(summary, loaded, db, as_json)
 
 
-def _registrar() -> Callable[[Any], object] | None:
-    """What puts the shipped hypotheses on record before the first cell."""
-    import importlib.util
+def _registrar(cases: Sequence[str], study: Study | None) -> Callable[[Any], object]:
+    """What puts the hypotheses of the studies that run ``cases`` on record before the first cell."""
+    from orledger.audit.registry.registration import register_shipped
+    from orledger.studies import having
 
-    if importlib.util.find_spec("orledger.audit.registry.registration") is None:
-        return None
-    from orledger.audit.registry import registration
-
-    return registration.register_shipped
+    chosen = having(cases) if study is None else [study]
+    return functools.partial(register_shipped, chosen=chosen)
 
 
 def _show_plan(plan: list[Job], as_json: bool) -> None:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading, warn
+from orledger.cli_options import (
+    chosen_studies,
+    db_option,
+    echo_json,
+    echo_table,
+    json_option,
+    reading,
+    study_option,
+    warn,
+)
 from orledger.cli_output import check_folder, out_option, writing_to
 from orledger.errors import UsageError, VerificationError
 
@@ -44,6 +53,7 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     help="Write nothing; say which numbers of this .tex file are stale.",
 )
 @click.option("--list", "listing", is_flag=True, help="Print the names of the tables and stop.")
+@study_option
 @json_option
 def tables(
     names: tuple[str, ...],
@@ -52,27 +62,33 @@ def tables(
     formats: tuple[str, ...],
     paper: Path | None,
     listing: bool,
+    references: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Write the tables called NAMES (all of them without NAMES) from the database.
 
     With tex also numbers.tex, every number as a macro, and, for all tables, tables.tex: one document that pdflatex and booktabs compile.
-    With --check the exit code is 6 when the paper prints a number that is not the database's.
+    With --check the exit code is 6 when the manuscript prints a number that is not the database's.
     """
     from orledger.expected import expected_cells
     from orledger.reports.source import content_hash
-    from orledger.reports.tables.building import TABLES, build_tables
+    from orledger.reports.tables.building import build_tables, declared
 
     if listing:
         if names:
             raise UsageError("names were given beside --list", hint="leave one of them out")
-        rows = [{"name": name, "title": title} for name, (_, _, title) in TABLES.items()]
+        from orledger import studies
+
+        known = declared([*(studies.find(r) for r in references), *studies.installed()])
+        rows = [{"name": spec.name, "title": spec.title} for spec in known.values()]
         echo_json(rows) if as_json else echo_table(rows)
         return
     if paper is None:
         check_folder(out)
     with reading(db) as results:
-        built = build_tables(results, expected_cells(results, warn), names or None)
+        built = build_tables(
+            results, expected_cells(results, warn), names or None, chosen=chosen_studies(results, references)
+        )
         database = content_hash(results)
     if paper is not None:
         _check(paper, built, database, as_json)
@@ -106,7 +122,9 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
         for item in shown:
             click.echo(f"stale      {item.name}: {item.file} has {item.written}, the database gives {item.current}")
         if len(found.stale) > len(shown):
-            click.echo(f"stale      {len(found.stale) - len(shown)} further definitions that the paper does not print")
+            click.echo(
+                f"stale      {len(found.stale) - len(shown)} further definitions that the manuscript does not print"
+            )
         for kind, names in (
             ("undefined", found.undefined),
             ("not input", found.unwritten),
@@ -117,5 +135,5 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
     if not found.clean:
         raise VerificationError(
             f"{paper}: {len(found.stale)} stale, {len(found.undefined)} undefined, {len(found.unwritten)} not input",
-            hint="write the tables again beside the paper, input numbers.tex, and correct the names that do not exist",
+            hint="write the tables again beside the manuscript, input numbers.tex, and correct the names that do not exist",
         )

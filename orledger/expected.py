@@ -20,12 +20,14 @@ def expected_cells(results: Database, warn: Callable[[str], object] = lambda _: 
     """
     from orledger.errors import OrledgerError
     from orledger.reports.source import Planned
-    from orledger.runners.plan import CASES, Preset, make_plan
+    from orledger.runners.plan import Preset, make_plan
+    from orledger.studies import cases
 
     found: dict[str, Planned] = {}
+    known = cases()
     for name, text in results.sql("SELECT DISTINCT preset, settings FROM run ORDER BY ALL").iter_rows():
         try:
-            tables = {case: table for case, table in json.loads(text).items() if case in CASES}
+            tables = {case: table for case, table in json.loads(text).items() if case in known}
             jobs = make_plan(Preset(name=name, path=name, title="", tables=tables), list(tables))
         except (OrledgerError, ValueError, TypeError, AttributeError, KeyError) as error:
             warn(f"what the run of preset {name!r} planned cannot be rebuilt: {error}")

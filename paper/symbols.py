@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orledger.reports.tables.values import Math
+from orledger.reports.tables.values import Math, Value
 
 LAMBDA2 = Math(r"\lambda_2", "λ₂")
 SIGMA = Math(r"\sigma", "σ")
@@ -61,3 +61,6 @@ SHIFT_LCB = Math(r"m(x)-\kappa c(x)", "m(x) − κc(x)")
 def collocation(grid: int) -> Math:
     """A tensor grid of ``grid`` points per side."""
     return Math(f"{int(grid)}^2", f"{int(grid)}²")
+
+
+SYMBOLS = {name.lower(): value for name, value in list(globals().items()) if isinstance(value, Value)}

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from orledger.recovery.spectral import Spectral
 
 KAPPA_GRID = (1.1, 1.3, 1.7, 2.5, 4.0, 6.0, 10.0, 20.0, 40.0)
-"""The paper's search grid."""
+"""A usual search grid."""
 
 KAPPA_CAP = 40.0
-"""Beyond this inflation the band stops growing and the additive floor takes over (the end of the paper's grid).
+"""Beyond this inflation the band stops growing and the additive floor takes over (the end of the usual grid).
 The two stages together are one nested family of bands, so the level holds whichever stage ends the search."""
 
 
@@ -86,8 +86,8 @@ def conformal_radius(
 
     rho_oc: the Occam radius of the fit data (computed when None). level: None for the maximum, a fraction for the order
     statistic ceil(level (n_c + 1)), or the 1-based order statistic itself. A fraction that n_c cannot reach gives the
-    maximum, and `level` says what that achieves. floor: "auto" adds q_add only when kappa stops short, "always" as the
-    paper does, "never" to look at the pure interval (no guarantee once saturated).
+    maximum, and `level` says what that achieves. floor: "auto" adds q_add only when kappa stops short, "always" adds it
+    anyway, "never" to look at the pure interval (no guarantee once saturated).
     """
     y = to_numpy(as_float(y_cal, "y_cal", ndim=1))
     n = len(y)

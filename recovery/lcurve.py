@@ -1,4 +1,4 @@
-"""Corners of the L-curve: where trading misfit for norm stops paying. The paper names no definition, so each has a name."""
+"""Corners of the L-curve: where trading misfit for norm stops paying. Definitions differ between authors, so each has a name."""
 
 from __future__ import annotations
 

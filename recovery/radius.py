@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from orledger.recovery.spectral import Spectral
 
 GRID97 = (-12.0, 12.0, 97)
-"""The paper's mu grid: logspace(-12, 12, 97)."""
+"""A usual mu grid: logspace(-12, 12, 97)."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def global_radius(
 ) -> GlobalCertificate:
     """The global certificate of every functional in `proj` over the balls |u| <= eps, |e| <= eta.
 
-    method "refined" solves the balance equation to rounding; "grid97" minimises over logspace(*grid), as the paper does,
+    method "refined" solves the balance equation to rounding; "grid97" minimises over logspace(*grid), as is often done,
     with the artefacts that brings (Rem. gridfloor): kept so that they can be shown side by side.
     """
     eps, eta = nonnegative(eps, "eps"), nonnegative(eta, "eta")

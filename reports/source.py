@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError
-from orledger.paper.names import ARMS
 from orledger.reports.tables.values import Text, Value
 from orledger.schema.hashing import DATABASE_HASH
 
@@ -92,6 +91,7 @@ class Source:
     planned: Sequence[Planned] = ()
     queries: list[str] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, query: str) -> pl.DataFrame:
         """The rows of ``query``, which becomes part of the table's provenance."""
@@ -206,7 +206,7 @@ class Source:
             found = [r for r in self.results.sql(query).to_dicts() if r["name"] in {row["name"] for row in stored}]
             if found:
                 listed = "; ".join(
-                    f"{r['name']}: {' + '.join(ARMS.get(a, a) for a in r['arms'])} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
+                    f"{r['name']}: {' + '.join(self.labels.get(a, a) for a in r['arms'])} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
                     for r in found[:NAMED]
                 )
                 more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""

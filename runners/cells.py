@@ -97,3 +97,5 @@ class Context:
     data_dir: str | None = None
     cache_dir: str | None = None
     offline: bool = False
+    packages: Mapping[str, str] = field(default_factory=dict)  # case -> package, for studies that are not installed
+    path: str = ""  # a folder to import them from

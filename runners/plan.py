@@ -9,15 +9,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orledger import studies
 from orledger.errors import UsageError
 from orledger.runners.settings import resolve
+from orledger.toml_tables import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from orledger.runners.cells import Job
-
-CASES = ("a", "b", "c")
+    from orledger.study import Study
 
 
 @dataclass(frozen=True)
@@ -28,58 +29,75 @@ class Preset:
     path: str
     title: str
     tables: Mapping[str, Mapping[str, Any]]
+    study: Study | None = None
 
 
-def preset_names() -> list[str]:
-    """The names of the presets that ship with the package."""
-    return sorted(
-        p.name.removesuffix(".toml") for p in files("orledger.runners.presets").iterdir() if p.name.endswith(".toml")
-    )
+def preset_names(study: Study | None = None) -> list[str]:
+    """The names of the presets of ``study``, or of all installed studies."""
+    return sorted(_presets(study))
 
 
-def load_preset(name: str) -> Preset:
-    """The preset called ``name``, or the one in the file ``name`` when it ends in ``.toml``."""
+def _presets(study: Study | None) -> dict[str, str]:
+    """The texts of the presets by name; a study that was found earlier keeps a name that two of them use."""
+    found: dict[str, str] = {}
+    for one in studies.installed() if study is None else (study,):
+        for file, text in one.files("presets", ".toml").items():
+            found.setdefault(file.removesuffix(".toml"), text)
+    return found
+
+
+def load_preset(name: str, study: Study | None = None) -> Preset:
+    """The preset called ``name``, of ``study`` where one is given, or the one in the file ``name`` when it ends in ``.toml``."""
+    shipped = _presets(study)
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():
-            raise UsageError(f"no preset file at {path}", hint=f"presets that ship: {', '.join(preset_names())}")
+            raise UsageError(f"no preset file at {path}", hint=f"presets that ship: {', '.join(sorted(shipped))}")
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}: cannot be read as a TOML text: {error}") from error
     else:
-        if name not in preset_names():
+        if name not in shipped:
             raise UsageError(
-                f"unknown preset {name!r}", hint=f"one of {', '.join(preset_names())}, or a path to a .toml file"
+                f"unknown preset {name!r}", hint=f"one of {', '.join(sorted(shipped))}, or a path to a .toml file"
             )
         path = Path(f"{name}.toml")
-        text = files("orledger.runners.presets").joinpath(path.name).read_text(encoding="utf-8")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}") from error
+        text = shipped[name]
+    data = dict(parse(text, str(path)).data)
     title = data.pop("title", "")
+    known = studies.cases(None if study is None else (study,))
     for key, table in data.items():
-        if key not in CASES or not isinstance(table, dict):
+        if key not in known or not isinstance(table, dict):
             raise UsageError(
-                f"{path}: unexpected key {key!r}", hint=f"expected title and the tables {', '.join(CASES)}"
+                f"{path}: unexpected key {key!r}", hint=f"expected title and the tables {', '.join(known)}"
             )
-    return Preset(name=Path(name).stem, path=str(path), title=str(title), tables=data)
+    return Preset(name=Path(name).stem, path=str(path), title=str(title), tables=data, study=study)
 
 
-def planner(case: str) -> Any:
+def planner(case: str, study: Study | None = None) -> Any:
     """The plan module of a case: SETTINGS, and plan(table, where) -> jobs. Importing it must not import torch."""
-    if case not in CASES:
-        raise UsageError(f"unknown case {case!r}", hint=f"one of {', '.join(CASES)}, or all")
-    return importlib.import_module(f"orledger.runners.case_{case}.plan")
+    return importlib.import_module(f"{package(case, study)}.plan")
 
 
-def make_plan(preset: Preset, cases: Iterable[str] = CASES) -> list[Job]:
+def package(case: str, study: Study | None = None) -> str:
+    """The name of the package that holds a case of ``study``, or of any installed study."""
+    known = studies.cases(None if study is None else (study,))
+    if case not in known:
+        raise UsageError(f"unknown case {case!r}", hint=f"one of {', '.join(known)}, or all")
+    return known[case].package
+
+
+def chosen(preset: Preset, cases: Iterable[str] | None) -> list[str]:
+    """``cases`` that have a table in ``preset``, in the order asked for; all of them without ``cases``."""
+    return [case for case in (preset.tables if cases is None else cases) if preset.tables.get(case)]
+
+
+def make_plan(preset: Preset, cases: Iterable[str] | None = None) -> list[Job]:
     """All jobs of the chosen cases in plan order; cases whose table is absent or empty have none."""
     jobs: list[Job] = []
-    for case in cases:
-        if preset.tables.get(case):
-            jobs.extend(planner(case).plan(preset.tables[case], where=f"{preset.path}: {case}"))
+    for case in chosen(preset, cases):
+        jobs.extend(planner(case, preset.study).plan(preset.tables[case], where=f"{preset.path}: {case}"))
     seen: set[str] = set()
     for job in jobs:
         for cell in job.cells:
@@ -89,31 +107,29 @@ def make_plan(preset: Preset, cases: Iterable[str] = CASES) -> list[Job]:
     return jobs
 
 
-def setting_rows(preset: Preset, cases: Iterable[str] = CASES) -> list[tuple[str, str, Any, bool, str]]:
-    """Every setting in force: (case, name, value, given by the paper, one sentence)."""
+def setting_rows(preset: Preset, cases: Iterable[str] | None = None) -> list[tuple[str, str, Any, bool, str]]:
+    """Every setting in force: (case, name, value, whether the work that the case reproduces gives it, one sentence)."""
     rows = []
-    for case in cases:
-        if preset.tables.get(case):
-            declared = planner(case).SETTINGS
-            values = resolve(declared, preset.tables[case].get("settings", {}), f"{preset.path}: {case}.settings")
-            rows += [(case, s.name, values[s.name], s.given, s.description) for s in declared]
+    for case in chosen(preset, cases):
+        declared = planner(case, preset.study).SETTINGS
+        values = resolve(declared, preset.tables[case].get("settings", {}), f"{preset.path}: {case}.settings")
+        rows += [(case, s.name, values[s.name], s.given, s.description) for s in declared]
     return rows
 
 
-def resolved(preset: Preset, cases: Iterable[str] = CASES) -> dict[str, dict[str, Any]]:
+def resolved(preset: Preset, cases: Iterable[str] | None = None) -> dict[str, dict[str, Any]]:
     """The preset as plain data, with every default filled in."""
-    cases = [case for case in cases if preset.tables.get(case)]
-    tables = {case: dict(preset.tables[case]) for case in cases}
+    tables = {case: dict(preset.tables[case]) for case in chosen(preset, cases)}
     for table in tables.values():
         table["settings"] = {}
-    for case, name, value, _, _ in setting_rows(preset, cases):
+    for case, name, value, _, _ in setting_rows(preset, tables):
         tables[case]["settings"][name] = value
     return tables
 
 
-def catalogue(case: str) -> list[dict[str, Any]]:
+def catalogue(case: str, study: Study | None = None) -> list[dict[str, Any]]:
     """The metrics that ``case`` records, one row per metric and group of arms, with the columns of the table metric."""
-    data = tomllib.loads(files(f"orledger.runners.case_{case}").joinpath("catalog.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(files(package(case, study)).joinpath("catalog.toml").read_text(encoding="utf-8"))
     rows = []
     for entry in data["metric"]:
         shared = {"block": ", ".join(entry["blocks"]), "arms": ", ".join(entry["arms"])}

@@ -1,4 +1,4 @@
-"""Settings as declared data: a name, a default, whether the paper gives the value, and one sentence each."""
+"""Settings as declared data: a name, a default, whether the work that is reproduced gives the value, and one sentence each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """One named choice that numbers depend on; ``given`` is true when the paper states the value.
+    """One named choice that numbers depend on; ``given`` is true when the work that is reproduced states the value.
 
     ``low`` and ``high`` bound a number, ends included unless ``inside``.
     """

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 from orledger.runners.engines import limited_threads
+from orledger.runners.plan import package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 def compute_job(job: Job, context: Context) -> Iterator[tuple[Cell, CellResult]]:
     """The results of the job's cells, from ``run`` of the module of their case."""
-    module = importlib.import_module(f"orledger.runners.case_{job.cells[0].case}.run")
+    if context.path and context.path not in sys.path:
+        sys.path.insert(0, context.path)
+    case = job.cells[0].case
+    module = importlib.import_module(f"{context.packages.get(case) or package(case)}.run")
     with limited_threads(context.threads):
         yield from module.run(job.cells, context)

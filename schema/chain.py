@@ -5,7 +5,7 @@ transaction that writes the rows::
 
     with transaction(con):
         con.execute("INSERT INTO registration ...")
-        chain.append(con, "registration", {"hypothesis": "H1"}, {"registration": [hash]})
+        chain.append(con, "registration", {"hypothesis": "faster"}, {"registration": [hash]})
 
 ``verify`` lists what no longer agrees. Whoever can write the file can also rewrite the whole chain; what they cannot do is
 keep its head. A hash that was noted elsewhere (see ``receipts``) is no longer in a chain that was rewritten.

@@ -142,7 +142,7 @@ class Writer:
         known.update({cell_id: outcome.state for cell_id, outcome in cells.items()})
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
-        """The settings of a run: (case, name, value, given by the paper, one sentence) each."""
+        """The settings of a run: (case, name, value, given by the reproduced work, one sentence) each."""
         types = ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")
         with self.transaction() as con:
             _insert(con, "setting", types, [(run_id, c, n, _json(v), given, text) for c, n, v, given, text in rows])

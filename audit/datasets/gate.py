@@ -1,7 +1,7 @@
 """The gate before training: is this table a regression problem at all, and can a random forest learn it?
 
 Pure functions of arrays. The runner calls them before any network is trained and refuses the cells of a failing
-dataset; ``orledger datasets audit`` prints the same result. Rules as in the paper's Table Baudit: a categorical target
+dataset; ``orledger datasets audit`` prints the same result. The rules: a categorical target
 or one with few levels is refused before anything is computed, then at least 50 distinct targets, finite values, and a
 positive cross-validated R2 of a random forest.
 """
@@ -24,7 +24,7 @@ class Rules:
     """The thresholds of the gate and the settings of its random forest.
 
     ``max_levels`` levels or fewer make a target categorical; ``min_distinct`` distinct values and a mean fold R2 above
-    ``min_r2`` (folds in file order, the paper's protocol) are required. ``random_state`` seeds the forest and, in the
+    ``min_r2`` (folds in file order) are required. ``random_state`` seeds the forest and, in the
     shuffled protocol, the folds.
     """
 

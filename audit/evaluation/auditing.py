@@ -70,7 +70,7 @@ def audit(
 ) -> Audit:
     """Evaluates every current registration on the database at ``path`` and stores the rows; the same inputs give the same rows.
 
-    ``hypotheses`` are registered first. A database without registrations gets those that come with the package; the
+    ``hypotheses`` are registered first. A database without registrations gets those of the studies that have cells in it; the
     dispositions then say that they were registered after the data. Whatever a hypothesis file says is evaluated on a
     connection that can only read; it is closed before another one writes the rows, and only if nothing changed meanwhile.
     """

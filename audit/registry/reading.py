@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from importlib.resources import files
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
+from orledger import studies
 from orledger.audit.registry.hypotheses import (
     CLAIM_STATS,
     CLAIMS,
@@ -25,10 +25,11 @@ from orledger.audit.statistics.result import SIDES
 from orledger.toml_tables import Table, TableError, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from orledger.audit.registry.quantities import Quantity
+    from orledger.study import Study
 
 COMPARISON_DEFAULTS = (
     "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", "coarser", *QUANTITY_KEYS,
@@ -57,11 +58,10 @@ def read_hypothesis(path: Path) -> Hypothesis:
     return parse_hypothesis(text, path.name)
 
 
-def shipped_hypotheses() -> list[Hypothesis]:
-    """The hypotheses of the paper that come with the package, in order of their names."""
-    folder = files("orledger.paper.hypotheses")
-    names = sorted(p.name for p in folder.iterdir() if p.name.endswith(".toml"))
-    return [parse_hypothesis(folder.joinpath(n).read_text(encoding="utf-8"), n) for n in names]
+def shipped_hypotheses(chosen: Iterable[Study] | None = None) -> list[Hypothesis]:
+    """The hypotheses that come with ``chosen`` studies (all installed ones by default), in order of their files."""
+    found = studies.installed() if chosen is None else chosen
+    return [parse_hypothesis(text, name) for s in found for name, text in s.files("hypotheses", ".toml").items()]
 
 
 def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesis:

@@ -11,11 +11,13 @@ from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.errors import UsageError
 from orledger.schema import chain
 from orledger.schema.transactions import transaction
+from orledger.studies import having
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from orledger.audit.registry.hypotheses import Hypothesis
+    from orledger.study import Study
 
 COLUMNS = ("hash", "hypothesis", "mode", "statement", "file", "text", "registered", "cells_done", "parent", "amendment")
 
@@ -88,9 +90,16 @@ def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: date
     return row
 
 
-def register_shipped(con: Any, *, now: datetime | None = None) -> list[Registration]:
-    """Registers the hypotheses that come with the package, as a run does before its first cell; amends where they changed."""
-    return [register(con, h, amend=True, now=now) for h in shipped_hypotheses()]
+def register_shipped(
+    con: Any, chosen: Iterable[Study] | None = None, *, now: datetime | None = None
+) -> list[Registration]:
+    """Registers the hypotheses that come with ``chosen`` studies (by default those that have cells here), as a run does before its first cell.
+
+    A text that changed since is an amendment.
+    """
+    if chosen is None:
+        chosen = having([row[0] for row in con.execute("SELECT DISTINCT case_name FROM cell").fetchall()])
+    return [register(con, h, amend=True, now=now) for h in shipped_hypotheses(chosen)]
 
 
 def current_registrations(con: Any) -> list[Registration]:

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
+from orledger.paper.looks import look
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
-from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, look, spread
+from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, spread
 
 RULES = ("released", "morozov", "ml2", "gcv", "lcurve", "oracle")
 DEPLOYABLE = RULES[:-1]

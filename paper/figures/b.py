@@ -7,9 +7,10 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from orledger.audit.statistics.intervals import median_interval
+from orledger.paper.looks import DATASET_COLOURS, look
 from orledger.paper.names import REGIMES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
-from orledger.reports.figures.style import BLACK, DATASET_COLOURS, GREY, look, spread
+from orledger.reports.figures.style import BLACK, GREY, spread
 
 ARMS = ("dak", "dak_kl", "cp", "ncp", "triv", "or1", "or1_nf", "or1_int", "or2")
 MARKERS = {"iid": "o", "shift": "s", "wide": "D", "shiftcol": "X"}

@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 
 from orledger.paper.figures.b import ARMS, MARKERS, NOMINAL, NONE, SCALARS, regimes_of
+from orledger.paper.looks import look
 from orledger.paper.names import HEADS, REGIMES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
-from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, look, spread
+from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, spread
 
 BUDGET = """
 SELECT c.keys['regime'] AS regime, c.keys['dataset'] AS dataset, c.keys['seed']::INTEGER AS seed, c.keys['rel']::DOUBLE AS rel,

@@ -7,10 +7,11 @@ import polars as pl
 from matplotlib.patches import Rectangle
 
 from orledger.audit.statistics.counts import clopper_pearson
+from orledger.paper.looks import look
 from orledger.paper.names import RUNGS, rung_pair
 from orledger.paper.names import benchmark as benchmark_name
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
-from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, look
+from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 
 ARMS = ("ei", "ucb", "k1", "k2", "k5")
 PAIRS = (("1-2", 1.0, BLUE), ("2-5", 3.0, GREEN), ("1-5", 4.0, RED))

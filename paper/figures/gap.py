@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
+from orledger.paper.looks import look
 from orledger.paper.names import REGIONS, SCALES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
-from orledger.reports.figures.style import BLACK, GREY, look
+from orledger.reports.figures.style import BLACK, GREY
 
 ARMS = ("dak", "cp", "ncp", "triv", "or1", "or1_int")
 NONE = "no Case B gap task in this database"

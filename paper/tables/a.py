@@ -12,9 +12,10 @@ from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper import symbols as sym
 from orledger.paper.names import RULES
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join
 
@@ -132,11 +133,13 @@ def rule_quotes(noisy: pl.DataFrame) -> dict[str, Value]:
     return quotes
 
 
+@table("A", "Case A: accuracy of the rules, fine grid", case="a")
 def table_a(source: Source) -> Table:
     """Table A: accuracy at 24 x 24 collocation."""
     return accuracy(source, REFERENCE_GRID, "A", "Case A: accuracy of the rules, fine grid")
 
 
+@table("A16", "Case A: accuracy of the rules, coarse grid", case="a")
 def table_a16(source: Source) -> Table:
     """Table A16: accuracy at 16 x 16 collocation."""
     return accuracy(source, COARSE_GRID, "A16", "Case A: accuracy of the rules, coarse grid")
@@ -161,6 +164,7 @@ def cv_row(key: str, label: Value, by_rule: dict[str, float | None], style: rule
     return Row(key, (label, *best(cells, [by_rule.get(r) if r in DEPLOYABLE else None for r in RULES])))
 
 
+@table("Astab", "Case A: dispersion across noise seeds", case="a")
 def table_astab(source: Source) -> Table:
     """Table Astab: seed-to-seed dispersion of each rule, per grid and pooled, with the paired test against Morozov."""
     frame = selected(source, (REFERENCE_GRID, COARSE_GRID)).filter(pl.col("level") > 0)

@@ -10,9 +10,10 @@ import polars as pl
 
 from orledger.audit.statistics.counts import clopper_pearson
 from orledger.paper import symbols as sym
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
 
@@ -82,6 +83,7 @@ def premium(part: pl.DataFrame) -> np.ndarray:
     return by_seed(part.filter(pl.col("error") > 0), pl.col("half") / pl.col("error"))
 
 
+@table("Acert", "Case A: certificates", case="a")
 def table_acert(source: Source) -> Table:
     """Table Acert: radii, coverage, attainment, widths and the Bayesian comparator, one column per noise level."""
     block = load(source)

@@ -10,11 +10,12 @@ import polars as pl
 from orledger.audit.statistics.dispersion import cv
 from orledger.paper import symbols as sym
 from orledger.paper.names import RULES
+from orledger.paper.prose import prose
 from orledger.paper.tables.a import DEPLOYABLE, medians_by_rule, seed_cv, selected
 from orledger.reports.source import NothingToShowError
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value
 
@@ -38,6 +39,7 @@ def with_backend(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.coalesce("backend", "computed_on").alias("where"))
 
 
+@table("Afloor", "Case A: the run-to-run floor", case="a")
 def table_afloor(source: Source) -> Table:
     """Table Afloor: dispersion of repeated identical computations at each weight, and each rule's dispersion over its own floor."""
     frame = source.wide("a", "floor", ["solve"], ["lam2", "rmse"], ["grid", "backend", "repeat"], indexed=True)
@@ -137,6 +139,7 @@ def own_floor_rows(
     return rows
 
 
+@table("Aport", "Case A: the same cells on two backends", case="a")
 def table_aport(source: Source) -> Table:
     """Table Aport: the selected model's RMSE on another backend over that on the reference backend, per rule."""
     keys = ["grid", "level", "seed", "backend"]

@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 
 from orledger.paper import symbols as sym
+from orledger.paper.prose import prose
 from orledger.paper.tables.a_cert import NO_RUNG, by_seed, level_header, load, premium, seed_median
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Blank, Number, Text, Value, join
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 
+@table("Aladder", "Case A: the inflation ladder", case="a")
 def table_aladder(source: Source) -> Table:
     """Table Aladder: conditional half-width, premium over the error and tightening at every rung of the inflation ladder."""
     block = load(source)

@@ -9,9 +9,10 @@ import polars as pl
 
 from orledger.paper import symbols as sym
 from orledger.paper.names import BANDS, REGIMES
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Number, Text, Value, best, join
 
@@ -29,6 +30,7 @@ def arms_frame(source: Source, metrics: list[str], regimes: tuple[str, ...]) -> 
     return frame.filter(pl.col("label").is_null()).drop_nulls("coverage") if not frame.is_empty() else frame
 
 
+@table("Barms", "Case B: all arms", case="b")
 def table_barms(source: Source) -> Table:
     """Table Barms: all arms, pooled over the cells of a regime."""
     metrics = ["coverage", "width_median", "interval_score", "penalty_share"]
@@ -88,6 +90,7 @@ def table_barms(source: Source) -> Table:
 SHIFT_ARMS = {arm: BANDS[arm] for arm in ("cp", "triv", "or1", "or1_nf")}
 
 
+@table("Bshift", "Case B: covariate shift by dataset", case="b")
 def table_bshift(source: Source) -> Table:
     """Table Bshift: four arms per dataset under covariate shift, beside what the audit said before training."""
     frame = arms_frame(source, ["coverage", "width_median", "interval_score"], ("shift",))

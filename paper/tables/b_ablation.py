@@ -10,9 +10,10 @@ from orledger.audit.statistics.counts import mcnemar
 from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper import symbols as sym
 from orledger.paper.names import HEADS
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join
 
@@ -33,6 +34,7 @@ def ablation(source: Source) -> pl.DataFrame:
     return source.need(frame, "finished cells of b/ablation")
 
 
+@table("Babl", "Case B: the two-by-two ablation", case="b")
 def table_babl(source: Source) -> Table:
     """Table Babl: refusals, widths and leakage of the four variants."""
     frame = ablation(source)
@@ -112,6 +114,7 @@ EFFECTS = {
 }
 
 
+@table("Battr", "Case B: attribution of the width defect", case="b")
 def table_battr(source: Source) -> Table:
     """Table Battr: paired ratios of the widths between variants, with interval, exact p and floor."""
     frame = ablation(source)

@@ -8,10 +8,11 @@ import polars as pl
 
 from orledger.paper import symbols as sym
 from orledger.paper.names import REGIMES
+from orledger.paper.prose import prose
 from orledger.paper.tables.b import KEYS
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Number, Text, Value, join
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 
+@table("Baudit", "Case B: datasets and their audit", case="b")
 def table_baudit(source: Source) -> Table:
     """Table Baudit: what was learned about each dataset before any training."""
     frame = source.wide("b", "audit", ["rf"], ["r2", "n", "d", "distinct", "passed"], ["dataset"])
@@ -69,6 +71,7 @@ def table_baudit(source: Source) -> Table:
     )
 
 
+@table("Blevels", "Case B: conformal levels", case="b")
 def table_blevels(source: Source) -> Table:
     """Table Blevels: sizes of the splits and the two conformal levels, one row per dataset and regime."""
     frame = source.wide("b", "main", ["cell"], ["n_train", "n_test", "n_cal", "k"], KEYS).drop_nulls("n_cal")

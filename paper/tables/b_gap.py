@@ -9,9 +9,10 @@ import polars as pl
 
 from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper.names import BANDS, REGIONS, SCALES
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, best
 
@@ -30,6 +31,7 @@ def regions(source: Source) -> pl.DataFrame:
     return source.need(frame.filter(pl.col("label").is_in(list(REGIONS))), "finished cells of b/gap")
 
 
+@table("Bgap", "Case B: the gap task", case="b")
 def table_bgap(source: Source) -> Table:
     """Table Bgap: coverage, width and score of six arms in three regions, for each way of scaling the features."""
     frame = regions(source)
@@ -108,6 +110,7 @@ WHERE table_name = 'Bgapsurv' AND column_name = 'single' AND value IS NOT NULL
 ORDER BY row_name"""
 
 
+@table("Bgapsurv", "Case B: single-seed values against many seeds", case="b")
 def table_bgapsurv(source: Source) -> Table:
     """Table Bgapsurv: single-seed values printed in the paper against the distribution over our seeds."""
     frame = regions(source)

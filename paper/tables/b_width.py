@@ -9,10 +9,11 @@ import polars as pl
 from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper import names
 from orledger.paper import symbols as sym
+from orledger.paper.prose import prose
 from orledger.paper.tables.b import KEYS
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
 
@@ -25,6 +26,7 @@ BLOW_UP = 20.0  # within-cell median half-width, on a standardised target
 LISTED = 20  # rows of the tail table that are printed
 
 
+@table("Bfloor", "Case B: the width budget of the OR head", case="b")
 def table_bfloor(source: Source) -> Table:
     """Table Bfloor: shares and sizes of the three width components, and what adding each one buys."""
     parts = source.wide("b", "main", ["or1"], ["w_add", "w_obs", "width_mean"], KEYS, where={"regime": tuple(REGIMES)})
@@ -109,6 +111,7 @@ def change(pair: pl.DataFrame, decimals: int) -> Value:
     return join(effect, " ", interval, ", ", sym.P, " = ", s.p_cell(result), names=("", "", "", "p"))
 
 
+@table("Btail", "Case B: the tail of single points", case="b")
 def table_btail(source: Source) -> Table:
     """Table Btail: cells with test points whose OR interval is far wider than the target's spread."""
     scalars = (

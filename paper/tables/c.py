@@ -12,9 +12,10 @@ from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper import symbols as sym
 from orledger.paper.names import SEARCHES
 from orledger.paper.names import benchmark as benchmark_words
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Interval, Number, Text, Value, best, join
 
@@ -56,6 +57,7 @@ def dispersions(source: Source, budget: str | None = None) -> dict[tuple[str, fl
     return {(b, d): v for b, d, v in found.sort(["d", "benchmark", "dim"]).iter_rows()}
 
 
+@table("C", "Case C: final regret", case="c")
 def table_c(source: Source) -> Table:
     """Table C: median and worst final regret per benchmark and arm."""
     frame = regrets(source)
@@ -209,6 +211,7 @@ def pair_row(key: str, label: Value, arm: str, differences: np.ndarray, quotes: 
     )
 
 
+@table("CpairEI", "Case C: final regret against EI", case="c")
 def table_cpair_ei(source: Source) -> Table:
     """Table CpairEI: final regret against EI."""
     return pairs_table(
@@ -216,6 +219,7 @@ def table_cpair_ei(source: Source) -> Table:
     )
 
 
+@table("CpairOR", "Case C: final regret against OR-LCB 1×", case="c")
 def table_cpair_or(source: Source) -> Table:
     """Table CpairOR: final regret against OR-LCB."""
     return pairs_table(
@@ -223,6 +227,7 @@ def table_cpair_or(source: Source) -> Table:
     )
 
 
+@table("CaucEI", "Case C: mean regret against EI", case="c")
 def table_cauc_ei(source: Source) -> Table:
     """Table CaucEI: mean regret over the trajectory against EI."""
     return pairs_table(

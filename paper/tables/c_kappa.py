@@ -10,10 +10,11 @@ import polars as pl
 from orledger.audit.statistics.counts import clopper_pearson
 from orledger.paper import symbols as sym
 from orledger.paper.names import rung_pair
+from orledger.paper.prose import prose
 from orledger.paper.tables.c import ARMS, KEYS, benchmark_name, dispersions, part_of, words
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
 
@@ -77,6 +78,7 @@ def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> 
     return rows, steps
 
 
+@table("Ckappa", "Case C: inertness of the ladder", case="c")
 def table_ckappa(source: Source) -> Table:
     """Table Ckappa: dispersion, inert seeds, escape step and a control, for the main block and at every other fit budget."""
     quotes: dict[str, Value] = {}
@@ -132,6 +134,7 @@ CRITERIA = {
 }  # fmt: skip
 
 
+@table("Cinv", "Case C: the invariance criterion at every step", case="c")
 def table_cinv(source: Source) -> Table:
     """Table Cinv: what the criterion predicted against what the acquisition did, per step and per trajectory."""
     keys = [*KEYS, "arm", "idx", "pair"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.paper import symbols as sym
+from orledger.paper.prose import prose
 from orledger.paper.tables.a import medians_by_rule, seed_cv, selected, table_a
 from orledger.paper.tables.a_floor import REFERENCE, with_backend
 from orledger.paper.tables.b import KEYS, arms_frame
@@ -14,7 +15,7 @@ from orledger.paper.tables.c_kappa import PAIRS, paths, table_cinv
 from orledger.reports.source import NothingToShowError
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
-from orledger.reports.tables.prose import prose
+from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
 
@@ -148,6 +149,7 @@ REGIMES: tuple[tuple[str, str, str, Callable[[Source], Evidence]], ...] = (
 )  # fmt: skip
 
 
+@table("regime", "Which tool for which data")
 def table_regime(source: Source) -> Table:
     """Table regime: data regime, tool, and the evidence of this database, which may speak against the rule."""
     rows = []
@@ -194,6 +196,7 @@ DICTIONARY: tuple[tuple[str, Value, Value, str], ...] = (
 )  # fmt: skip
 
 
+@table("dictionary", "Dictionary")
 def table_dictionary(source: Source) -> Table:  # noqa: ARG001 - every builder takes the source
     """Table dictionary: the same object in two vocabularies, and the function that computes it."""
     rows = tuple(Row(key, (left, right, Text(name, mono=True))) for key, left, right, name in DICTIONARY)
@@ -221,6 +224,7 @@ PROVENANCE: tuple[tuple[str, Value, Value], ...] = (
 )  # fmt: skip
 
 
+@table("provenance", "What is classical and what is not")
 def table_provenance(source: Source) -> Table:  # noqa: ARG001 - every builder takes the source
     """Table provenance: what the theory takes over and what it adds."""
     rows = tuple(Row(key, (known, here)) for key, known, here in PROVENANCE)

@@ -1,65 +1,68 @@
-"""All figures of the report, by name, and the function that writes them."""
+"""All figures of the studies at hand, by name, and the function that writes them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from orledger import studies
 from orledger.errors import UsageError
-from orledger.paper.figures import a as figures_a
-from orledger.paper.figures import b as figures_b
-from orledger.paper.figures import b_width as figures_b_width
-from orledger.paper.figures import c as figures_c
-from orledger.paper.figures import certificates as figures_certificates
-from orledger.paper.figures import gap as figures_gap
-from orledger.paper.figures import ladder as figures_ladder
 from orledger.reports.figures.style import house_style, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from orledger.reports.figures.figure import Drawn, FigureSpec
     from orledger.reports.source import Database
+    from orledger.study import Study
 
-FIGURES: dict[str, FigureSpec] = {
-    spec.name: spec
-    for module in (
-        figures_a,
-        figures_certificates,
-        figures_ladder,
-        figures_gap,
-        figures_b,
-        figures_b_width,
-        figures_c,
-    )
-    for spec in module.FIGURES
-}
 FORMATS = ("svg", "pdf", "png")
 
 
-def chosen(names: Iterable[str] = ()) -> list[FigureSpec]:
-    """The figures called ``names``, or all of them; an unknown name is an error that lists the known ones."""
-    wanted = list(names)
-    unknown = [n for n in wanted if n not in FIGURES]
+def declared(chosen: Iterable[Study] | None = None) -> dict[str, FigureSpec]:
+    """The figures of ``chosen`` studies (all installed ones by default) by name, in the order of the document."""
+    found: dict[str, FigureSpec] = {}
+    for study in studies.installed() if chosen is None else chosen:
+        for module in study.modules("figures"):
+            for spec in module.FIGURES:
+                found.setdefault(spec.name, spec)
+    return found
+
+
+def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None) -> list[FigureSpec]:
+    """The figures called ``names``, of any installed study, or all of the studies that have cells in the database.
+
+    Case does not matter; an unknown name is an error that lists the known ones.
+    """
+    asked = list(names)
+    if not asked:
+        return list(declared(studies.present(db) if chosen is None else chosen).values())
+    known = declared(chosen)
+    by_name = {name.lower(): spec for name, spec in known.items()}
+    unknown = [n for n in asked if n.lower() not in by_name]
     if unknown:
-        raise UsageError(f"unknown figure {unknown[0]!r}", hint=f"one of {', '.join(FIGURES)}")
-    return [FIGURES[n] for n in wanted] if wanted else list(FIGURES.values())
+        raise UsageError(f"unknown figure {unknown[0]!r}", hint=f"one of {', '.join(known)}")
+    return [by_name[n.lower()] for n in asked]
 
 
-def draw(db: Database, names: Iterable[str] = ()) -> Iterator[Drawn]:
+def draw(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None) -> Iterator[Drawn]:
     """The chosen figures drawn from ``db``, one after the other."""
-    for spec in chosen(names):
+    for spec in select(db, names, chosen):
         with house_style():
             yield spec.render(db)
 
 
 def write_figures(
-    db: Database, folder: Path, names: Iterable[str] = (), formats: Iterable[str] = FORMATS
+    db: Database,
+    folder: Path,
+    names: Iterable[str] = (),
+    formats: Iterable[str] = FORMATS,
+    chosen: Sequence[Study] | None = None,
 ) -> list[Path]:
     """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
-    for spec in chosen(names):
+    for spec in select(db, names, chosen):
         with house_style():
             drawn = spec.render(db)
             for suffix in formats:

@@ -58,14 +58,15 @@ class Drawn:
     figure: Figure
     queries: tuple[str, ...]
     absent: tuple[str, ...]
+    case: str | None = None
 
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of the report: ``draw(canvas)`` draws it and returns its caption."""
+    """A figure of a study: ``draw(canvas)`` draws it and returns its caption; ``case`` is the heading it stands under."""
 
     name: str
-    case: str
+    case: str | None
     title: str
     draw: Callable[[Canvas], str]
 
@@ -75,7 +76,9 @@ class FigureSpec:
         caption = self.draw(canvas)
         tidy(canvas.figure)
         settle(canvas.figure)
-        return Drawn(self.name, self.title, caption, canvas.figure, tuple(canvas.queries), tuple(canvas.absent))
+        return Drawn(
+            self.name, self.title, caption, canvas.figure, tuple(canvas.queries), tuple(canvas.absent), self.case
+        )
 
 
 def tidy(figure: Figure) -> None:

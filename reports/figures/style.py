@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from orledger.paper.names import ARMS
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -41,36 +39,6 @@ class Look:
     line: str | tuple[int, tuple[float, ...]] = "-"
 
 
-# Colour, marker, line. No marker of Case B is made of strokes only, because a stroke cannot be drawn open.
-DRAWN: dict[str, tuple[str, str, str | tuple[int, tuple[float, ...]]]] = {
-    "released": (RED, "s", "-"),
-    "morozov": (BLUE, "o", "-"),
-    "ml2": (ORANGE, "^", "--"),
-    "gcv": (GREEN, "v", "-."),
-    "lcurve": (PINK, "D", ":"),
-    "oracle": (BLACK, "x", (0, (1, 1))),
-    "dak": (GREY, "s", ":"),
-    "dak_kl": (BLACK, "p", ":"),
-    "cp": (ORANGE, "^", "--"),
-    "ncp": (VIOLET, "v", (0, (1, 1.5))),
-    "triv": (PINK, "D", (0, (4, 2))),
-    "or1": (BLUE, "o", "-"),
-    "or1_nf": (SKY, "P", "-"),
-    "or1_int": (GREEN, "h", "-"),
-    "or2": (RED, "*", "-"),
-    "or2_oracle": (RED, "d", ":"),
-    "wcp": (ORANGE, "<", ":"),
-    "cp_centre": (GREEN, ">", ":"),
-    "ei": (GREY, "s", "-"),
-    "ucb": (ORANGE, "^", "-"),
-    "k1": (BLUE, "o", "-"),
-    "k2": (GREEN, "D", "--"),
-    "k5": (RED, "v", ":"),
-    "shape": (PINK, "*", "-"),
-}
-LOOKS: dict[str, Look] = {arm: Look(ARMS[arm], *drawn) for arm, drawn in DRAWN.items()}
-
-DATASET_COLOURS = {"diabetes": BLUE, "concrete": ORANGE, "energy": GREEN, "yacht": RED, "california": PINK}
 RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
@@ -110,9 +78,20 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def look(arm: str) -> Look:
-    """The look of ``arm``; an arm nobody styled is drawn in grey under its own name."""
-    return LOOKS.get(arm, Look(arm, GREY, "o", "-"))
+# For arms that nobody styled, in the order in which they come.
+CYCLE = (BLUE, ORANGE, GREEN, RED, PINK, SKY, VIOLET, BLACK, GREY)
+MARKERS = "os^Dv<>Ph*"
+
+
+def looks(arms: Iterable[str], labels: Mapping[str, str] | None = None) -> dict[str, Look]:
+    """A look for each of ``arms`` in their order, told apart by colour and marker, under the names that ``labels`` give."""
+    names = labels or {}
+    return {
+        arm: Look(
+            names.get(arm, arm), CYCLE[i % len(CYCLE)], MARKERS[i % len(MARKERS)], "-" if i < len(CYCLE) else "--"
+        )
+        for i, arm in enumerate(arms)
+    }
 
 
 @contextmanager

@@ -15,33 +15,27 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from orledger import __version__
+from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
-from orledger.paper.conclusions import reasons
-from orledger.paper.names import ARMS
-from orledger.paper.published import publication
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import METADATA
-from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, table_lines
+from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, Query, gather, trace
 from orledger.reports.tables.building import build_tables
-from orledger.reports.tables.prose import typed
+from orledger.reports.tables.building import declared as declared_tables
+from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from orledger.reports.figures.figure import Drawn
     from orledger.reports.source import Database, Planned
     from orledger.reports.tables.table import Table
+    from orledger.study import Study
 
-CASE_TITLES = {
-    "a": "Case A: the tensor-GP solver",
-    "b": "Case B: the deep-kernel network",
-    "c": "Case C: Bayesian optimisation",
-}
-REFERENCE = "reference"
+REFERENCE = "reference"  # the heading of tables that belong to a whole study
 TONES = {
     "supported": "v-good",
     "holds": "v-good",
@@ -126,8 +120,8 @@ def pretty_json(text: str | None) -> str:
         return text or ""
 
 
-def environment() -> Environment:
-    """The HTML environment: everything is escaped unless our own code made it markup."""
+def environment(labels: Mapping[str, str] | None = None) -> Environment:
+    """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
     env = Environment(
         loader=PackageLoader("orledger.templates", ""),
         autoescape=True,
@@ -140,7 +134,7 @@ def environment() -> Environment:
         "short": lambda value: "" if value is None else f"{value:.3g}",
         "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
         "slug": slug,
-        "arm": lambda key: ARMS.get(key, key),
+        "arm": lambda key: (labels or {}).get(key, key),
         "moment": moment,
         "pretty": pretty,
         "pretty_json": pretty_json,
@@ -149,13 +143,13 @@ def environment() -> Environment:
     return env
 
 
-def figure_view(db: Database, drawn: Drawn) -> FigureView:
+def figure_view(db: Database, drawn: Drawn, words: Vocabulary) -> FigureView:
     """The figure with its SVG inside a data URI; an image keeps the identifiers of one SVG out of another's way."""
     buffer = io.BytesIO()
     drawn.figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
     uri = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
-    words = Markup(inline_html(typed(drawn.caption), links=True))  # noqa: S704 - inline_html escapes by type
-    return FigureView(drawn.name, drawn.title, drawn.caption, words, uri, tuple(trace(db, q) for q in drawn.queries))
+    caption = Markup(inline_html(words.typed(drawn.caption), links=True))  # noqa: S704 - inline_html escapes by type
+    return FigureView(drawn.name, drawn.title, drawn.caption, caption, uri, tuple(trace(db, q) for q in drawn.queries))
 
 
 def table_view(db: Database, table: Table) -> TableView:
@@ -164,29 +158,37 @@ def table_view(db: Database, table: Table) -> TableView:
     return TableView(table.name, table.title, markup, tuple(trace(db, q) for q in table.queries))
 
 
-def case_of(table: Table) -> str:
-    """The case a table belongs to, by the first letter of its name; reference tables belong to none."""
-    return table.name[0].lower() if table.name[:1] in "ABC" and table.name[:1].isupper() else REFERENCE
+def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
+    """The headings of the report: the cases of ``chosen`` studies, then every other case that has cells, then the reference."""
+    titles = {c.name: c.title or f"Case {c.name}" for s in chosen for c in s.cases}
+    return titles | {name: name for name in ledger.cases if name not in titles} | {REFERENCE: "Reference"}
 
 
 def case_views(
-    db: Database, tables: list[Table], figures: Iterable[str], step: Callable[[str], None]
+    db: Database,
+    tables: Sequence[Table],
+    figures: Iterable[str],
+    chosen: Sequence[Study],
+    titles: Mapping[str, str],
+    step: Callable[[str], None],
 ) -> list[CaseView]:
-    """The cases in order, each with what it shows; the reference tables come last."""
+    """The headings in order, each with its figures and tables; one that nobody foresaw gets a heading of its own."""
+    words = vocabulary(chosen)
     drawn: dict[str, list[FigureView]] = {}
-    for figure in draw(db, figures):
+    for figure in draw(db, figures, chosen):
         step(f"figure {figure.name}")
-        case = figure.name[0].lower()
-        drawn.setdefault(case, []).append(figure_view(db, figure))
-    views = []
-    for name in (*CASE_TITLES, REFERENCE):
-        mine = [t for t in tables if case_of(t) == name]
-        shown = []
-        for table in mine:
-            step(f"table {table.name}")
-            shown.append(table_view(db, table))
-        views.append(CaseView(name, CASE_TITLES.get(name, "Reference"), drawn.get(name, []), shown))
-    return views
+        drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(db, figure, words))
+    shown: dict[str, list[TableView]] = {}
+    specs = declared_tables(chosen)
+    for table in tables:
+        step(f"table {table.name}")
+        shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(db, table))
+    known = titles | {name: name for name in (*drawn, *shown) if name not in titles}
+    return [
+        CaseView(name, title, drawn.get(name, []), shown.get(name, []))
+        for name, title in known.items()
+        if name in drawn or name in shown
+    ]
 
 
 def totals(ledger: Ledger) -> dict[str, int]:
@@ -202,37 +204,45 @@ def render_report(
     planned: Sequence[Planned] = (),
     title: str = "Audit report",
     figures: Iterable[str] = (),
+    chosen: Sequence[Study] | None = None,
     step: Callable[[str], None] = lambda _: None,
 ) -> str:
     """The whole report as one HTML text, the same for a copy of the database under any name; ``step`` is told what is being made.
 
     ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too; ``figures`` names the
-    figures to draw, all of them by default.
+    figures to draw, all of them by default; ``chosen`` are the studies to show, by default those that have cells here. What
+    concerns printed numbers appears when one of them brings some.
     """
+    here = studies.present(db) if chosen is None else chosen
     ledger = gather(db)
-    tables = build_tables(db, planned)
+    tables = build_tables(db, planned, chosen=here)
     for row in (*ledger.tests, *ledger.claims):
         row["query"] = trace(db, row["units_sql"], ordered=False)
-    step("recheck of the paper")
-    findings = recheck(publication())
-    compared = differences(tables)
-    counts = Counter(f.verdict for f in findings)
+    printed = printed_by(here)
+    compared, lines, checked = [], [], []
+    if printed is not None:
+        step("recheck of the printed numbers")
+        compared = differences(tables, printed)
+        lines = table_lines(compared, tables, printed)
+        checked = recheck(printed.publication)
     folder = files("orledger.templates")
-    return environment().get_template("report.html.j2").render(
+    return environment(studies.labels(here)).get_template("report.html.j2").render(
         title=title,
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         ledger=ledger,
+        studies=here,
         tests=ledger.tests,
         claims=ledger.claims,
-        cases=case_views(db, tables, figures, step),
+        cases=case_views(db, tables, figures, here, headings(ledger, here), step),
         totals=totals(ledger),
+        printed=printed,
         differences=compared,
         agree=sum(d.verdict == AGREE for d in compared),
-        lines=table_lines(compared),
+        lines=lines,
         words=[v for v in VERDICTS if v != ABSENT],
-        reasons=reasons(),
-        recheck=findings,
-        verdicts=sorted(counts.items()),
+        reasons=printed.reasons if printed is not None else (),
+        recheck=checked,
+        verdicts=sorted(Counter(f.verdict for f in checked).items()),
     )  # fmt: skip

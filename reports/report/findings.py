@@ -1,4 +1,4 @@
-"""What reproduces and what does not: a short document, generated from the database, the paper's numbers and a list of known gaps."""
+"""What reproduces and what does not: a short document, generated from the database, the printed numbers and a list of known gaps."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from orledger import studies
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.findings import summary
 from orledger.audit.recheck.model import Verdict
-from orledger.paper.conclusions import paper, reasons
-from orledger.paper.names import ARMS
-from orledger.paper.published import publication
-from orledger.reports.report.differences import ABSENT, VERDICTS, differences, table_lines
+from orledger.errors import UsageError
+from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.document import number
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.tables.building import build_tables
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.reports.source import Database, Planned
+    from orledger.study import Study
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,20 @@ def short(value: Any) -> str:
     return number(value if value is None or float(value).is_integer() else float(f"{value:.3g}"))
 
 
-def findings(db: Database, planned: Sequence[Planned] = ()) -> str:
+def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Study] | None = None) -> str:
     """The document as Markdown; it names the database by its content, so that a copy under another name gives the same bytes."""
+    here = studies.present(db) if chosen is None else chosen
+    printed = printed_by(here)
+    if printed is None:
+        raise UsageError(
+            "no study in this database brings printed numbers to compare with",
+            hint="orledger report shows everything else",
+        )
     ledger: Ledger = gather(db)
-    found = differences(build_tables(db, planned))
-    checked = recheck(publication())
+    tables = build_tables(db, planned, chosen=here)
+    found = differences(tables, printed)
+    checked = recheck(printed.publication)
+    labels = studies.labels(here)
     env = Environment(
         loader=PackageLoader("orledger.templates", ""),
         undefined=StrictUndefined,
@@ -72,12 +81,12 @@ def findings(db: Database, planned: Sequence[Planned] = ()) -> str:
         autoescape=False,  # noqa: S701 - Markdown: every text goes through its own escape filter
         keep_trailing_newline=True,
     )
-    env.filters |= {"text": markdown_inline, "short": short, "arm": lambda key: ARMS.get(key, key)}
+    env.filters |= {"text": markdown_inline, "short": short, "arm": lambda key: labels.get(key, key)}
     return env.get_template("findings.md.j2").render(
         ledger=ledger,
-        paper=paper()["hypothesis"],
-        reasons=reasons(),
-        lines=table_lines(found),
+        conclusions=printed.conclusions,
+        reasons=printed.reasons,
+        lines=table_lines(found, tables, printed),
         verdicts=[v for v in VERDICTS if v != ABSENT],
         counts=Counter(d.verdict for d in found),
         checked=summary(checked),

@@ -8,19 +8,21 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.paper.conclusions import reasons
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import save
+from orledger.reports.report.differences import printed_by
 from orledger.reports.report.ledger import gather
 from orledger.reports.tables import latex as tex
 from orledger.reports.tables.building import build_tables
-from orledger.reports.tables.prose import typed
+from orledger.reports.tables.prose import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from orledger.reports.source import Database, Planned
+    from orledger.study import Study
 
 SECONDS = 180
 # A fixed moment instead of the present one, so that two builds from one database are the same file.
@@ -57,22 +59,30 @@ def write_pdf(
     title: str = "Audit report",
     planned: Sequence[Planned] = (),
     figures: Iterable[str] = (),
+    chosen: Sequence[Study] | None = None,
 ) -> Path:
     """The report of ``db`` as a PDF at ``path``, set by the program ``latex`` in a temporary folder.
 
-    ``planned`` and ``figures`` are those of ``render_report``.
+    ``planned``, ``figures`` and ``chosen`` are those of ``render_report``.
     """
-    tables = build_tables(db, planned)
+    here = studies.present(db) if chosen is None else chosen
+    printed = printed_by(here)
+    tables = build_tables(db, planned, chosen=here)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         shown = []
-        for drawn in draw(db, figures):
+        for drawn in draw(db, figures, here):
             save(drawn.figure, folder / f"fig_{drawn.name}.pdf")
             shown.append(drawn)
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
         text = tex.environment().get_template("report.tex.j2").render(
-            title=title, ledger=gather(db), tables=tables, figures=shown, reasons=reasons(), typed=typed
+            title=title,
+            ledger=gather(db),
+            tables=tables,
+            figures=shown,
+            reasons=printed.reasons if printed is not None else (),
+            typed=vocabulary(here).typed,
         )  # fmt: skip
         (folder / "report.tex").write_text(text, encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)

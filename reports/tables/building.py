@@ -2,79 +2,101 @@
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from orledger import studies
 from orledger.errors import UsageError
 from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, content_hash
 from orledger.reports.tables.table import empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from orledger.reports.source import Database
     from orledger.reports.tables.table import Table
+    from orledger.study import Study
 
-# name: module, function, title used when the table is absent; the order is the order of the document
-TABLES = {
-    "A": ("a", "table_a", "Case A: accuracy of the rules, fine grid"),
-    "A16": ("a", "table_a16", "Case A: accuracy of the rules, coarse grid"),
-    "Astab": ("a", "table_astab", "Case A: dispersion across noise seeds"),
-    "Afloor": ("a_floor", "table_afloor", "Case A: the run-to-run floor"),
-    "Aport": ("a_floor", "table_aport", "Case A: the same cells on two backends"),
-    "Acert": ("a_cert", "table_acert", "Case A: certificates"),
-    "Aladder": ("a_ladder", "table_aladder", "Case A: the inflation ladder"),
-    "Baudit": ("b_data", "table_baudit", "Case B: datasets and their audit"),
-    "Blevels": ("b_data", "table_blevels", "Case B: conformal levels"),
-    "Bshift": ("b", "table_bshift", "Case B: covariate shift by dataset"),
-    "Barms": ("b", "table_barms", "Case B: all arms"),
-    "Bfloor": ("b_width", "table_bfloor", "Case B: the width budget of the OR head"),
-    "Btail": ("b_width", "table_btail", "Case B: the tail of single points"),
-    "Babl": ("b_ablation", "table_babl", "Case B: the two-by-two ablation"),
-    "Battr": ("b_ablation", "table_battr", "Case B: attribution of the width defect"),
-    "Bgap": ("b_gap", "table_bgap", "Case B: the gap task"),
-    "Bgapsurv": ("b_gap", "table_bgapsurv", "Case B: single-seed values against many seeds"),
-    "C": ("c", "table_c", "Case C: final regret"),
-    "CpairEI": ("c", "table_cpair_ei", "Case C: final regret against EI"),
-    "CpairOR": ("c", "table_cpair_or", "Case C: final regret against OR-LCB 1×"),
-    "CaucEI": ("c", "table_cauc_ei", "Case C: mean regret against EI"),
-    "Ckappa": ("c_kappa", "table_ckappa", "Case C: inertness of the ladder"),
-    "Cinv": ("c_kappa", "table_cinv", "Case C: the invariance criterion at every step"),
-    "regime": ("ref", "table_regime", "Which tool for which data"),
-    "dictionary": ("ref", "table_dictionary", "Dictionary"),
-    "provenance": ("ref", "table_provenance", "What is classical and what is not"),
-}
+    Builder = Callable[[Source], Table]
 
 
-def table_names() -> list[str]:
-    """The names of all tables, in the order of the document."""
-    return list(TABLES)
+@dataclass(frozen=True)
+class TableSpec:
+    """A table that a study declares: ``case`` is the heading it stands under, None for the whole study; ``title`` is used when it is absent."""
+
+    name: str
+    title: str
+    case: str | None
+    build: Builder
 
 
-def build(name: str, results: Database, planned: Sequence[Planned] = (), *, database: str | None = None) -> Table:
-    """The table called ``name`` from ``results``; when there is nothing to show, a table that says why.
+def table(name: str, title: str, case: str | None = None) -> Callable[[Builder], Builder]:
+    """Declares the decorated function as the builder of table ``name``; the module is listed in its study and nothing else is."""
+
+    def declare(build: Builder) -> Builder:
+        build.spec = TableSpec(name, title, case, build)  # type: ignore[attr-defined]
+        return build
+
+    return declare
+
+
+def declared(chosen: Iterable[Study] | None = None) -> dict[str, TableSpec]:
+    """The tables of ``chosen`` studies (all installed ones by default) by name, in the order of the document."""
+    found: dict[str, TableSpec] = {}
+    for study in studies.installed() if chosen is None else chosen:
+        for module in study.modules("tables"):
+            for value in vars(module).values():
+                spec = getattr(value, "spec", None)
+                if isinstance(spec, TableSpec) and value.__module__ == module.__name__:
+                    found.setdefault(spec.name, spec)
+    return found
+
+
+def wanted(names: Iterable[str], specs: dict[str, TableSpec]) -> list[TableSpec]:
+    """The tables called ``names``, in the order of the document; case does not matter, and an unknown name lists the known ones."""
+    by_name = {name.lower(): spec for name, spec in specs.items()}
+    asked = list(names)
+    unknown = [n for n in asked if n.lower() not in by_name]
+    if unknown:
+        raise UsageError(f"unknown table {unknown[0]!r}", hint=f"one of {', '.join(specs)}")
+    return [s for s in specs.values() if s.name.lower() in {n.lower() for n in asked}]
+
+
+def build(
+    spec: TableSpec,
+    results: Database,
+    planned: Sequence[Planned] = (),
+    *,
+    labels: Mapping[str, str] | None = None,
+    database: str | None = None,
+) -> Table:
+    """The table of ``spec`` from ``results``; when there is nothing to show, a table that says why.
 
     ``planned`` lists the cells that the plan of the run asks for, so that cells whose rows are gone are named too.
     """
-    if name not in TABLES:
-        raise UsageError(f"unknown table {name!r}", hint=f"one of {', '.join(TABLES)}")
-    module, function, title = TABLES[name]
-    source = Source(results, planned)
-    builder = getattr(importlib.import_module(f"orledger.paper.tables.{module}"), function)
+    named = studies.labels(studies.present(results)) if labels is None else labels
+    source = Source(results, planned, labels=named)
     try:
-        table: Table = builder(source)
+        table = spec.build(source)
     except NothingToShowError as nothing:
-        table = empty(name, title, nothing.message)
+        table = empty(spec.name, spec.title, nothing.message)
     database = content_hash(results) if database is None else database
     return replace(table, queries=tuple(source.queries), database=database, notes=(*table.notes, *source.notes()))
 
 
-def build_tables(results: Database, planned: Sequence[Planned] = (), names: Iterable[str] | None = None) -> list[Table]:
-    """Several tables (all of them without ``names``), in the order of the document."""
-    chosen = list(TABLES) if names is None else list(names)
-    unknown = [n for n in chosen if n not in TABLES]
-    if unknown:
-        raise UsageError(f"unknown table {unknown[0]!r}", hint=f"one of {', '.join(TABLES)}")
+def build_tables(
+    results: Database,
+    planned: Sequence[Planned] = (),
+    names: Iterable[str] | None = None,
+    *,
+    chosen: Sequence[Study] | None = None,
+) -> list[Table]:
+    """The tables of ``chosen`` studies (by default those that have cells here), in the order of the document.
+
+    With ``names`` only these; they may then belong to any installed study.
+    """
+    here = studies.present(results) if chosen is None else chosen
+    specs = list(declared(here).values()) if names is None else wanted(names, declared(chosen))
     database, once = content_hash(results), Remembering(results)  # tables of one block ask the same questions
-    return [build(name, once, planned, database=database) for name in TABLES if name in chosen]
+    named = studies.labels(here)
+    return [build(spec, once, planned, labels=named, database=database) for spec in specs]

@@ -25,7 +25,7 @@ TABLE_HEAD = re.compile(r"\A% orledger table (\w+)\n% database ([0-9a-f]+)")
 
 @dataclass(frozen=True)
 class Stale:
-    """A number or a table file that differs from the database: what the paper has and what would be written now."""
+    """A number or a table file that differs from the database: what the manuscript has and what would be written now."""
 
     name: str
     file: str
@@ -35,7 +35,7 @@ class Stale:
 
 @dataclass(frozen=True)
 class Check:
-    """What a check of a paper found; ``clean`` when nothing that the paper prints is stale, undefined or missing."""
+    """What a check of a paper found; ``clean`` when nothing that it prints is stale, undefined or missing."""
 
     used: tuple[str, ...]
     stale: tuple[Stale, ...] = ()
@@ -47,12 +47,12 @@ class Check:
 
     @property
     def clean(self) -> bool:
-        """True when everything the paper prints is what the database says."""
+        """True when everything the manuscript prints is what the database says."""
         return not (self.stale or self.undefined or self.unwritten)
 
 
 def read_sources(paper: Path) -> tuple[dict[Path, str], list[str]]:
-    """The text of ``paper`` and of every file it inputs (paths relative to the paper), and the names of those that are absent."""
+    """The text of ``paper`` and of every file it inputs (paths relative to it), and the names of those that are absent."""
     if not paper.is_file():
         raise UsageError(f"no paper at {paper}", hint="give the main .tex file")
     texts: dict[Path, str] = {}

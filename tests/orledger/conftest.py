@@ -34,8 +34,11 @@ def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(figures, "FIGURES", {name: figures.FIGURES[name] for name in SHOWN})
+    every = figures.declared
+    monkeypatch.setattr(figures, "declared", lambda chosen=None: {n: s for n, s in every(chosen).items() if n in SHOWN})
     monkeypatch.setattr(
-        plan, "load_preset", lambda name: LOAD_PRESET(name if name.endswith(".toml") else str(SMALL_PRESET))
+        plan,
+        "load_preset",
+        lambda name, study=None: LOAD_PRESET(name if name.endswith(".toml") else str(SMALL_PRESET), study),
     )
     return tmp_path

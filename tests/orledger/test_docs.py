@@ -125,12 +125,11 @@ def test_names_and_files_that_a_page_mentions_exist(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     quoted = re.findall(r"`([^`\n]+)`", text)
     for name in quoted:
-        if re.fullmatch(r"orledger(\.\w+)+", name) and "case_d" not in name:
+        if re.fullmatch(r"orledger(\.\w+)+", name):
             resolve(name)
     paths = [
         q
         for q in quoted
         if re.fullmatch(r"(?:audit|benchmarks|docs|recovery|reports|runners|schema|templates|tests)/[\w./*-]*", q)
     ]
-    # The page about adding a case names files that do not exist yet.
-    assert [q for q in paths if "case_d" not in q and "/d.sql" not in q and not list(ROOT.glob(q.rstrip("/")))] == []
+    assert [q for q in paths if not list(ROOT.glob(q.rstrip("/")))] == []

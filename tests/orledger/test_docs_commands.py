@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -136,8 +137,10 @@ def cluster(environment: dict[str, str]) -> Iterator[str]:
 def test_every_need_has_its_test() -> None:
     """A new kind of need would otherwise be a way of not running a command."""
     found = {c.block.needs for page in PAGES for c in commands(page)}
-    assert found == {None, "cuda", "ray", "cluster", "case d"}
-    assert {c.block.page.name for page in PAGES for c in commands(page) if c.block.needs == "case d"} == {"adding.md"}
+    assert found == {None, "cuda", "ray", "cluster", "location-study"}
+    assert {c.block.page.name for page in PAGES for c in commands(page) if c.block.needs == "location-study"} == {
+        "adding.md"
+    }
 
 
 @pytest.mark.slow
@@ -187,17 +190,8 @@ def test_a_page_that_is_wrong_is_found(
     assert problem in found
 
 
-CASE_D = """
+LOCATION = """
 import sys
-from pathlib import Path
-import orledger.runners, orledger.runners.plan as plan
-from orledger.schema import migrate
-
-examples = Path(sys.argv[1])
-orledger.runners.__path__.append(str(examples))
-plan.CASES += ("d",)
-shipped = [*migrate.shipped_views(), migrate.SqlFile("d.sql", (examples / "case_d.views.sql").read_text())]
-migrate.shipped_views = lambda: shipped
 from orledger.cli import main
 
 for line in sys.stdin.read().splitlines():
@@ -205,17 +199,27 @@ for line in sys.stdin.read().splitlines():
 """
 
 
-def test_the_example_of_adding_a_case_works(tmp_path: Path) -> None:
-    """The files of the page, put where the page says, run through the command line and print what the page prints."""
-    page = ROOT / "docs" / "adding.md"
-    told = [c for c in commands(page) if c.words[0] == "orledger"]
-    assert [c.words[1] for c in told] == ["register", "run", "sql", "audit"]
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+@pytest.fixture(scope="session")
+def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the example study was installed as a distribution of its own."""
+    source = tmp_path_factory.mktemp("source") / "location"
+    shutil.copytree(ROOT / "docs" / "examples" / "location", source)
+    target = tmp_path_factory.mktemp("installed")
+    words = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(target), str(source)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def test_the_example_study_works_from_its_own_package(location: Path, tmp_path: Path) -> None:
+    """Installed beside orledger, it brings a case, a view, a table, a figure and a hypothesis, and no word of any other study."""
+    told = [c for c in commands(ROOT / "docs" / "adding.md") if c.block.needs == "location-study"]
+    assert [c.words[1] for c in told] == ["run", "sql", "audit", "tables", "figures", "report"]
     lines = [c.words[1:] + (["--engine", "serial"] if c.words[1] == "run" else []) for c in told]
-    lines += [["db", "check", "--db", "d.duckdb"], ["settings", "d", "--preset", "docs/examples/case_d.preset.toml"]]
+    lines += [["db", "check", "--db", "location.duckdb"], ["settings", "location", "--preset", "small"]]
     done = subprocess.run(
-        [sys.executable, "-c", CASE_D, str(ROOT / "docs" / "examples")],
-        input="\n".join(map(repr, lines)), capture_output=True, text=True, cwd=tmp_path,
+        [sys.executable, "-c", LOCATION], input="\n".join(map(repr, lines)), capture_output=True, text=True,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(location)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for command in told:
@@ -223,3 +227,10 @@ def test_the_example_of_adding_a_case_works(tmp_path: Path) -> None:
             assert re.sub(r", in [\d.]+s", "", line) in re.sub(r", in [\d.]+s", "", done.stdout), line
     assert "32 content hashes verified" in done.stdout
     assert "Share of draws that the trimmed mean leaves out" in done.stdout
+    page = (tmp_path / "location.html").read_text(encoding="utf-8")
+    shown = re.sub(r"<(script|style)>.*?</\1>", "", page, flags=re.DOTALL)
+    assert 'id="table-Locations"' in shown
+    assert 'id="figure-Errors"' in shown
+    assert "L1" in shown
+    for word in ("the paper", "publication", "H1", "Optimal Recovery", "Morozov", "split-CP"):
+        assert word not in shown, word

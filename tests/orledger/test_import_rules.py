@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # What everybody may know of the front door.
-SHARED = {"orledger.errors", "orledger.toml_tables", "orledger.__version__"}
+SHARED = {"orledger.errors", "orledger.toml_tables", "orledger.study", "orledger.studies", "orledger.__version__"}
 
 # folder -> what else of ours it may import. The front door may import everything.
 MAY_IMPORT = {
@@ -19,14 +19,7 @@ MAY_IMPORT = {
     "schema": {*SHARED, "orledger.schema"},
     "audit": {*SHARED, "orledger.audit", "orledger.schema"},
     "runners": {*SHARED, "orledger.runners", "orledger.recovery", "orledger.schema", "orledger.audit.datasets"},
-    "reports": {
-        *SHARED,
-        "orledger.paper",
-        "orledger.reports",
-        "orledger.audit",
-        "orledger.schema",
-        "orledger.templates",
-    },
+    "reports": {*SHARED, "orledger.reports", "orledger.audit", "orledger.schema", "orledger.templates"},
     "paper": {*SHARED, "orledger.paper", "orledger.runners", "orledger.audit", "orledger.reports", "orledger.schema"},
 }
 

@@ -18,11 +18,12 @@ from orledger.paper.figures import gap as figures_gap
 from orledger.paper.figures.a import seed_cv
 from orledger.paper.figures.b_width import percent
 from orledger.paper.figures.c import identity
+from orledger.paper.looks import LOOKS, look
 from orledger.paper.tables import b as tables_b
 from orledger.paper.tables import c as tables_c
-from orledger.reports.figures.drawing import FIGURES, chosen, draw, write_figures
+from orledger.reports.figures.drawing import declared, draw, select, write_figures
 from orledger.reports.figures.figure import Canvas, power
-from orledger.reports.figures.style import LOOKS, RED, house_style, look, spread
+from orledger.reports.figures.style import RED, house_style, spread
 from orledger.reports.source import Source
 from orledger.reports.tables import latex
 
@@ -55,7 +56,7 @@ def points_of(line):
 
 
 def test_every_figure_of_the_paper_exists():
-    assert set(FIGURES) == set(PAPER.split())
+    assert set(declared()) == set(PAPER.split())
 
 
 def test_every_figure_is_drawn_from_data_and_says_nothing_is_absent(drawn_figures):
@@ -229,9 +230,9 @@ def test_every_cell_of_the_inefficiency_figure_is_drawn(full):
     assert points == 5 * cells
 
 
-def test_unknown_figures_are_refused_with_the_list_of_known_ones():
+def test_unknown_figures_are_refused_with_the_list_of_known_ones(database):
     with pytest.raises(UsageError, match="Aprofile"):
-        chosen(["nonsense"])
+        select(database, ["nonsense"])
 
 
 def test_seed_dispersion_is_the_sample_coefficient_of_variation():

@@ -5,12 +5,13 @@ import synthetic_db
 
 from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
-from orledger.paper.conclusions import paper, reasons
+from orledger.paper.printed import PRINTED
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
 from orledger.reports.report.ledger import ARM_REFUSALS, UNCHECKED, gather
 from orledger.reports.source import content_hash
-from orledger.reports.tables.building import TABLES, build
+from orledger.reports.tables.building import build, declared
+from orledger.reports.tables.table import empty
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +20,9 @@ def document(audited):
 
 
 def test_every_hypothesis_stands_beside_the_papers_conclusion(document):
-    for name, entry in paper()["hypothesis"].items():
+    for name, entry in PRINTED.conclusions.items():
         assert f"| {name} |" in document
-        assert entry["words"] in document
+        assert entry.words in document
 
 
 def test_rows_of_the_table_have_equal_numbers_of_columns(document):
@@ -39,14 +40,15 @@ def test_hostile_text_is_escaped(document):
 
 
 def test_reasons_name_tables_that_exist():
-    assert {t for gap in paper()["gap"] for t in gap["tables"]} <= set(TABLES)
+    assert {t for reason in PRINTED.reasons for t in reason.tables} <= set(declared())
 
 
 def test_a_tables_line_counts_verdicts_and_names_the_farthest():
     def pair(row, ours, verdict):
         return Difference("A", row, "gain", "1.0", 1.0, ours, ours, verdict)
 
-    (line,) = table_lines([pair("x", 1.0, AGREE), pair("y", 5.0, APART), pair("z", 0.1, APART)])
+    found = [pair("x", 1.0, AGREE), pair("y", 5.0, APART), pair("z", 0.1, APART)]
+    (line,) = table_lines(found, [empty("A", "a table", "nothing")], PRINTED)
     assert line.counts == {AGREE: 1, APART: 2}
     assert [d.row for d in line.farthest] == ["z", "y"], "what agrees is not apart"
 
@@ -94,7 +96,7 @@ def test_refusals_that_differ_in_numbers_only_are_one_line():
 
 def test_the_findings_name_the_database_by_the_hash_that_the_tables_carry(audited, document):
     assert content_hash(audited) in document
-    assert build("dictionary", audited).database == content_hash(audited)
+    assert build(declared()["dictionary"], audited).database == content_hash(audited)
     assert ".duckdb" not in document
 
 
@@ -118,7 +120,7 @@ def test_the_origin_of_a_user_file_says_that_it_was_not_compared(tmp_path):
 
 
 def test_reasons_that_disclose_a_choice_are_marked():
-    marked = {r.number: (r.in_view, r.after_run) for r in reasons()}
-    told = {r.number for r in reasons() if "in view" in r.text or "near the paper" in r.text}
+    marked = {r.number: (r.in_view, r.after_run) for r in PRINTED.reasons}
+    told = {r.number for r in PRINTED.reasons if "in view" in r.text or "near the paper" in r.text}
     assert told
     assert all(marked[n][0] for n in told)

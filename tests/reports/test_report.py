@@ -6,7 +6,7 @@ import shutil
 import pytest
 import synthetic_db
 
-from orledger.paper.conclusions import reasons
+from orledger.paper.printed import PRINTED
 from orledger.reports.report.compare import compare
 from orledger.reports.report.compare_output import comparison_html, comparison_tables
 from orledger.reports.report.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
@@ -27,12 +27,12 @@ def page(database):
 
 
 def test_every_table_and_figure_of_the_paper_is_in_the_report(page, database):
-    from orledger.reports.figures.drawing import FIGURES
-    from orledger.reports.tables.building import table_names
+    from orledger.reports.figures.drawing import declared as figures
+    from orledger.reports.tables.building import declared
 
-    for name in table_names():
+    for name in list(declared()):
         assert f'id="table-{name}"' in page, name
-    for name in FIGURES:
+    for name in figures():
         assert f'id="figure-{name}"' in page, name
 
 
@@ -52,7 +52,7 @@ def test_the_report_discloses_what_was_chosen_in_view_and_lists_every_known_reas
     from markupsafe import escape
 
     first = page[page.index("What to know first") : page.index("What was run")]
-    for reason in reasons():
+    for reason in PRINTED.reasons:
         assert f'<li id="reason-{reason.number}">{escape(reason.text)}' in page
         assert (f'href="#reason-{reason.number}"' in first) == (reason.in_view or reason.after_run)
     assert 'href="#reasons"' in first
@@ -129,7 +129,7 @@ def test_verdicts_of_a_comparison_with_a_printed_number(low, high, paper, ours, 
 
 def test_the_printed_tables_find_their_partners(database):
     """All but a handful of the paper's table cells have a number of ours to stand beside."""
-    found = differences(build_tables(database))
+    found = differences(build_tables(database), PRINTED)
     tables = {d.table for d in found}
     assert {
         "A",

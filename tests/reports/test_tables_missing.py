@@ -5,7 +5,7 @@ import synthetic_db
 
 from orledger.reports.source import Planned, holes
 from orledger.reports.tables import render
-from orledger.reports.tables.building import build, build_tables
+from orledger.reports.tables.building import build, build_tables, declared
 from orledger.reports.tables.values import Absent, Number
 
 USES = {
@@ -101,7 +101,7 @@ def test_refused_and_failed_cells_are_named_with_their_reasons():
     con.execute(
         "UPDATE cell SET state = 'refused', reason = 'no file: put diabetes.csv there' WHERE name = 'b/main/diabetes/iid/1/0.25'"
     )
-    text = notes(build("Barms", synthetic_db.Adapter(con)))
+    text = notes(build(declared()["Barms"], synthetic_db.Adapter(con)))
     assert f"failed: {name} (ValueError: no luck)" in text
     assert "refused: b/main/diabetes/iid/1/0.25 (no file: put diabetes.csv there)" in text
     assert (
@@ -114,7 +114,7 @@ def test_an_arm_that_always_refuses_is_absent_and_never_zero():
     con = synthetic_db.connect()
     synthetic_db.build(con, cases="b", datasets=("yacht",), gap_seeds=2)
     con.execute("DELETE FROM record WHERE arm = 'or1'")
-    t = build("Barms", synthetic_db.Adapter(con))
+    t = build(declared()["Barms"], synthetic_db.Adapter(con))
     row = next(r for r in t.rows() if r.key == "iid or1")
     assert row.cells[1].value == 0  # the count of cells, which is a number
     assert all(isinstance(c, Absent) for c in row.cells[2:])

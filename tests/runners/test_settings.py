@@ -64,7 +64,8 @@ def test_bounds_include_their_ends_unless_the_setting_says_inside() -> None:
 
 
 def test_every_shipped_default_is_within_its_own_bounds() -> None:
-    from orledger.runners.plan import CASES, planner
+    from orledger.runners.plan import planner
+    from orledger.studies import cases
 
-    for case in CASES:
+    for case in cases():
         resolve(planner(case).SETTINGS, {}, case)

@@ -1,4 +1,4 @@
-"""The plan of Case D: its settings, and the jobs of a preset's ``d`` table. Imports nothing heavy."""
+"""The plan of the study: its settings, and the jobs of a preset's ``location`` table. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ def plan(table: Mapping[str, Any], where: str) -> list[Job]:
             f"{where}: {unknown[0]!r} is unknown", hint=f"block main, axes {', '.join(AXES)}, laws {', '.join(LAWS)}"
         )
     chosen = product(*(axes.get(axis, []) for axis in AXES))
-    return [Job((Cell("d", "main", {"law": law, "seed": seed}, values),)) for law, seed in chosen]
+    return [Job((Cell("location", "main", {"law": law, "seed": seed}, values),)) for law, seed in chosen]

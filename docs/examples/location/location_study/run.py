@@ -1,4 +1,4 @@
-"""Case D cells to records: each arm's distance from the truth, which is zero."""
+"""Cells to records: each arm's distance from the truth, which is zero."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(cells: tuple[Cell, ...], context: Context) -> Iterator[tuple[Cell, CellR
     for cell in cells:
         started = perf_counter()
         draws, trim = int(cell.settings["draws"]), float(cell.settings["trim"])
-        stream = generator("case_d", cell.keys["law"], cell.keys["seed"])  # named, so equal on every worker
+        stream = generator("location", cell.keys["law"], cell.keys["seed"])  # named, so equal on every worker
         y = np.sort(stream.standard_normal(draws) if cell.keys["law"] == "normal" else stream.standard_cauchy(draws))
         out = CellResult(backend="cpu/float64")
         out.scalar("mean", "error", abs(y.mean()))

@@ -1,1 +1,0 @@
-"""Case D, an example: how far three estimates of a location are from the truth."""

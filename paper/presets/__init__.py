@@ -1,0 +1,1 @@
+"""The presets of the paper's cases."""

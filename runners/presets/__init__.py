@@ -1,1 +1,0 @@
-"""The preset files that ship with the package: smoke, paper, open."""
