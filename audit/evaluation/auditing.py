@@ -11,13 +11,16 @@ from orledger.audit.evaluation.claims import ClaimResult, check
 from orledger.audit.evaluation.comparisons import Evaluation, evaluate
 from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.families import correct_families
+from orledger.audit.evaluation.history import Look, with_history
+from orledger.audit.evaluation.names import check_names
 from orledger.audit.evaluation.pairing import Ledger
 from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
 from orledger.audit.evaluation.storing import digest, store
 from orledger.audit.registry.quantities import literal
 from orledger.audit.registry.registration import Registration, current_registrations, register, register_shipped
-from orledger.audit.registry.words import Variant
+from orledger.audit.registry.words import Registered, Variant
 from orledger.errors import DataError, QueryRefusedError, VerificationError
+from orledger.schema import chain
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
@@ -47,6 +50,9 @@ class Finding:
     claims: tuple[ClaimResult, ...]
     decision: Decision
     sensitivity: Sensitivity
+    known: Registered = Registered.BEFORE
+    earlier: tuple[Look, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ def audit(
     hypotheses: Sequence[Hypothesis] = (),
     *,
     amend: bool = False,
+    unverified: bool = False,
     limits: Limits | None = None,
     now: datetime | None = None,
 ) -> Audit:
@@ -73,18 +80,33 @@ def audit(
     ``hypotheses`` are registered first. A database without registrations gets those of the studies that have cells in it; the
     dispositions then say that they were registered after the data. Whatever a hypothesis file says is evaluated on a
     connection that can only read; it is closed before another one writes the rows, and only if nothing changed meanwhile.
+    Names that do not occur in the data are an error before anything is registered or evaluated. A database whose chain does
+    not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
     now = now or datetime.now(UTC)
     with _reading(path) as results:
         require_queries(results.con, hypotheses)
+        replaced = {h.id for h in hypotheses}
+        stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
+        check_names(results, [*hypotheses, *stored])
     with closing(connect(path, "write")) as con, transaction(con):
         for h in hypotheses:
             register(con, h, amend=amend, now=now)
         if not current_registrations(con):
             register_shipped(con, now=now)
     with _reading(path) as results:
+        broken = [f"{f.rule}: {f.where}, {f.detail}" for f in chain.verify(results.con)]
+        if broken and not unverified:
+            raise VerificationError(
+                f"{path} is not as it was recorded, and gets no verdict: {broken[0]}"
+                + (f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""),
+                hint="orledger verify lists everything; --unverified gives verdicts that say so",
+            )
         found = examine(results, limits)
+    if broken:
+        remark = f"the database is not as it was recorded ({len(broken)} findings): {broken[0]}"
+        found = replace(found, findings=tuple(replace(f, remarks=(*f.remarks, remark)) for f in found.findings))
     with closing(connect(path, "write")) as con, transaction(con):
         hashes = {r.hash for r in current_registrations(con)}
         if data_state(con)[0] != found.data_hash or hashes != {f.registration.hash for f in found.findings}:
@@ -115,13 +137,22 @@ def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -
 def examine(results: Results, limits: Limits | None = None) -> Audit:
     """What the current registrations come to on ``results``, which are only read."""
     registrations = current_registrations(results.con)
+    for r in registrations:
+        if not r.intact():
+            raise VerificationError(
+                f"the text of {r.hypothesis} is not the one that was registered as {r.hash[:12]}",
+                hint="orledger verify names what was changed; restore the database from a copy",
+            )
     data_hash, n_cells, n_records = data_state(results.con)
     audit_id = digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))
     hypotheses = [r.parsed() for r in registrations]
     scalars = _copy_scalars(results.con, hypotheses)
     try:
         ledger = Ledger(results, scalars, limits or Limits())
-        findings = tuple(find(ledger, r, h) for r, h in zip(registrations, hypotheses, strict=True))
+        findings = tuple(
+            with_history(results, find(ledger, r, h), audit_id, data_hash)
+            for r, h in zip(registrations, hypotheses, strict=True)
+        )
     finally:
         results.con.execute(f"DROP TABLE IF EXISTS {scalars}")
     return Audit(audit_id, data_hash, n_cells, n_records, findings)

@@ -31,7 +31,8 @@ class ClaimInterval:
 
     def words(self) -> str:
         """The interval at the end of what was observed; nothing for a bare number."""
-        return "" if self.low is None else f" [{self.low:.4g}, {self.high:.4g}]"
+        of = "share of units in " if self.method.startswith("Clopper") else ""
+        return "" if self.low is None else f" ({of}[{self.low:.4g}, {self.high:.4g}])"
 
     def clearly(self, claim: Claim, state: ClaimState) -> tuple[Clearly, ...]:
         """Whether the whole interval lies on the side of the limit that the state says."""
@@ -77,7 +78,11 @@ def _bootstrap(claim: Claim, m: Matched) -> ClaimInterval:
             return ClaimInterval(None, None, None, "bare: a group has a single independent unit")
         picks = rng.integers(len(blocks), size=(DRAWS, len(blocks)))
         if claim.stat == "median":
-            columns.append([float(np.median(values[np.concatenate([blocks[i] for i in p])])) for p in picks])
+            if len({b.size for b in blocks}) == 1:
+                drawn = values[np.stack(blocks)][picks].reshape(DRAWS, -1)
+                columns.append(np.median(drawn, axis=1).tolist())
+            else:
+                columns.append([float(np.median(values[np.concatenate([blocks[i] for i in p])])) for p in picks])
             continue
         size = [m.points[b, 0].sum() if claim.stat == "share" else b.size for b in blocks]
         sums, sizes = np.array([values[b].sum() for b in blocks]), np.array(size, dtype=float)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.registry.words import Margin, Variant
+from orledger.audit.registry.words import Margin, Registered, Variant
 from orledger.audit.statistics.result import library_versions
 from orledger.schema import chain
 from orledger.schema.transactions import transaction
@@ -98,7 +98,7 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
         "rule": f.decision.rule, "test_ids": [t for name in evidence for t in test_ids.get(name, [])],
         "claim_ids": [claim_ids[name] for name in evidence if name in claim_ids],
         "after_data": f.registration.parent is None and f.registration.cells_done > 0,
-        "amendment": f.registration.amendment, "population": f.sensitivity.population,
+        "amendment": f.known == Registered.AMENDED, "population": f.sensitivity.population,
         "coarser_unit": f.sensitivity.unit,
         "coarser_verdict": None if f.sensitivity.verdict is None else str(f.sensitivity.verdict),
         "coarser_reason": f.sensitivity.reason, "known": str(f.known), "earlier": _json([asdict(x) for x in f.earlier]),

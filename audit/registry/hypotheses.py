@@ -149,7 +149,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration."""
+    """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration.
+
+    ``history`` are versions of a shipped text that were corrected after results had been seen: hash, date, note.
+    """
 
     id: str
     title: str
@@ -163,16 +166,12 @@ class Hypothesis:
     otherwise_reason: str
     file: str
     text: str
+    history: tuple[dict[str, str], ...] = ()
 
     @property
     def hash(self) -> str:
         """SHA-256 of the text."""
         return sha256(self.text.encode()).hexdigest()
-
-    @property
-    def studies(self) -> tuple[str, ...]:
-        """Names of the cases or studies it asks about."""
-        return tuple(sorted({q.case for q in self.quantities}))
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:

@@ -95,10 +95,22 @@ def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesi
         otherwise_reason=disposition.text("otherwise_reason"),
         file=file,
         text=text,
+        history=tuple(_correction(t) for t in head.tables("earlier", [])),
     )
     for table in (head, disposition, top):
         table.done()
     return hypothesis
+
+
+def _correction(t: Table) -> dict[str, str]:
+    """An earlier version of the text, corrected after results had been seen."""
+    found = {"hash": t.text("hash"), "date": t.text("date"), "note": t.text("note")}
+    if re.fullmatch(r"[0-9a-f]{64}", found["hash"]) is None:
+        raise t.fail("hash", "the SHA-256 of the earlier text, 64 hexadecimal digits")
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", found["date"]) is None:
+        raise t.fail("date", "the day of the correction, such as 2026-01-31")
+    t.done()
+    return found
 
 
 def _with_noise(file: str, comparison: Comparison, claims: dict[str, Claim], *, stored: bool) -> Comparison:

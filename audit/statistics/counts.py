@@ -165,8 +165,9 @@ def mcnemar_units(differences: ArrayLike, reduced: str, side: str = "two-sided")
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjusted p-values, in the order given."""
     p = np.asarray(p_values, dtype=float)
-    if p.size == 0:
-        return []
-    from statsmodels.stats.multitest import multipletests
-
-    return multipletests(p, method="holm")[1].tolist()
+    # statsmodels' multipletests gives the same numbers and collects garbage in every call: a third of a second each.
+    order = np.argsort(p, kind="stable")
+    stepped = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))
+    adjusted = np.empty_like(p)
+    adjusted[order] = stepped
+    return adjusted.tolist()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.audit.statistics.counts import fisher
+from orledger.audit.statistics.sign import sign_e_value
 from orledger.audit.statistics.signedrank import signed_rank_floor
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def attainable(test: str, n: int, *, side: str = "two-sided", arms: int = 2) -> 
         return 1.0
     if test in ("signed_rank", "sign", "mcnemar"):
         return signed_rank_floor(n, side)
+    if test == "sign_anytime":
+        return min(1.0, 1 / sign_e_value(n, n, "greater" if side != "two-sided" else side))
     if test == "friedman":
         return min(1.0, float(factorial(arms)) ** (1 - n)) if n >= 2 else 1.0
     if test == "fisher":
@@ -39,7 +42,7 @@ def smallest_n(test: str, alpha: float, *, side: str = "two-sided", arms: int = 
         return max(1, ceil(-log2(alpha) - 1e-12) + (1 if side == "two-sided" else 0))
     if test == "friedman":
         return 1 + ceil(-log(alpha) / log(factorial(arms)) - 1e-12)
-    if test in ("fisher", "spearman"):
+    if test in ("fisher", "spearman", "sign_anytime"):
         n = 1
         while (attainable(test, n, side=side) or 0.0) > alpha:
             n += 1

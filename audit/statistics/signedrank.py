@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # The convolution costs n * sum of ranks; above this many non-zero differences the normal approximation is used and named.
 EXACT_LIMIT = 600
+REPEATED_LIMIT = 150
 
 
 def signed_rank_null(doubled_ranks: ArrayLike) -> NDArray[np.float64]:
@@ -73,7 +74,7 @@ def signed_rank(
     else:
         method = f"normal approximation, tie-corrected, zeros dropped (more than {EXACT_LIMIT} non-zero differences)"
     interval = _interval(d, side, level)
-    shift = d.size <= EXACT_LIMIT
+    shift = d.size <= _most(d)
     effect = None if not d.size else hodges_lehmann(d) if shift else float(np.median(d))
     return TestResult(
         test="signed_rank",
@@ -125,11 +126,16 @@ def signed_rank_floor(n_nonzero: int, side: str = "two-sided") -> float:
 
 def _interval(d: NDArray[np.float64], side: str, level: float) -> ShiftInterval | None:
     """The interval of the test; above the limit of the exact test, that of the median, which belongs to the sign test."""
-    if d.size <= EXACT_LIMIT:
+    if d.size <= _most(d):
         return signed_rank_interval(d, signed_rank_p, untied_null, side, level)
     median = median_interval(d, level)
     assert median is not None
     return ShiftInterval(median.low, median.high, median.achieved, "[]", f"{MEDIAN_METHOD}, of the median")
+
+
+def _most(d: NDArray[np.float64]) -> int:
+    """Up to how many differences the test is inverted; repeated values need a null of their own for every shift tried."""
+    return EXACT_LIMIT if np.unique(d).size == d.size else REPEATED_LIMIT
 
 
 def _doubled(nonzero: NDArray[np.float64]) -> NDArray[np.int64]:

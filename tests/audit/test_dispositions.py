@@ -65,7 +65,9 @@ def partial_reason(db, differences, text):
 
 def test_a_partial_verdict_says_what_keeps_it_from_support(db):
     d = partial_reason(db, [-2, -3, -4, -5, -6, -7, -8, 1], TEXT)
-    assert d.reason.endswith("Not supported because of: w fails: a is worse than b in 1 of 8 units")
+    assert d.reason.endswith(
+        "Not supported because of: w fails: a is worse than b in 1 of 8 units (share of units in [0.00316, 0.5265])"
+    )
     assert d.evidence == ("c", "w")
 
 
