@@ -17,7 +17,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make slow    run the tests that take minutes as well"
 	@echo "make lint    ruff and mypy"
-	@echo "make docs    write docs/database.md and docs/commands.md from the code"
+	@echo "make docs    write docs/database.md and docs/commands.md from the code, and build the site into out/site"
 	@echo "make bench   the benchmarks, side by side with the peers"
 	@echo "make gpu-check   the smoke cases on a GPU, compared with the CPU; says so where there is none"
 	@echo "make paper   the full protocol of the paper, about ten minutes on two cores (DATA=folder for the datasets)"
@@ -26,11 +26,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e .
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[cases]"
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,ray,bench]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[all,dev]"
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -66,10 +66,13 @@ lint: $(VENV)/test.stamp
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target build/typecheck .
 	cd build/typecheck && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p orledger
 
-docs: $(VENV)/demo.stamp
-	@mkdir -p docs
+# The pages that come from the code, then the site, strict about links; the folders install under one name, so it reads an installed copy.
+docs: $(VENV)/test.stamp
 	$(BIN)/python -m orledger.schema.describing > docs/database.md
 	$(BIN)/python -m orledger.cli_docs > docs/commands.md
+	rm -rf out/site-source build/lib
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target out/site-source .
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(VENV)/test.stamp
 	@mkdir -p out

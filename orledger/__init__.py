@@ -1,26 +1,37 @@
-"""orledger: run, store, audit and report worst-case certificates for Bayesian learning systems.
+"""orledger: results in a ledger, audited and reported.
 
-``orledger.open(path)`` opens a results database for reading; ``orledger.recovery`` holds the mathematics. Everything
-heavy is imported on first use, so that importing this package costs nothing.
+``orledger.open(path)`` opens a results database: records, audit, tables, figures and report. ``orledger.study(name)`` writes
+one from a loop of one's own, ``orledger.run_grid`` runs a grid of cells on the engines. ``orledger.recovery`` holds the
+mathematics of Optimal Recovery. Everything heavy is imported on first use, so that importing this package costs nothing.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from orledger import study
 from orledger.errors import OrledgerError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orledger.schema.reading import Results
+    from orledger.grid import run_grid
+    from orledger.opened import Opened
 
-__version__ = "0.1.0"
-__all__ = ["OrledgerError", "__version__", "open"]
+__version__ = "0.2.0"
+__all__ = ["OrledgerError", "__version__", "open", "run_grid", "study"]
 
 
-def open(path: str | Path, **options: Any) -> Results:
-    """A read-only view of the results database at ``path``, answering queries with polars frames."""
-    from orledger.schema.reading import open_results
+def open(path: str | Path, **options: Any) -> Opened:
+    """The results database at ``path``, read-only, answering queries with polars frames."""
+    from orledger.opened import open_database
 
-    return open_results(path, **options)
+    return open_database(path, **options)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "run_grid":
+        from orledger.grid import run_grid
+
+        return run_grid
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,12 +26,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tables": ("orledger.cli_tables:tables", "Write the tables from the database."),
     "figures": ("orledger.cli_reports:figures", "Write the figures from the database."),
     "report": ("orledger.cli_reports:report", "Write the audit report from the database."),
+    "serve": ("orledger.cli_serve:serve", "Look at results in a browser."),
     "findings": ("orledger.cli_reports:findings", "What reproduces and what does not, as a short document."),
     "datasets": ("orledger.cli_datasets:datasets", "Fetch and audit the datasets, and say where they came from."),
+    "study": ("orledger.cli_study:study", "From a table of results to audit, tables, figures and report."),
+    "init": ("orledger.cli_study:init", "Write the mapping and the hypotheses for a table, and stop."),
     "import": ("orledger.cli_import:import_study", "Bring in records made elsewhere."),
     "presets": ("orledger.cli_presets:presets", "The presets that ship, and what one plans."),
     "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the reproduced work gives it."),
-    "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import and check a database."),
+    "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import, merge and check a database."),
 }
 
 EXIT_CODES = """\b

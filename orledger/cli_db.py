@@ -1,20 +1,22 @@
-"""``orledger db``: describe, migrate, copy, export, import and check a database."""
+"""``orledger db``: describe, migrate, copy, export, import, merge and check a database."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
+from orledger.cli_options import LocalPath, db_option, echo_json, echo_table, json_option, reading
 from orledger.cli_output import check_file, check_folder, out_option
 from orledger.errors import VerificationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.group()
 def db() -> None:
-    """Describe, migrate, copy, export, import and check a database."""
+    """Describe, migrate, copy, export, import, merge and check a database."""
 
 
 @db.command()
@@ -68,7 +70,7 @@ def snapshot(db: Path, out: Path | None) -> None:
 
 
 @db.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=LocalPath())
 @db_option
 @json_option
 def export(folder: Path, db: Path, as_json: bool) -> None:
@@ -81,15 +83,38 @@ def export(folder: Path, db: Path, as_json: bool) -> None:
 
 
 @db.command("import")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.argument("folder", type=LocalPath(file_okay=False, exists=True))
 @db_option
+@click.option(
+    "--keep-both", is_flag=True, help="Keep cells with other results apart, with their origin among their keys."
+)
 @json_option
-def import_(folder: Path, db: Path, as_json: bool) -> None:
-    """Make a new database from an exported FOLDER, after verifying every hash."""
+def import_(folder: Path, db: Path, keep_both: bool, as_json: bool) -> None:
+    """Bring in an exported FOLDER, after verifying every hash: a new database, or a merge into one that is there."""
     from orledger.schema import exchange
 
+    if db.exists():
+        _show_joined(db, [folder], keep_both, as_json)
+        return
     manifest = exchange.import_folder(folder, db)
     _show_manifest(manifest, as_json, f"{db}: {{tables}} tables, {{rows:,}} rows, hashes verified")
+
+
+@db.command()
+@click.argument("out", type=LocalPath(dir_okay=False))
+@click.argument("sources", nargs=-1, required=True, type=LocalPath(exists=True))
+@click.option(
+    "--keep-both", is_flag=True, help="Keep cells with other results apart, with their origin among their keys."
+)
+@json_option
+def merge(out: Path, sources: tuple[Path, ...], keep_both: bool, as_json: bool) -> None:
+    """Join SOURCES, databases and exported folders, into the database OUT, made when it is not there.
+
+    Sources are verified first. Cells are matched by id; equal ones are stored once, and cells that were computed with other
+    results are named and refused. Registrations, runs and catalogues are joined, and the history of each source stands
+    beside that of OUT. Audits are left behind: audit the joined data. All is done, or nothing.
+    """
+    _show_joined(out, list(sources), keep_both, as_json)
 
 
 @db.command()
@@ -112,6 +137,20 @@ def check(db: Path, as_json: bool) -> None:
         )
     if report.findings:
         raise VerificationError(f"{len(report.findings)} findings in {db}")
+
+
+def _show_joined(out: Path, sources: list[Path], keep_both: bool, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from orledger.schema.merging import merge as join
+
+    joined = join(out, sources, keep_both=keep_both)
+    if as_json:
+        echo_json({"db": str(out), "sources": [asdict(j) for j in joined]})
+        return
+    for j in joined:
+        apart = f", {j.kept_apart} kept apart" if j.kept_apart else ""
+        click.echo(f"{j.source}: {j.cells:,} cells taken, {j.equal:,} were there already{apart}; hashes verified")
 
 
 def _show_manifest(manifest: dict[str, Any], as_json: bool, sentence: str) -> None:

@@ -30,12 +30,13 @@ def import_study(tables: tuple[str, ...], mapping: Path, replace: bool, db: Path
     from orledger.audit.importing.loading import import_files
     from orledger.audit.importing.mapping import read_mapping
     from orledger.audit.importing.tables import expand
+    from orledger.schema.opening import writing
     from orledger.schema.writing import Writer
 
     paths = expand(tables)
     described = read_mapping(mapping)
-    with Writer(db) as writer:
-        found = import_files(writer, paths, described, replace=replace)
+    with writing(db) as con:  # a database that was not there appears only when the import went well
+        found = import_files(Writer(db, con=con), paths, described, replace=replace)
     if as_json:
         echo_json(vars(found))
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from contextlib import contextmanager
@@ -17,9 +18,25 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
     from orledger.study import Study
 
+ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+class LocalPath(click.Path):
+    """A path on this machine; an address such as s3://bucket/x, which would otherwise become a folder ``s3:``, is refused."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; a usage error for an address."""
+        if ADDRESS.match(str(value)):
+            self.fail(f"{value} is an address, and a path on this machine is expected", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 db_option = click.option(
     "--db",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     default=Path("results.duckdb"),
     envvar="ORLEDGER_DB",
     show_default=True,

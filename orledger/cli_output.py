@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_options import LocalPath
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class _OutOption(click.Option):
 
 def out_option(**attributes: Any) -> Callable[[Any], Any]:
     """The option that names a file or folder to write."""
-    attributes = {"type": click.Path(path_type=Path), **attributes}
+    attributes = {"type": LocalPath(), **attributes}
     return click.option("-o", "--out", "--output", "out", cls=_OutOption, **attributes)
 
 
@@ -63,6 +64,27 @@ def write_file(path: Path, data: str | bytes) -> None:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def filling(folder: Path) -> Iterator[Path]:
+    """A new folder to write into, whose files take their places in ``folder`` when all are written; none do otherwise."""
+    from orledger.schema import placing
+
+    with writing_to(folder):
+        top = folder.absolute()
+        while not top.parent.exists():
+            top = top.parent
+        temporary = placing.temporary_beside(top)
+        placing.discard(temporary)
+        temporary.mkdir()
+        try:
+            yield temporary
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in sorted(temporary.iterdir()):
+                file.replace(folder / file.name)
+        finally:
+            placing.discard(temporary)
 
 
 @contextmanager

@@ -3,101 +3,209 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import echo_json, json_option
-from orledger.cli_output import write_file
+from orledger.cli_options import echo_json, json_option, warn
+from orledger.cli_output import check_file, write_file
 from orledger.errors import UsageError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
-
-    from orledger.audit.recheck.findings import Finding, Group
+    from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication
+    from orledger.audit.recheck.power import Power
+    from orledger.audit.recheck.reading.document import Document
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+ANNOTATIONS = click.Path(path_type=Path, exists=True)
+OUT = click.Path(path_type=Path)
 
 
-def _shipped() -> Publication:
-    """The publication of the study that ships."""
-    from orledger import studies
-    from orledger.errors import UsageError
-    from orledger.reports.report.differences import printed_by
+class _CheckByDefault(click.Group):
+    """A group whose first word may be left out: ``orledger recheck paper.tex`` is ``orledger recheck check paper.tex``."""
 
-    printed = printed_by(studies.installed())
-    if printed is None:
-        raise UsageError("no installed study brings printed numbers", hint="give a file: orledger recheck paper.tex")
-    return printed.publication
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments with ``check`` in front unless they name a command or ask for help."""
+        if not args or (args[0] not in self.commands and args[0] not in ("-h", "--help")):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
 
 
-@click.command()
+@click.group(cls=_CheckByDefault)
+def recheck() -> None:
+    """Recompute the printed numbers of a paper from one another.
+
+    `orledger recheck paper.tex` is short for `orledger recheck check paper.tex`.
+    """
+
+
+@recheck.command()
+@click.argument("file", type=FILE, required=False)
+@click.option(
+    "-a",
+    "--annotations",
+    multiple=True,
+    type=ANNOTATIONS,
+    help="A TOML file or folder of annotations; may be repeated.",
+)
+@click.option("--study", metavar="NAME", help="Use the annotations of this study: installed, a module, or a folder.")
+@click.option("--power", "only_power", is_flag=True, help="Change each number by one digit and say what is noticed.")
 @click.option("--verdict", "verdicts", multiple=True, help="Show only this verdict; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Show every check, also those that match.")
 @click.option("--place", default="", help="Show only numbers whose place contains this text.")
-@click.option("--into", type=click.Path(path_type=Path), help="Also store the printed numbers in this database.")
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the findings to this CSV file.")
+@click.option("--into", type=OUT, help="Store the findings in this database, and the annotated numbers of a study.")
+@click.option("--csv", "csv_file", type=OUT, help="Write the findings to this CSV file.")
+@click.option("--html", "html_file", type=OUT, help="Write a page of HTML.")
+@click.option("--markdown", "markdown_file", type=OUT, help="Write a summary in Markdown.")
+@click.option("--latex", "latex_file", type=OUT, help="Write a summary in LaTeX.")
 @json_option
-def recheck(
+def check(
+    file: Path | None,
+    annotations: tuple[Path, ...],
+    study: str | None,
+    only_power: bool,
     verdicts: tuple[str, ...],
     everything: bool,
     place: str,
     into: Path | None,
     csv_file: Path | None,
+    html_file: Path | None,
+    markdown_file: Path | None,
+    latex_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Recompute the printed numbers of a paper that follow from other printed numbers.
+    """Recheck FILE (LaTeX, Markdown, HTML or CSV), with annotations or without; without FILE, the numbers of a study.
 
-    Findings with one cause stand together, what matters most first. Without options the checks that do not simply match
-    are shown. Ends with 6 when something was found.
+    Findings with one cause stand together, what matters most first, each with file, line, the sentence, and what was tried.
+    Without options the checks that do not simply match are shown. Ends with 6 when something was found.
     """
-    from orledger.audit.recheck import checking
-    from orledger.audit.recheck.findings import summary
-    from orledger.audit.recheck.frames import findings_frame, load_published
     from orledger.audit.recheck.model import Verdict
 
     names = [verdict.value for verdict in Verdict]
     for verdict in verdicts:
         if verdict not in names:
             raise UsageError(f"--verdict {verdict!r} is unknown", hint=f"use one of {', '.join(names)}")
-    publication = _shipped()
-    findings = checking.recheck(publication)
+    for path in (csv_file, html_file, markdown_file, latex_file):
+        if path is not None:
+            check_file(path)
+    document = _document(file)
+    publication = _publication(annotations, study, needed=file is None)
+    if only_power:
+        _power(document, publication, as_json)
+        return
+    findings = _findings(document, publication)
     shown = [
         f
         for f in findings
         if (f.verdict in verdicts if verdicts else everything or not f.verdict.good)
         and place.lower() in f.place.lower()
     ]
+    name = document.name if document is not None else f"study {study}" if study else "installed study"
+    notes = document.notes if document is not None else ()
     if into is not None:
-        _store_published(into, load_published(publication))
-    if csv_file is not None:
-        frame = findings_frame(shown)
-        write_file(csv_file, frame.with_columns(frame["operands"].list.join("; ")).write_csv())
-    if as_json:
-        echo_json({"summary": summary(findings), "findings": findings_frame(shown).to_dicts()})
-    else:
-        _print(shown)
-        counts = ", ".join(f"{n} {verdict}" for verdict, n in summary(findings).items() if n)
-        click.echo(f"{len(findings)} checks: {counts}")
+        from orledger.recheck_storing import store
+
+        store(into, name, findings, None if annotations else publication)
+    _write(csv_file, html_file, markdown_file, latex_file, name, findings, shown, notes)
+    _print(findings, shown, notes, as_json)
     _end(shown)
 
 
-def _print(shown: Sequence[Finding]) -> None:
-    from orledger.audit.recheck.findings import grouped
+@recheck.command()
+@click.argument("file", type=FILE)
+@click.option("-o", "--out", type=OUT, help="Write to this file and not to standard output.")
+def init(file: Path, out: Path | None) -> None:
+    """Draft the annotations of FILE: every number with its place and sentence, those in no relation marked UNCOVERED."""
+    from orledger.audit.recheck.automatic.checking import recheck_document
+    from orledger.audit.recheck.drafting import draft
+    from orledger.audit.recheck.reading.opening import read_document
 
+    if out is not None:
+        if out.exists():
+            raise UsageError(f"{out} exists", hint="name a new file: a draft does not replace annotations")
+        check_file(out)
+    document = read_document(file)
+    text = draft(document, recheck_document(document))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_file(out, text)
+
+
+def _document(file: Path | None) -> Document | None:
+    from orledger.audit.recheck.reading.opening import read_document
+
+    return None if file is None else read_document(file)
+
+
+def _publication(annotations: Sequence[Path], study: str | None, *, needed: bool) -> Publication | None:
+    from orledger.audit.recheck.data import parse_publication
+
+    if study is not None and annotations:
+        raise UsageError("both --study and --annotations were given", hint="leave one of them out")
+    if study is not None or (needed and not annotations):
+        return _of_study(study)
+    if not annotations:
+        return None
+    files = [f for path in annotations for f in (sorted(path.glob("*.toml")) if path.is_dir() else [path])]
+    if not files:
+        raise UsageError(f"{annotations[0]} holds no TOML file", hint="name a file of annotations, or a folder of them")
+    return parse_publication({str(f): f.read_text(encoding="utf-8") for f in files})
+
+
+def _of_study(study: str | None) -> Publication:
+    """The printed numbers of a study; without a name, of the first installed study that brings some."""
+    from orledger import studies
+    from orledger.reports.report.differences import printed_by
+
+    printed = printed_by(studies.installed() if study is None else [studies.find(study)])
+    if printed is None:
+        which = "no installed study brings" if study is None else f"study {study!r} does not bring"
+        raise UsageError(f"{which} printed numbers", hint="give a file: orledger recheck paper.tex")
+    return printed.publication
+
+
+def _findings(document: Document | None, publication: Publication | None) -> list[Finding]:
+    from orledger.audit.recheck.automatic.checking import recheck_document
+    from orledger.audit.recheck.checking import recheck as annotated
+    from orledger.audit.recheck.locating import locate, placed, unprinted
+
+    found: list[Finding] = []
+    if publication is not None:
+        found = annotated(publication)
+        if document is not None:
+            where = locate(publication, document)
+            found = [*placed(found, publication, where), *unprinted(publication, where)]
+    return found if document is None else [*found, *recheck_document(document)]
+
+
+def _print(findings: Sequence[Finding], shown: Sequence[Finding], notes: Sequence[str], as_json: bool) -> None:
+    from orledger.audit.recheck.findings import grouped, summary
+    from orledger.audit.recheck.frames import findings_frame
+
+    if as_json:
+        echo_json({"summary": summary(findings), "findings": findings_frame(shown).to_dicts(), "notes": list(notes)})
+        return
+    for note in notes:
+        warn(note)
     for position, group in enumerate(grouped(shown), start=1):
-        click.echo(f"{position}. {group.verdict.value}{_size(group)}")
+        several = f" ({len(group.findings)} places)" if len(group.findings) > 1 else ""
+        click.echo(f"{position}. {group.verdict.value}{several}")
         for f in group.findings:
-            click.echo(f"   {f.where}: {f.id}: printed {f.printed}, recomputed {f.recomputed}")
+            recomputed = f", recomputed {f.recomputed}" if f.recomputed else ""
+            decision = "; on the other side of 0.05" if f.decision else ""
+            click.echo(f"   {f.where}: {f.id}: printed {f.printed}{recomputed}{decision}")
             click.echo(f"      {f.why}")
+            if f.sentence:
+                click.echo(f"      | {f.sentence}")
     for f in shown:
         if f.verdict.good:
-            click.echo(f"{f.verdict.value}: {f.where}: {f.id}: printed {f.printed}, recomputed {f.recomputed}")
-
-
-def _size(group: Group) -> str:
-    return f" ({len(group.findings)} checks)" if len(group.findings) > 1 else ""
+            click.echo(f"{f.verdict.value}: {f.where}: {f.id}: printed {f.printed}, {f.why}")
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in summary(findings).items() if n)
+    click.echo(f"{len(findings)} checks: {counts}" if findings else "0 checks: no relation between numbers was found")
 
 
 def _end(shown: Sequence[Finding]) -> None:
@@ -110,17 +218,70 @@ def _end(shown: Sequence[Finding]) -> None:
         raise VerificationError(f"{lines} checks with {len(groups)} causes do not simply match")
 
 
-def _store_published(path: Path, numbers: pl.DataFrame) -> None:
-    from orledger.schema import chain
-    from orledger.schema.opening import writing
-    from orledger.schema.transactions import transaction
+def _write(
+    csv_file: Path | None,
+    html_file: Path | None,
+    markdown_file: Path | None,
+    latex_file: Path | None,
+    name: str,
+    findings: Sequence[Finding],
+    shown: Sequence[Finding],
+    notes: Sequence[str],
+) -> None:
+    if csv_file is not None:
+        from orledger.audit.recheck.frames import findings_frame
 
-    names = list(numbers.columns)
-    with writing(path) as con, transaction(con):
-        con.execute("DELETE FROM published")
-        con.executemany(
-            f"INSERT INTO published ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", numbers.rows()
+        frame = findings_frame(shown)
+        write_file(csv_file, frame.with_columns(frame["operands"].list.join("; ")).write_csv())
+    if html_file is None and markdown_file is None and latex_file is None:
+        return
+    from orledger.audit.recheck.automatic.checking import tried
+    from orledger.reports import recheck_page as pages
+
+    rechecked = pages.Rechecked(name, findings, tried(findings), notes)
+    for path, render in ((html_file, pages.html), (markdown_file, pages.markdown), (latex_file, pages.tex)):
+        if path is not None:
+            write_file(path, render(rechecked))
+
+
+def _power(document: Document | None, publication: Publication | None, as_json: bool) -> None:
+    from orledger.audit.recheck.power import annotated_power, document_power, whole
+
+    tables: dict[str, list[Power]] = {}
+    if publication is not None:
+        tables["annotated"] = annotated_power(publication)
+    if document is not None:
+        tables["without annotation"] = document_power(document)
+    if as_json:
+        echo_json(
+            {
+                kind: [_row(p) | {"in no relation": list(p.bare)} for p in (*parts, whole(parts))]
+                for kind, parts in tables.items()
+            }
         )
-        ids = con.execute("SELECT DISTINCT key FROM ledger_item WHERE part = 'published'").fetchall()
-        known = {row[0] for row in ids} | set(numbers["id"])
-        chain.append(con, "published", {"numbers": numbers.height}, {"published": sorted(known)})
+        return
+    from orledger.cli_options import echo_table
+
+    for kind, parts in tables.items():
+        click.echo(f"One-digit changes noticed by the checks, {kind}:")
+        echo_table(
+            [_row(p) for p in (*parts, whole(parts))], right=("numbers", "in a relation", "noticed", "last digit")
+        )
+        bare = [name for p in parts for name in p.bare]
+        click.echo(
+            f"{len(bare)} numbers are in no relation"
+            + (f": {', '.join(bare[:20])}{', ...' if len(bare) > 20 else ''}" if bare else "")
+        )
+
+
+def _row(power: Power) -> dict[str, Any]:
+    def percent(share: float) -> str:
+        return "" if share != share else f"{100 * share:.0f}%"
+
+    return {
+        "place": power.place,
+        "numbers": power.numbers,
+        "in a relation": power.read,
+        "noticed": percent(power.share),
+        "last digit": percent(power.last_share),
+    }

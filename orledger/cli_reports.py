@@ -19,7 +19,7 @@ from orledger.cli_options import (
     study_option,
     warn,
 )
-from orledger.cli_output import check_file, check_folder, out_option, write_file, writing_to
+from orledger.cli_output import check_file, check_folder, filling, out_option, write_file, writing_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +59,8 @@ def figures(
     if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
     check_folder(out)
-    with reading(db) as results, writing_to(out):
-        paths = write_figures(results, out, names, wanted, chosen_studies(results, references))
+    with reading(db) as results, filling(out) as folder:
+        paths = write_figures(results, folder, names, wanted, chosen_studies(results, references))
     click.echo(f"{len(paths)} files in {out}")
 
 
@@ -169,8 +169,8 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
     if html is not None:
         write_file(html, comparison_html(result))
     if tables is not None:
-        with writing_to(tables):
-            written = comparison_tables(result, tables)
+        with filling(tables) as folder:
+            written = [tables / p.name for p in comparison_tables(result, folder)]
         for path in written:
             click.echo(f"wrote {path}", err=True)
     if as_json:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import os
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import db_option, echo_json, json_option
+from orledger.cli_options import LocalPath, db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from orledger.runners.cells import Job
     from orledger.runners.driver import Summary
@@ -47,11 +47,16 @@ if TYPE_CHECKING:
 @click.option(
     "--only", multiple=True, metavar="KEY=VALUE", help="Only cells with this key, such as seed=0 (repeatable)."
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only the I-th of N fixed parts of the plan, for N machines; orledger db merge joins them.",
+)
 @click.option("--retry-failed", is_flag=True, help="Compute failed cells again.")
 @click.option("--retry-refused", is_flag=True, help="Compute refused cells again.")
 @click.option(
     "--data-dir",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=LocalPath(exists=True, file_okay=False),
     envvar="ORLEDGER_DATA",
     help="Where datasets are kept.",
 )
@@ -75,6 +80,7 @@ def run(
     device: str,
     blocks: tuple[str, ...],
     only: tuple[str, ...],
+    shard: str | None,
     retry_failed: bool,
     retry_refused: bool,
     data_dir: Path | None,
@@ -102,12 +108,14 @@ def run(
     from orledger import studies
     from orledger.runners.driver import select
     from orledger.runners.plan import load_preset, make_plan, package
+    from orledger.runners.shards import part
 
     case = what if what in studies.cases() else None
     study = None if case is not None or what == "all" else studies.find(what)
     loaded = load_preset(preset, study)
     cases = None if case is None else (case,)
     plan = select(make_plan(loaded, cases), blocks, only)
+    plan = plan if shard is None else part(plan, shard)
     if dry_run:
         _show_plan(plan, as_json)
         return
@@ -118,9 +126,12 @@ def run(
     from orledger.runners.plan import catalogue, resolved, setting_rows
     from orledger.runners.progress import reporter
 
+    present = sorted({cell.case for job in plan for cell in job.cells})
+    known = studies.cases(None if study is None else (study,))
+    for name in present:
+        known[name].require()
     device = host.resolve_device(device)
     workers = 1 if engine == "serial" else jobs or (1 if device == "cuda" else engines.available_cpus())
-    present = sorted({cell.case for job in plan for cell in job.cells})
     context = Context(
         device=device,
         threads=1,
@@ -142,7 +153,8 @@ def run(
             git_commit=host.git_commit(),
             engine=engine,
             setting_rows=setting_rows(loaded, cases),
-            catalogues={c: catalogue(c, study) for c in present},
+            catalogues=[catalogue(c, study) for c in present],
+            studies=[study] if study else [],
         ),
         resources=engines.Resources(workers=workers, threads=1, device=device, address=ray_address),
         retry=[state for state, chosen in (("failed", retry_failed), ("refused", retry_refused)) if chosen],

@@ -137,8 +137,12 @@ def _described(tables: list[Table], style: str) -> str:
         return markdown(tables)
     if style != "table":
         raise UsageError(f"--tables cannot be written as {style}", hint="--format table, markdown or json")
-    lines = []
+    lines: list[str] = []
+    group: str | None = None
     for table in tables:
+        if table.study not in (None, group):
+            group = table.study
+            lines.append(f"-- views of {group}")
         size = "view" if table.rows is None else f"{table.rows:,} rows"
         lines.append(f"{table.name} ({size}): {table.comment or ''}".rstrip(": "))
         width = max(len(c.name) for c in table.columns)

@@ -17,7 +17,7 @@ from orledger.cli_options import (
     study_option,
     warn,
 )
-from orledger.cli_output import check_folder, out_option, writing_to
+from orledger.cli_output import check_folder, filling, out_option
 from orledger.errors import UsageError, VerificationError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def tables(
         return
     from orledger.reports.tables.writing import write_tables
 
-    with writing_to(out):
-        written = write_tables(built, out, formats, database, document=not names)
+    with filling(out) as folder:
+        written = [out / p.name for p in write_tables(built, folder, formats, database, document=not names)]
     if as_json:
         echo_json({"database": database, "files": [str(p) for p in written]})
         return

@@ -8,9 +8,12 @@ module path, or as a folder with a ``study.toml``; see ``orledger.studies``.
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass, field
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
@@ -18,6 +21,8 @@ from orledger.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
+
+    from orledger.log import StudyLog
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,17 @@ class Case:
     name: str
     package: str
     title: str = ""
+    needs: tuple[str, ...] = ()  # modules that it imports and that come with an extra
+    extra: str = ""  # what installs them, such as mylab[gpu]
+
+    def require(self) -> None:
+        """An error that names what is missing and what installs it, when the case cannot run here."""
+        missing = [name for name in self.needs if find_spec(name) is None]
+        if missing:
+            raise UsageError(
+                f"case {self.name!r} needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed",
+                hint=f"pip install '{self.extra}'" if self.extra else "install what is missing",
+            )
 
 
 @dataclass(frozen=True)
@@ -112,3 +128,16 @@ def _module(name: str, study: str) -> Any:
             f"study {study!r}: the module {name} cannot be imported: {error}",
             hint="install the package that brings it, or the extra it needs",
         ) from error
+
+
+class _Door(ModuleType):
+    """The module, which can also be called: ``orledger.study("name")`` opens a study for writing."""
+
+    def __call__(self, name: str, db: str | Path = "results.duckdb", **options: Any) -> StudyLog:
+        """The study ``name`` in the database ``db``, to be used in a ``with`` statement; see ``orledger.log``."""
+        from orledger.log import StudyLog
+
+        return StudyLog(name, db, **options)
+
+
+sys.modules[__name__].__class__ = _Door

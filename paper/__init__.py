@@ -3,13 +3,16 @@
 from orledger.paper.names import ARMS
 from orledger.study import Case, Study
 
+EXTRA = "orledger[cases]"
+
 STUDY = Study(
     name="paper",
-    title="Optimal Recovery meets Bayesian learning",
+    title="Optimal Recovery Meets Bayesian Learning: Where Worst-Case Bounds Pay Off",
+    citation="Gordei Verbii, Optimal Recovery Meets Bayesian Learning: Where Worst-Case Bounds Pay Off",
     cases=(
-        Case("a", "orledger.runners.case_a", "Case A: the tensor-GP solver"),
-        Case("b", "orledger.runners.case_b", "Case B: the deep-kernel network"),
-        Case("c", "orledger.runners.case_c", "Case C: Bayesian optimisation"),
+        Case("a", "orledger.runners.case_a", "Case A: the tensor-GP solver", ("torch",), EXTRA),
+        Case("b", "orledger.runners.case_b", "Case B: the deep-kernel network", ("torch",), EXTRA),
+        Case("c", "orledger.runners.case_c", "Case C: Bayesian optimisation", ("torch", "gpytorch", "botorch"), EXTRA),
     ),
     presets="orledger.paper.presets",
     hypotheses="orledger.paper.hypotheses",

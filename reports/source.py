@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError
-from orledger.reports.tables.values import Text, Value
+from orledger.reports.audit_rows import AuditRows, Citations
+from orledger.reports.tables.values import Absent, Text, Value
 from orledger.schema.hashing import DATABASE_HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
+
+    from orledger.reports.audit_rows import ClaimRow, TestRow
 
 NUMERIC_KEYS = {"grid", "level", "seed", "rel", "repeat", "dim", "evaluations", "mixtures", "init", "forcing", "rank"}
 # Within a group of cells that agree on all other keys, these axes are planned as a full product.
@@ -92,6 +95,11 @@ class Source:
     queries: list[str] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     labels: Mapping[str, str] = field(default_factory=dict)
+    shared: InitVar[AuditRows | None] = None  # the audit's rows, where several tables read them once
+    cited: Citations = field(init=False)
+
+    def __post_init__(self, shared: AuditRows | None) -> None:
+        self.cited = Citations(shared or AuditRows(self.results))
 
     def rows(self, query: str) -> pl.DataFrame:
         """The rows of ``query``, which becomes part of the table's provenance."""
@@ -140,6 +148,17 @@ class Source:
             f"\nGROUP BY ALL\nORDER BY {', '.join([*keys, 'arm', 'label', *(['idx'] if indexed else []), 'cell_id'])}"
         )
 
+    def test(self, address: str) -> TestRow | Absent:
+        """The row of the newest audit at ``address`` (``faster/time/ours``), which the table then cites; or why there is none."""
+        return self.cited.test(address) or self._absent(address)
+
+    def claim(self, address: str) -> ClaimRow | Absent:
+        """The claim of the newest audit at ``address``, which the table then cites; or why there is none."""
+        return self.cited.claim(address) or self._absent(address)
+
+    def _absent(self, address: str) -> Absent:
+        return Absent(self.cited.absent[address])
+
     def need(self, frame: pl.DataFrame, what: str) -> pl.DataFrame:
         """``frame`` when it has rows; otherwise the table is absent because ``what`` is."""
         if frame.is_empty():
@@ -158,7 +177,9 @@ class Source:
         merged: dict[tuple[str, str], list[Use]] = {}
         for use in self.uses:
             merged.setdefault((use.case, use.block), []).append(use)
-        return tuple(line for (case, block), uses in merged.items() for line in self._block_notes(case, block, uses))
+        blocks = (line for (case, block), uses in merged.items() for line in self._block_notes(case, block, uses))
+        said = self.cited.note()
+        return (*((Text(said),) if said else ()), *blocks)
 
     def _block_notes(self, case: str, block: str, uses: list[Use]) -> Iterable[Value]:
         frame = self.results.sql(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from orledger.schema.catalogue import Catalogue
+    from orledger.study import Study
+
 # A snapshot copies the whole database: never let the copying take more than this share of the time.
 SNAPSHOT_SHARE = 0.05
 
@@ -38,7 +41,8 @@ class RunFacts:
     git_commit: str | None = None
     engine: str = "serial"
     setting_rows: Sequence[tuple[str, str, Any, bool, str]] = ()
-    catalogues: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+    catalogues: Sequence[Catalogue] = ()
+    studies: Sequence[Study] = ()  # that are not installed and bring views
 
 
 @dataclass(frozen=True)
@@ -215,8 +219,8 @@ def _begin(writer: Writer, run_id: str, facts: RunFacts, resources: Resources) -
         threads=resources.threads,
     )
     writer.settings(run_id, facts.setting_rows)
-    for case, rows in (facts.catalogues or {}).items():
-        writer.catalogue(case, rows)
+    for catalogue in facts.catalogues:
+        writer.catalogue(catalogue, facts.studies)
 
 
 def _planned(cell: Cell, job: Job) -> PlannedCell:

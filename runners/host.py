@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def host_facts(device: str = "cpu", *, with_torch: bool = True) -> dict[str, Any
         "release": platform.release(),
         "libc": " ".join(platform.libc_ver()),
     }
-    if with_torch:
+    if with_torch and find_spec("torch") is not None:
         import torch
 
         facts["torch_cpu_capability"] = torch.backends.cpu.get_cpu_capability()
@@ -107,9 +108,11 @@ def resolve_device(device: str) -> str:
     """Either cpu or cuda; ``auto`` takes the GPU when torch sees one, and cuda without one is an error."""
     if device == "cpu":
         return device
-    import torch
+    present = False
+    if find_spec("torch") is not None:
+        import torch
 
-    present = torch.cuda.is_available()
+        present = torch.cuda.is_available()
     if device == "cuda" and not present:
         raise UsageError(
             "--device cuda: torch sees no GPU on this machine", hint="--device cpu, or install a CUDA build of torch"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from orledger import studies
 from orledger.errors import UsageError
 from orledger.runners.settings import resolve
+from orledger.schema.declaring import parse_catalogue
 from orledger.toml_tables import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from orledger.runners.cells import Job
+    from orledger.schema.catalogue import Catalogue
     from orledger.study import Study
 
 
@@ -127,21 +128,9 @@ def resolved(preset: Preset, cases: Iterable[str] | None = None) -> dict[str, di
     return tables
 
 
-def catalogue(case: str, study: Study | None = None) -> list[dict[str, Any]]:
-    """The metrics that ``case`` records, one row per metric and group of arms, with the columns of the table metric."""
-    data = tomllib.loads(files(package(case, study)).joinpath("catalog.toml").read_text(encoding="utf-8"))
-    rows = []
-    for entry in data["metric"]:
-        shared = {"block": ", ".join(entry["blocks"]), "arms": ", ".join(entry["arms"])}
-        shared |= {"label": entry.get("label"), "idx": entry.get("idx")}
-        for metric, description in entry["metrics"].items():
-            rows.append(
-                {
-                    **shared,
-                    "metric": metric,
-                    "unit": entry.get("unit", {}).get(metric),
-                    "better": entry.get("better", {}).get(metric),
-                    "description": description,
-                }
-            )
-    return rows
+def catalogue(case: str, study: Study | None = None) -> Catalogue:
+    """What ``case`` declares about its keys, arms and metrics, and the study it belongs to."""
+    file = files(package(case, study)).joinpath("catalog.toml")
+    found = parse_catalogue(case, file.read_text(encoding="utf-8"), f"{package(case, study)}/catalog.toml")
+    owner = study or next((s for s in studies.installed() if case in {c.name for c in s.cases}), None)
+    return found if owner is None else replace(found, study=(owner.name, owner.title, owner.citation))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orledger.schema import viewing
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,17 +24,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table or view with its columns; ``rows`` is None for a view, which is computed when asked."""
+    """A table or view with its columns; ``rows`` is None for a view, which is computed when asked.
+
+    ``study`` is the study whose catalogue a view was made from: the name of the case when it has no other.
+    """
 
     name: str
     kind: str
     comment: str | None
     rows: int | None
     columns: tuple[Column, ...]
+    study: str | None = None
 
 
 def tables(con: DuckDBPyConnection) -> list[Table]:
-    """Every table, then every view, in the order of their names."""
+    """Every table, then the views study by study, each in the order of their names."""
     listed = con.execute(
         "SELECT table_name, 'table', comment FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
         " UNION ALL SELECT view_name, 'view', comment FROM duckdb_views()"
@@ -44,12 +50,21 @@ def tables(con: DuckDBPyConnection) -> list[Table]:
         " WHERE database_name = current_database() AND NOT internal ORDER BY table_name, column_index"
     )
     for table, name, kind, comment in con.execute(query).fetchall():
-        columns.setdefault(table, []).append(Column(name, kind, comment))
+        columns.setdefault(table, []).append(Column(name, kind, comment or viewing.FIXED.get(name)))
+    studies = _studies(con) if ("key", "table") in {row[:2] for row in listed} else {}
     found = []
     for name, kind, comment in listed:
         rows = con.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] if kind == "table" else None
-        found.append(Table(name, kind, comment, rows, tuple(columns.get(name, ()))))
-    return found
+        found.append(Table(name, kind, comment, rows, tuple(columns.get(name, ())), studies.get(name)))
+    return sorted(found, key=lambda t: (t.kind, t.study is None and t.kind == "view", t.study or ""))
+
+
+def _studies(con: DuckDBPyConnection) -> dict[str, str]:
+    """The study of every generated view."""
+    names = dict(con.execute("SELECT case_name, study FROM study").fetchall())
+    return {
+        view: names.get(layout.case, layout.case) for layout in viewing.read(con) for view in viewing.statements(layout)
+    }
 
 
 def markdown(found: Sequence[Table]) -> str:
@@ -71,13 +86,34 @@ def markdown(found: Sequence[Table]) -> str:
 INTRODUCTION = """# The database
 
 One DuckDB file holds everything: what was planned, what was computed, what was registered and what the audit found. Numbers
-are rows of `record`, one number each; the views below are the wide tables a person would ask for. Values are finite
-always: what is absent has a row in `refusal`, a `reason` in `cell`, or is not there.
+are rows of `record`, one number each. Values are finite always: what is absent has a row in `refusal`, a `reason` in `cell`,
+or is not there.
 
-`orledger sql "SELECT ..."` asks it, `orledger sql --tables` prints this page for your file, and `orledger.open("results.duckdb")`
-gives polars frames. Any DuckDB from 1.4 on opens the file, read-only please while a run has it.
+`orledger sql "SELECT ..."` asks it, `orledger sql --tables` prints this page for your file, views included, and
+`orledger.open("results.duckdb")` gives polars frames. Any DuckDB from 1.4 on opens the file, read-only please while a run has it.
 
-This page is written by `make docs` from the comments in `schema/migrations/` and `schema/views/`.
+This page is written by `make docs` from the comments in `schema/migrations/`.
+
+# The views
+
+The tables `key`, `arm` and `metric` are the catalogue: what each study records. From it, and from nothing else, come the wide
+views, whether the study ships with the package, was imported or was written from Python. A block `main` of a study `mylab` has
+
+| view | rows | columns |
+|---|---|---|
+| `mylab_main` | one per finished cell, arm and label | `cell_id`, `cell`, `computed_on`, the keys, `arm`, `label`, the metrics without index, `refused` |
+| `mylab_main_series` | one per finished cell, arm, label and index | the same with `idx` and the indexed metrics, without `refused` |
+| `mylab_main_cells` | one per planned cell | `cell_id`, `cell`, the keys, `state`, `reason`, `error`, `seconds`, `computed_on`, `settings` |
+
+A key is a column of its type (`BIGINT`, `DOUBLE` or `VARCHAR`; of a key that nobody declared, the first that all its values fit).
+A metric is a `DOUBLE`, NULL where it was not recorded. An arm that refused has a row of its own with the reason in `refused` and
+NULL in every metric. The audit, the tables and the figures read these views; the SQL stored with every test names them.
+
+Names are quoted as they are. A name that two things would share belongs to neither: a key and a metric called `size` become
+`size_key` and `size_metric`, as does a key called like one of the columns above (`arm_key`); metrics that differ in upper and
+lower case alone get a digest of the name at the end, and so do two blocks whose views would have the same name.
+
+# The tables
 
 """
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
-from orledger.schema import chain, explaining, migrate, opening, placing
+from orledger.schema import catalogue, chain, explaining, migrate, opening, placing, viewing
 from orledger.schema.describing import Table, tables
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _require_tables(manifest: dict[str, Any], file: Path) -> None:
     """Every table of the manifest's schema version is there: a table that is not would be imported as empty."""
     con = duckdb.connect()
     try:
-        migrate.migrate(con, migrate.shipped_migrations()[: manifest["schema_version"]], [])
+        migrate.migrate(con, migrate.shipped_migrations()[: manifest["schema_version"]])
         expected = {t.name for t in tables(con)} - set(LEFT_OUT)
     finally:
         con.close()
@@ -125,6 +125,9 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
             _load(con, name, entry, folder)
         if chain.head(con) is None:
             chain.begin(con)
+        if manifest["schema_version"] < migrate.CATALOGUED:
+            catalogue.complete_all(con)
+        viewing.refresh(con)
     return manifest
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # Types that polars has no column for are shown as text.
 AS_TEXT = ("INTERVAL", "BIT", "UNION", "TIME WITH TIME ZONE", "VARIANT", "GEOMETRY", "JSON", "BIGNUM", "UUID")
+# Dates inside lists and structures are shown as text as well: polars panics over one that Python has no date for.
+NESTED, MOMENT = re.compile(r"[\[(]"), re.compile(r"\b(DATE|TIMESTAMP)")
 
 
 class _Stream:
@@ -31,12 +34,30 @@ def frame(relation: DuckDBPyRelation) -> pl.DataFrame:
 
     Sums of integers arrive as Int64 where they fit, else as Decimal(38, 0), and as text beyond 38 digits.
     """
-    for hugeint in ("BIGINT", "DECIMAL(38, 0)"):
+    for hugeint in ("BIGINT", "DECIMAL(38, 0)", "VARCHAR"):
         try:
-            return _converted(_presentable(relation, hugeint))
+            found = _converted(_presentable(relation, hugeint))
         except duckdb.ConversionException:
+            if hugeint == "VARCHAR":
+                raise
             continue
-    return _converted(_presentable(relation, "VARCHAR"))
+        # Python has no date before the year 1, after 9999 or at infinity: such a column is asked for again, as text.
+        odd = frozenset(name for name in found.columns if _beyond_python(found[name]))
+        return _converted(_presentable(relation, hugeint, odd)) if odd else found
+    raise AssertionError("unreachable")
+
+
+def _beyond_python(column: pl.Series) -> bool:
+    """Whether a column of dates or times holds one that Python's datetime cannot."""
+    if column.dtype == pl.Date:
+        first, last, scale = -719_162, 2_932_896, 1
+    elif isinstance(column.dtype, pl.Datetime):
+        scale = {"ms": 10**3, "us": 10**6, "ns": 10**9}[column.dtype.time_unit]
+        first, last = -62_135_596_800, 253_402_300_799
+    else:
+        return False
+    low, high = column.to_physical().min(), column.to_physical().max()
+    return isinstance(low, int) and isinstance(high, int) and not first * scale <= low <= high < (last + 1) * scale
 
 
 def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
@@ -55,14 +76,14 @@ def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
         ) from error
 
 
-def _presentable(relation: DuckDBPyRelation, hugeint: str) -> DuckDBPyRelation:
+def _presentable(relation: DuckDBPyRelation, hugeint: str, odd: frozenset[str] = frozenset()) -> DuckDBPyRelation:
     columns, changed = [], False
     for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
         quoted = '"' + name.replace('"', '""') + '"'
         target = None
         if kind in ("HUGEINT", "UHUGEINT"):
             target = hugeint
-        elif any(word in kind for word in AS_TEXT):
+        elif name in odd or any(word in kind for word in AS_TEXT) or (NESTED.search(kind) and MOMENT.search(kind)):
             target = "VARCHAR"
         changed |= target is not None
         columns.append(quoted if target is None else f"CAST({quoted} AS {target}) AS {quoted}")

@@ -38,6 +38,9 @@ PARTS: dict[str, Part] = {
     "run": Part("run", "run_id"),
     "setting": Part("setting", "run_id"),
     "metric": Part("metric", "case_name"),
+    "key": Part("key", "case_name"),
+    "arm": Part("arm", "case_name"),
+    "study": Part("study", "case_name"),
     "plan": Part("cell", "cell_id", only=PLANNED),
     "cell": Part("cell", "cell_id", without=PLANNED, where="state <> 'planned'"),
     "audit": Part("audit", "audit_id"),
@@ -96,7 +99,7 @@ def entries(con: DuckDBPyConnection, where: str = "TRUE ORDER BY branch, sequenc
 
 def present(con: DuckDBPyConnection) -> bool:
     """Whether the schema of the database has a ledger."""
-    return bool(_columns(con, "ledger"))
+    return bool(columns(con, "ledger"))
 
 
 def newest(con: DuckDBPyConnection, part: str) -> dict[str, str]:
@@ -120,7 +123,7 @@ def disagreeing(con: DuckDBPyConnection) -> dict[tuple[str, str], tuple[str | No
 def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> list[tuple[str, str]]:
     """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given."""
     of = PARTS[part]
-    chosen = [c for c in _columns(con, of.table) if c not in of.without and (not of.only or c in (of.key, *of.only))]
+    chosen = [c for c in columns(con, of.table) if c not in of.without and (not of.only or c in (of.key, *of.only))]
     if not chosen:
         return []  # an older schema, without this table
     narrowed = "" if keys is None else f" AND {of.key} IN (SELECT unnest(?::VARCHAR[]))"
@@ -144,7 +147,8 @@ def subject(items: Collection[Item]) -> str:
     return hashlib.sha256("\n".join(sorted(map(canonical, items))).encode()).hexdigest()
 
 
-def _columns(con: DuckDBPyConnection, table: str) -> list[str]:
+def columns(con: DuckDBPyConnection, table: str) -> list[str]:
+    """The names of the columns of ``table`` in their order; none when there is no such table."""
     query = (
         "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'"
         " AND table_name = ? ORDER BY column_index"

@@ -1,8 +1,7 @@
-"""Numbered migrations and repeatable views: how an empty or older database becomes one of the current schema.
+"""Numbered migrations: how an empty or older database becomes one of the current schema.
 
 A migration and the row that records it share one transaction, so a failure leaves it pending and the database as it
-was. Views are derived, so their files may change at any time: a changed file is applied again, and the views of the
-earlier text are dropped first.
+was. Views are derived from the catalogue and made anew whenever they would differ (see ``viewing``).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
-from orledger.schema import chain, ledger
+from orledger.schema import catalogue, chain, ledger, viewing
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
@@ -23,16 +22,19 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+# The schema version from which on a database describes itself.
+CATALOGUED = 4
+
 NUMBERED = re.compile(r"^(\d{4})_\w+\.sql$")
 
 
 @dataclass(frozen=True)
 class SqlFile:
-    """One SQL file that ships with the package; ``number`` is None for a file of views."""
+    """One SQL file that ships with the package, and its place among the migrations."""
 
     name: str
     text: str
-    number: int | None = None
+    number: int
 
     @property
     def sha256(self) -> str:
@@ -49,12 +51,6 @@ def shipped_migrations() -> list[SqlFile]:
     if numbers != list(range(1, len(found) + 1)):
         raise DatabaseError(f"the shipped migrations are numbered {numbers}, not 1 to {len(found)} without a gap")
     return found
-
-
-def shipped_views() -> list[SqlFile]:
-    """The files of views of this package, in the order of their names."""
-    entries = [e for e in files("orledger.schema.views").iterdir() if e.name.endswith(".sql")]
-    return [SqlFile(e.name, e.read_text(encoding="utf-8")) for e in sorted(entries, key=lambda e: e.name)]
 
 
 def is_ours(con: DuckDBPyConnection) -> bool:
@@ -87,37 +83,25 @@ def schema_version(con: DuckDBPyConnection) -> int:
 
 
 def pending(con: DuckDBPyConnection) -> list[str]:
-    """The names of the shipped files that the database does not hold, or holds with an older text."""
+    """The names of the migrations that the database does not hold, and the views when they are not those of its catalogue."""
     current = schema_version(con)
-    waiting = [f.name for f in shipped_migrations() if f.number is not None and f.number > current]
-    held = dict(_rows(con, "SELECT name, sha256 FROM migration WHERE kind = 'views'")) if current else {}
-    return waiting + [f.name for f in shipped_views() if held.get(f.name) != f.sha256]
+    waiting = [f.name for f in shipped_migrations() if f.number > current]
+    return waiting + ([viewing.GENERATED] if not waiting and viewing.pending(con) else [])
 
 
-def migrate(
-    con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None, views: Sequence[SqlFile] | None = None
-) -> list[str]:
-    """The names of the files applied to bring the database up to date; an empty list when nothing was pending."""
+def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None) -> list[str]:
+    """The names of what was applied to bring the database up to date; an empty list when nothing was pending."""
     migrations = shipped_migrations() if migrations is None else migrations
-    views = shipped_views() if views is None else views
     current = schema_version(con)
-    applied = [f.name for f in migrations if f.number is not None and f.number > current]
+    applied = [f.name for f in migrations if f.number > current]
     for file in migrations:
         if file.name in applied:
             _in_transaction(con, file, lambda file=file: _apply_migration(con, file))
-    recorded = {
-        name: (sha, objects)
-        for name, sha, objects in _rows(con, "SELECT name, sha256, objects FROM migration WHERE kind = 'views'")
-    }
-    for file in views:
-        if recorded.get(file.name, ("", None))[0] != file.sha256:
-            old = recorded.get(file.name, ("", []))[1] or []
-            _in_transaction(con, file, lambda file=file, old=old: _apply_views(con, file, old))
-            applied.append(file.name)
-    for name in sorted(set(recorded) - {f.name for f in views}):
-        gone = SqlFile(name, "")
-        _in_transaction(con, gone, lambda gone=gone: _drop_views(con, gone.name, recorded[gone.name][1] or []))
-        applied.append(name)
+    if schema_version(con) >= CATALOGUED:
+        if 0 < current < CATALOGUED:
+            catalogue.complete_all(con)
+        if viewing.refresh(con):
+            applied.append(viewing.GENERATED)
     if applied:
         con.execute("CHECKPOINT")
     return applied
@@ -127,30 +111,17 @@ def _apply_migration(con: DuckDBPyConnection, file: SqlFile) -> None:
     begun = ledger.present(con)
     before = ledger.disagreeing(con) if begun else {}
     con.execute(file.text)
-    _record(con, "migration", file, None)
+    _record(con, file)
     if begun:
         chain.renew(con, file.name, before)
     elif ledger.present(con):
         chain.begin(con)
 
 
-def _apply_views(con: DuckDBPyConnection, file: SqlFile, old: Sequence[str]) -> None:
-    _drop_views(con, file.name, old)
-    before = _views(con)
-    con.execute(file.text)
-    _record(con, "views", file, sorted(_views(con) - before))
-
-
-def _drop_views(con: DuckDBPyConnection, name: str, objects: Sequence[str]) -> None:
-    for view in objects:
-        con.execute(f'DROP VIEW IF EXISTS "{view}"')
-    con.execute("DELETE FROM migration WHERE kind = 'views' AND name = ?", [name])
-
-
-def _record(con: DuckDBPyConnection, kind: str, file: SqlFile, objects: list[str] | None) -> None:
+def _record(con: DuckDBPyConnection, file: SqlFile) -> None:
     con.execute(
-        "INSERT INTO migration VALUES (?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-        [kind, file.number, file.name, file.sha256, objects, metadata.version("orledger")],
+        "INSERT INTO migration VALUES ('migration', ?, ?, ?, NULL, ?, now() AT TIME ZONE 'UTC')",
+        [file.number, file.name, file.sha256, metadata.version("orledger")],
     )
 
 
@@ -162,11 +133,6 @@ def _in_transaction(con: DuckDBPyConnection, file: SqlFile, action: Any) -> None
             action()
     except duckdb.Error as error:
         raise DatabaseError(f"{file.name} could not be applied, and the database is as it was: {error}") from error
-
-
-def _views(con: DuckDBPyConnection) -> set[str]:
-    query = "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
-    return {row[0] for row in _rows(con, query)}
 
 
 def _rows(con: DuckDBPyConnection, query: str) -> list[Any]:

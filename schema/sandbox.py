@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # DESCRIBE, SHOW, SUMMARIZE, FROM, VALUES, TABLE and WITH all parse as SELECT.
 ALLOWED = {duckdb.StatementType.SELECT: "SELECT", duckdb.StatementType.EXPLAIN: "EXPLAIN"}
 
+# DuckDB's parser and binder hear no interruption, and take seconds for a list of a hundred thousand values.
+MOST_CHARACTERS = 100_000
 
 # The least and the most that a setting may be: a week; rows as polars counts them, in 32 bits; below 64 MB the threads that
 # run a query do not start, and a petabyte is no limit.
@@ -107,13 +109,21 @@ def sandbox_config(limits: Limits) -> dict[str, Any]:
 
 def require_query(con: duckdb.DuckDBPyConnection, query: str) -> duckdb.StatementType:
     """The kind of the one statement in ``query``, if it only reads; QueryRefusedError for several, or another kind."""
+    if len(query) > MOST_CHARACTERS:
+        raise QueryRefusedError(
+            f"the query has {len(query):,} characters, and at most {MOST_CHARACTERS:,} are read",
+            hint="lists of values belong into a table: import them, or narrow the query",
+        )
     try:
         statements = con.extract_statements(query)
     except duckdb.Error as error:
         raise QueryRefusedError(str(error)) from error
     if len(statements) != 1:
         raise QueryRefusedError(f"{len(statements)} statements given, and one is expected")
-    found = statements[0].type
+    try:
+        found = statements[0].type
+    except ValueError:  # a kind of statement that DuckDB has and its Python binding does not
+        raise QueryRefusedError("the statement is refused: the database is open for reading") from None
     if found not in ALLOWED:
         raise QueryRefusedError(
             f"{str(found).rpartition('.')[2]} is refused: the database is open for reading",

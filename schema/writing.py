@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
-from orledger.schema import chain, explaining, opening
+from orledger.schema import catalogue, chain, explaining, opening, viewing
 from orledger.schema.outcomes import Outcome, PlannedCell, dataset_row, planned_columns, record_columns, settled_rows
 from orledger.schema.transactions import transaction
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
+
+    from orledger.schema.catalogue import Catalogue
+    from orledger.study import Study
 
 __all__ = ["Outcome", "PlannedCell", "Writer"]
 
@@ -35,13 +38,18 @@ SMALL_TYPES = {
 
 
 class Writer:
-    """The one way to write cells into a results database; closes with ``close`` or as a context manager."""
+    """The one way to write cells into a results database; closes with ``close`` or as a context manager.
 
-    def __init__(self, path: str | Path, *, threads: int = 1) -> None:
+    ``con`` is a connection that somebody else has opened for writing, and closes; without it the database is opened here.
+    """
+
+    def __init__(self, path: str | Path, *, con: DuckDBPyConnection | None = None, threads: int = 1) -> None:
         self.path = Path(path)
-        self.con = opening.connect(self.path, "write", threads=threads)
+        self.con = con if con is not None else opening.connect(self.path, "write", threads=threads)
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
+        self._written: set[str] = set()
+        self._declared: set[str] = set()
 
     def __enter__(self) -> Writer:
         return self
@@ -50,9 +58,21 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Writes the log into the file and lets other processes in."""
+        """Writes the log into the file and lets other processes in; what was written and nobody declared is catalogued."""
         with explaining.translated(self.path):
-            self.con.close()
+            try:
+                self._complete()
+            finally:
+                self.con.close()
+
+    def _complete(self) -> None:
+        """Adds to the catalogue what was written and nobody declared, and brings the wide views up to date with it."""
+        if self._written:
+            with transaction(self.con):
+                for case in sorted(self._written):
+                    catalogue.complete(self.con, case, records=case not in self._declared)
+                viewing.refresh(self.con)
+            self._written.clear()
 
     @contextmanager
     def transaction(self) -> Iterator[DuckDBPyConnection]:
@@ -75,6 +95,7 @@ class Writer:
     def end_run(self, run_id: str, state: str) -> None:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""
         with self.transaction() as con:
+            self._complete()
             con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, _now(), run_id])
             chain.append(con, "run", {"run": run_id, "state": state}, {"run": [run_id]})
         with explaining.translated(self.path):
@@ -90,6 +111,7 @@ class Writer:
 
     def plan(self, cells: Sequence[PlannedCell]) -> int:
         """The number of cells that were new; those already in the database keep their state."""
+        self._written |= {c.case for c in cells}
         new = [c for c in cells if c.cell_id not in self._known()]
         if not new:
             return 0
@@ -148,14 +170,12 @@ class Writer:
             _insert(con, "setting", types, [(run_id, c, n, _json(v), given, text) for c, n, v, given, text in rows])
             chain.append(con, "run", {"run": run_id, "settings": True}, {"setting": [run_id]})
 
-    def catalogue(self, case: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """The dictionary of a case's metrics, in place of the one before; keys are the columns of ``metric``."""
-        names = ("block", "arms", "metric", "label", "idx", "unit", "better", "description")
-        types = ("VARCHAR",) * (1 + len(names))
+    def catalogue(self, declared: Catalogue, brought: Sequence[Study] = ()) -> None:
+        """Adds what is ``declared`` to the catalogue of its case, and brings the views up to date; see ``viewing.refresh``."""
         with self.transaction() as con:
-            con.execute("DELETE FROM metric WHERE case_name = ?", [case])
-            _insert(con, "metric", types, [(case, *(row.get(n) for n in names)) for row in rows])
-            chain.append(con, "catalogue", {"case": case}, {"metric": [case]})
+            catalogue.store(con, declared)
+            viewing.refresh(con, brought)
+        self._declared.add(declared.case)
 
     def _add(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         _insert(self.con, table, ("VARCHAR", *SMALL_TYPES[table]), rows)

@@ -16,7 +16,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 # Helpers are importable by name: the toy case, here and in the workers that the tests spawn, and what several tests share.
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("runners/toy", "audit", "orledger", "recovery", "reports")]
+sys.path[:0] = [
+    str(ROOT / "tests" / folder) for folder in ("runners/toy", "audit", "explorer", "orledger", "recovery", "reports")
+]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,14 +13,20 @@ from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.families import correct_families
 from orledger.audit.evaluation.history import Look, with_history
 from orledger.audit.evaluation.names import check_names
-from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.pairing import Ledger, layouts
 from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
 from orledger.audit.evaluation.storing import digest, store
-from orledger.audit.registry.quantities import literal
-from orledger.audit.registry.registration import Registration, current_registrations, register, register_shipped
+from orledger.audit.registry.quantities import Source, identifier
+from orledger.audit.registry.registration import (
+    Registration,
+    current_registrations,
+    register,
+    register_descriptions,
+    register_shipped,
+)
 from orledger.audit.registry.words import Registered, Variant
 from orledger.errors import DataError, QueryRefusedError, VerificationError
-from orledger.schema import chain
+from orledger.schema import catalogue, chain, viewing
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
@@ -28,7 +34,7 @@ from orledger.schema.sandbox import Limits, require_query, sandbox_config
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
@@ -39,17 +45,19 @@ if TYPE_CHECKING:
 # Part of every audit id: change it whenever the same inputs may give other rows.
 AUDIT_VERSION = "4"
 
+COPY = "copy of "  # before the name of a view: a temporary table with a part of it
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One hypothesis with everything that was found about it."""
+    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes."""
 
     registration: Registration
     hypothesis: Hypothesis
     tests: tuple[Evaluation, ...]
     claims: tuple[ClaimResult, ...]
-    decision: Decision
-    sensitivity: Sensitivity
+    decision: Decision | None
+    sensitivity: Sensitivity | None
     known: Registered = Registered.BEFORE
     earlier: tuple[Look, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -78,10 +86,11 @@ def audit(
     """Evaluates every current registration on the database at ``path`` and stores the rows; the same inputs give the same rows.
 
     ``hypotheses`` are registered first. A database without registrations gets those of the studies that have cells in it; the
-    dispositions then say that they were registered after the data. Whatever a hypothesis file says is evaluated on a
-    connection that can only read; it is closed before another one writes the rows, and only if nothing changed meanwhile.
-    Names that do not occur in the data are an error before anything is registered or evaluated. A database whose chain does
-    not verify gets no verdict, or, with ``unverified``, one that says so.
+    dispositions then say that they were registered after the data. Files of theirs that only describe are added where they
+    are not registered yet: no verdict rests on them, so that coming after the data does no harm. Whatever a hypothesis file
+    says is evaluated on a connection that can only read; it is closed before another one writes the rows, and only if
+    nothing changed meanwhile. Names that do not occur in the data are an error before anything is registered or evaluated. A
+    database whose chain does not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
     now = now or datetime.now(UTC)
@@ -93,8 +102,12 @@ def audit(
     with closing(connect(path, "write")) as con, transaction(con):
         for h in hypotheses:
             register(con, h, amend=amend, now=now)
-        if not current_registrations(con):
+        if current_registrations(con):
+            register_descriptions(con, now=now)
+        else:
             register_shipped(con, now=now)
+        catalogue.complete_all(con, unless_known=True)
+        viewing.refresh(con)
     with _reading(path) as results:
         broken = [f"{f.rule}: {f.where}, {f.detail}" for f in chain.verify(results.con)]
         if broken and not unverified:
@@ -146,15 +159,16 @@ def examine(results: Results, limits: Limits | None = None) -> Audit:
     data_hash, n_cells, n_records = data_state(results.con)
     audit_id = digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))
     hypotheses = [r.parsed() for r in registrations]
-    scalars = _copy_scalars(results.con, hypotheses)
+    copies = _copied(results, hypotheses)
     try:
-        ledger = Ledger(results, scalars, limits or Limits())
+        ledger = Ledger(results, copies, limits or Limits())
         findings = tuple(
             with_history(results, find(ledger, r, h), audit_id, data_hash)
             for r, h in zip(registrations, hypotheses, strict=True)
         )
     finally:
-        results.con.execute(f"DROP TABLE IF EXISTS {scalars}")
+        for table in copies.values():
+            results.con.execute(f"DROP TABLE IF EXISTS {identifier(table)}")
     return Audit(audit_id, data_hash, n_cells, n_records, findings)
 
 
@@ -180,6 +194,8 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     by_claim = {c.claim.id: c for c in claims}
     tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]
+    if not hypothesis.decides:
+        return Finding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
     deciding = _deciding(tests)
     decision = decide(hypothesis, deciding, by_claim)
     coarser = {e.comparison.id: e for e in tests if e.variant == Variant.COARSER}
@@ -206,12 +222,22 @@ def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
     return str(found), int(done), int(records)
 
 
-def _copy_scalars(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> str:
-    """The name of a temporary table with the unindexed records of the metrics the hypotheses ask about."""
-    sources = [s for h in hypotheses for q in h.quantities for s in (q.source, q.divide_by)]
-    metrics = {s.metric for s in sources if s is not None}
-    listed = ", ".join(literal(m) for m in sorted(metrics)) or "''"
-    con.execute(
-        f"CREATE OR REPLACE TEMP TABLE audit_scalar AS SELECT * FROM record WHERE idx IS NULL AND metric IN ({listed})"
-    )
-    return "audit_scalar"
+def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str]:
+    """Temporary tables with the arms, labels and metrics that the hypotheses ask of each wide view, by the name of the view."""
+    known = layouts(results)
+    asked: dict[str, tuple[Mapping[str, str], list[Source]]] = {}
+    for q in (q for h in hypotheses for q in h.quantities if (q.case, q.block) in known and q.source is not None):
+        layout = known[q.case, q.block]
+        arms = [Source(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
+        for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
+            if q.source.metric in columns and (q.is_series or view == layout.name):
+                asked.setdefault(view, (columns, []))[1].extend([*arms, *([q.divide_by] if q.divide_by else [])])
+    for view, (columns, sources) in asked.items():
+        left_out = ", ".join(identifier(c) for m, c in columns.items() if m not in {s.metric for s in sources})
+        rows = " OR ".join(sorted({f"({' AND '.join(s.sql())})" for s in sources}))
+        rows += " OR refused IS NOT NULL" if columns is not None and not view.endswith("_series") else ""
+        results.con.execute(
+            f"CREATE OR REPLACE TEMP TABLE {identifier(COPY + view)} AS"
+            f" SELECT *{f' EXCLUDE ({left_out})' if left_out else ''} FROM {identifier(view)} WHERE {rows}"
+        )
+    return {view: COPY + view for view in asked}

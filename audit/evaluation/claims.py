@@ -55,7 +55,7 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
     names = [name for name, _ in claim.sides]
     units = [load_units(ledger, q, claim.pair) for _, q in claim.sides]
     matched = _comparable(claim, match(units, names))
-    origin = combined_sql(claim.sides, claim.pair)
+    origin = combined_sql(ledger.surface, claim.sides, claim.pair)
     left_out = _left_out(matched)
     if matched.matrix.shape[0] == 0:
         return ClaimResult(claim, ClaimState.MISSING, f"no units{left_out}", None, 0, (), origin, matched.dropped)

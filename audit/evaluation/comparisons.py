@@ -11,6 +11,8 @@ import polars as pl
 from orledger.audit.evaluation.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
+from orledger.audit.evaluation.resampled import measured
+from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import Margin, Outcome, Refusals, Untestable, Variant
 from orledger.audit.statistics.clusters import cluster_sign_flip
@@ -97,7 +99,7 @@ def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Ev
         for (_, q), u in zip(comparison.sides, units, strict=True)
         if q.bound
     )
-    origin = combined_sql(comparison.sides, comparison.pair)
+    origin = combined_sql(ledger.surface, comparison.sides, comparison.pair)
 
     def evaluation(variant: Variant, independent: bool, result: TestResult) -> Evaluation:
         return Evaluation(comparison, variant, independent, result, judge(comparison, result), bounded, origin)
@@ -106,6 +108,8 @@ def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Ev
         return _groups(comparison, units, names, evaluation)
     if comparison.test == "proportion":
         return _single(comparison, units[0], evaluation)
+    if comparison.test in MEASURING:
+        return [evaluation(Variant.DECLARED, True, measured(comparison, units, names))]
     matched = prepared(comparison, match(units, names, incomplete=comparison.test == "skillings_mack"), names)
     matched = counted(ledger, comparison, matched, sign)
     if not comparison.nested:

@@ -107,11 +107,15 @@ def _known(results: Results, case: str) -> Known:
         "SELECT DISTINCT arm FROM refusal SEMI JOIN (SELECT cell_id FROM cell WHERE case_name = ?) USING (cell_id)",
         [case],
     )
+    arms = results.sql("SELECT arm FROM arm WHERE case_name = ?", [case])["arm"].to_list()
+    described = results.sql("SELECT block, key FROM key WHERE case_name = ?", [case])
     catalogue = results.sql("SELECT DISTINCT block, arms, metric FROM metric WHERE case_name = ?", [case])
     keys: dict[str, dict[str, set[str]]] = {b: {} for b in blocks["block"].to_list()}
     for block, key, value in cells.iter_rows():
         keys[block].setdefault(key, set()).add(value)
-    listed = [a for text in catalogue["arms"].to_list() for a in (text or "").split(", ") if a]
+    for block, key in described.iter_rows():
+        keys.setdefault(block, {}).setdefault(key, set())
+    listed = [*arms] + [a for text in catalogue["arms"].to_list() for a in (text or "").split(", ") if a]
     return Known(
         blocks=frozenset((*keys, *(b for text in catalogue["block"].to_list() for b in text.split(", ")))),
         arms=frozenset((*named["arm"].to_list(), *refused["arm"].to_list(), *listed)),

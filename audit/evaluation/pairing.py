@@ -9,50 +9,67 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from orledger.audit.registry.quantities import Quantity, cells_sql, literal, units_sql
+from orledger.audit.registry.quantities import Quantity, Surface, cells_sql, identifier, literal, units_sql
 from orledger.audit.statistics.dispersion import MEASURES, statistic
 from orledger.audit.statistics.result import Dropped
 from orledger.errors import DataError
+from orledger.schema import viewing
 from orledger.schema.sandbox import Limits, confined, require_query, run_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Comparison
     from orledger.schema.reading import Results
+    from orledger.schema.viewing import Layout
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Where values are read from: results open for reading, and the table that holds the scalar records.
+    """Where values are read from: the wide views of results open for reading.
 
-    An audit copies the scalars it needs into a temporary table once, so that a hundred comparisons do not scan ten
-    million points a hundred times; the text stored with a test always names ``record``. Answers are remembered for the
-    life of the ledger: the same arm stands on one side of many comparisons.
+    An audit copies what it needs of a view into a temporary table once (``copies``, by view), so that a hundred comparisons
+    do not scan ten million points a hundred times; the text stored with a test always names the views. Answers are
+    remembered for the life of the ledger: the same arm stands on one side of many comparisons.
     """
 
     results: Results
-    scalars: str = "record"
+    copies: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def values(self, quantity: Quantity, keys: Sequence[str]) -> pl.DataFrame:
         """The rows of the query of ``quantity``; a text of a file's own must be one query, and is limited like any user's."""
-        table = "record" if quantity.is_series else self.scalars
-        query = units_sql(quantity, keys, table)
+        query = units_sql(self.surface, quantity, keys)
         if quantity.sql is None:
-            return self.results.sql(query)
+            return self.results.sql(_texts(query, quantity.raw_keys(keys)))
         require_query(self.results.con, quantity.sql)
         with confined(3 * self.limits.memory_mb):
             return run_query(self.results, query, limits=self.limits)
+
+    @property
+    def surface(self) -> Surface:
+        """The wide views of the results."""
+        return self.recall("surface", lambda: Surface(layouts(self.results), self.copies))
 
     def recall(self, key: Any, compute: Callable[[], Any]) -> Any:
         """What ``compute`` returned when it was first called for ``key``."""
         if key not in self.memory:
             self.memory[key] = compute()
         return self.memory[key]
+
+
+def layouts(results: Results) -> dict[tuple[str, str], Layout]:
+    """The wide views of ``results`` by case and block."""
+    return {(layout.case, layout.block): layout for layout in viewing.read(results.con)}
+
+
+def _texts(query: str, keys: Sequence[str]) -> str:
+    """``query`` with its keys as texts: units of different blocks are matched by what the key is called, not by its type."""
+    changed = ", ".join(f"{identifier(k)}::VARCHAR AS {identifier(k)}" for k in dict.fromkeys(keys))
+    return f"SELECT * REPLACE ({changed}) FROM (\n{query}\n)" if changed else query
 
 
 @dataclass(frozen=True)
@@ -155,7 +172,8 @@ def _absent(
     if quantity.sql is None and unique and planned.height == rows.height:  # as many values as cells: nobody is missing
         return nothing
     arm = quantity.refused or (quantity.source.arm if quantity.source else None)
-    refusals = ledger.recall("refusals", lambda: _refusals(ledger)).filter(pl.col("arm") == (arm or ""))
+    block = ("refusals", quantity.case, quantity.block)
+    refusals = ledger.recall(block, lambda: _refusals(ledger, quantity)).filter(pl.col("arm") == (arm or ""))
     if quantity.sql is not None and seen is not None:
         missing = planned.join(seen.cast(pl.String), on="cell_id", how="anti")
     else:
@@ -176,7 +194,7 @@ def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.Da
         ", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN 'cell failed'"
         " WHEN 'refused' THEN 'cell refused: ' || coalesce(reason, 'no reason given') END AS reason"
     )
-    found = ledger.results.sql(cells_sql(quantity, wanted, states=(), extra=reason))
+    found = ledger.results.sql(_texts(cells_sql(ledger.surface, quantity, wanted, states=(), extra=reason), wanted))
     return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
 
 
@@ -185,9 +203,10 @@ def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
     if comparison.independent_when is None or not comparison.nested:
         return comparison.unit
     name, value = comparison.independent_when
-    path = literal(f'$.settings."{name}"')
+    path = literal(f'$."{name}"')
     for _, quantity in comparison.sides:
-        cells = cells_sql(quantity, (), states=("done",), extra=f", json_extract_string(spec, {path}) AS setting")
+        setting = f", json_extract_string(settings, {path}) AS setting"
+        cells = cells_sql(ledger.surface, quantity, (), states=("done",), extra=setting)
         query = f"SELECT count(*) FILTER (setting IS DISTINCT FROM {literal(value)}) FROM ({cells})"
         if ledger.recall(query, partial(_first_value, ledger, query)):
             return comparison.unit
@@ -198,8 +217,10 @@ def _first_value(ledger: Ledger, query: str) -> Any:
     return ledger.results.sql(query).item()
 
 
-def _refusals(ledger: Ledger) -> pl.DataFrame:
-    query = "SELECT cell_id, arm, min(reason) AS refusal FROM refusal GROUP BY ALL"
+def _refusals(ledger: Ledger, quantity: Quantity) -> pl.DataFrame:
+    layout = ledger.surface.layout(quantity)
+    table = ledger.surface.table(layout, layout.name)
+    query = f"SELECT cell_id, arm, refused AS refusal FROM {table} WHERE refused IS NOT NULL"
     return ledger.results.sql(query).cast(pl.String)
 
 

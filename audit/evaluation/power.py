@@ -84,6 +84,6 @@ def _units(ledger: Ledger, c: Comparison, side: int) -> tuple[int, int]:
     """Independent units planned and done on one side; the cells are counted, not their values."""
     quantity = c.sides[side][1]
     keys = tuple(c.unit)
-    query = cells_sql(quantity, keys, states=(), extra=", state")
+    query = cells_sql(ledger.surface, quantity, keys, states=(), extra=", state")
     cells = ledger.recall(query, lambda: ledger.results.sql(query))
     return cells.select(keys).n_unique(), cells.filter(cells["state"] == "done").select(keys).n_unique()

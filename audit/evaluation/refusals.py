@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Ledger, Matched, load_units, unit_name
-from orledger.audit.registry.quantities import cells_sql, literal
+from orledger.audit.registry.quantities import cells_sql, identifier, literal
 from orledger.audit.registry.words import Refusals
 
 if TYPE_CHECKING:
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 def refused_units(ledger: Ledger, quantity: Quantity, keys: tuple[str, ...]) -> pl.DataFrame:
     """The units (keys) of ``quantity`` whose cell refused or failed, or in which its arm refused."""
     arm = quantity.refused or (quantity.source.arm if quantity.source else None)
-    cells = cells_sql(quantity, keys, states=("done", "refused", "failed"), extra=", state")
+    cells = cells_sql(ledger.surface, quantity, keys, states=("done", "refused", "failed"), extra=", state")
+    names = ", ".join(f"c.{identifier(k)}::VARCHAR AS {identifier(k)}" for k in keys)
     query = (
-        f"SELECT DISTINCT c.* EXCLUDE (cell_id, state) FROM ({cells}) c"
+        f"SELECT DISTINCT {names} FROM ({cells}) c"
         f" LEFT JOIN (SELECT DISTINCT cell_id, true AS refused FROM refusal WHERE arm = {literal(arm or '')}) f USING (cell_id)"
         " WHERE c.state <> 'done' OR f.refused ORDER BY ALL"
     )

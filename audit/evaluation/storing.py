@@ -35,7 +35,7 @@ def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
         con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", head)
         for table in tables[1:]:
             _insert(con, table, [row for name, row in rows if name == table])
-        verdicts = {f.hypothesis.id: str(f.decision.verdict) for f in found.findings}
+        verdicts = {f.hypothesis.id: str(f.decision.verdict) for f in found.findings if f.decision}
         summary = {"audit": found.audit_id, "data_hash": found.data_hash, "verdicts": verdicts}
         chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)))
 
@@ -91,6 +91,8 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
             "clearly": str(k.clearly[0]) if k.clearly else None, "observed": k.observed, "value": k.value, "n": k.n,
             "counterexamples": _json([*k.counterexamples, *(asdict(d) for d in k.dropped)]), "units_sql": k.units_sql,
         }  # fmt: skip
+    if f.decision is None or f.sensitivity is None:
+        return
     evidence = f.decision.evidence
     yield "disposition", {
         "disposition_id": digest(audit_id, f.hypothesis.id), **common, "mode": f.hypothesis.mode,

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> Iterator[str]:
     """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test."""
     yield f"audit {audit.audit_id}: {audit.n_cells:,} cells, {audit.n_records:,} records"
-    for f in audit.findings:
+    for f in sorted(audit.findings, key=lambda f: f.decision is None):  # what only describes comes last
         yield ""
-        yield f"{f.hypothesis.id}  {f.decision.verdict.upper()}  {f.hypothesis.title}{_marks(f)}"
-        yield from _indented(f.decision.reason, width)
-        yield from _indented(f"speaks about: {f.sensitivity.population}", width)
-        for text in (f.sensitivity.reason, *f.remarks):
-            yield from _indented(text, width)
+        verdict = f.decision.verdict.upper() if f.decision else "DESCRIBES"
+        yield f"{f.hypothesis.id}  {verdict}  {f.hypothesis.title}{_marks(f)}"
+        yield from _indented(f.decision.reason if f.decision else "no verdict rests on these tests", width)
+        if f.sensitivity:
+            yield from _indented(f"speaks about: {f.sensitivity.population}", width)
+            for text in (f.sensitivity.reason, *f.remarks):
+                yield from _indented(text, width)
         if not every_test:
             yield from _indented(_counts(f), width)
         for e in f.tests if every_test else ():
@@ -105,17 +107,17 @@ def audit_data(audit: Audit) -> dict[str, Any]:
                 "id": f.hypothesis.id,
                 "title": f.hypothesis.title,
                 "mode": f.hypothesis.mode,
-                "verdict": f.decision.verdict,
-                "reason": f.decision.reason,
-                "rule": f.decision.rule,
+                "verdict": f.decision.verdict if f.decision else None,
+                "reason": f.decision.reason if f.decision else None,
+                "rule": f.decision.rule if f.decision else None,
                 "registration": f.registration.hash,
                 "amendment": f.registration.amendment,
                 "cells_done_at_registration": f.registration.cells_done,
                 "known": f.known,
-                "population": f.sensitivity.population,
-                "coarser_unit": f.sensitivity.unit,
-                "coarser_verdict": f.sensitivity.verdict,
-                "coarser_reason": f.sensitivity.reason,
+                "population": f.sensitivity.population if f.sensitivity else None,
+                "coarser_unit": f.sensitivity.unit if f.sensitivity else None,
+                "coarser_verdict": f.sensitivity.verdict if f.sensitivity else None,
+                "coarser_reason": f.sensitivity.reason if f.sensitivity else None,
                 "earlier": [asdict(x) for x in f.earlier],
                 "remarks": list(f.remarks),
                 "tests": [_test_data(e) for e in f.tests],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orledger.errors import DataError
+from orledger.schema import catalogue
+from orledger.schema.catalogue import Catalogue, Metric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -12,36 +14,36 @@ if TYPE_CHECKING:
     from orledger.audit.importing.mapping import Mapping
     from orledger.schema.writing import Writer
 
-COLUMNS = ("block", "arms", "metric", "label", "idx", "unit", "better", "description")
-
 
 def store_catalogue(writer: Writer, mapping: Mapping, rows: pl.DataFrame) -> None:
-    """Lays the metrics of ``rows`` over those the study has; a metric that turns its direction is refused by name."""
-    known: dict[tuple[str, str], dict[str, Any]] = {}
-    query = f"SELECT {', '.join(COLUMNS)} FROM metric WHERE case_name = ? ORDER BY rowid"
-    for row in writer.con.execute(query, [mapping.study]).fetchall():
-        named = dict(zip(COLUMNS, row, strict=True))
-        known[named["block"], named["metric"]] = named
+    """Lays the metrics of ``rows`` over those the study has; a metric that turns its direction is refused by name.
+
+    Keys with their types and arms are read off the cells when the writer closes.
+    """
+    known = {(m.block, m.metric): m for m in catalogue.read(writer.con, mapping.study).metrics}
+    found = []
     for metric, part in rows.group_by("metric", maintain_order=True):
         name = str(metric[0])
         described = mapping.described(name)
-        before = known.get((mapping.block, name), {})
-        better = described.better or before.get("better")
-        if before.get("better") not in (None, better):
+        before = known.get((mapping.block, name), Metric(mapping.block, "", name, description=name))
+        better = described.better or before.better
+        if before.better not in (None, better):
             raise DataError(
-                f"{mapping.file}: {better} is better for {name!r}, and the study says {before['better']}",
+                f"{mapping.file}: {better} is better for {name!r}, and the study says {before.better}",
                 hint="correct the mapping; a metric has one direction, another metric another name",
             )
-        arms = {*part["arm"].unique(), *filter(None, before.get("arms", "").split(", "))}
-        plain = described.description == name
-        known[mapping.block, name] = {
-            "block": mapping.block,
-            "arms": ", ".join(sorted(arms)),
-            "metric": name,
-            "label": mapping.label or before.get("label"),
-            "idx": mapping.idx or before.get("idx"),
-            "unit": described.unit or before.get("unit"),
-            "better": better,
-            "description": before.get("description", name) if plain else described.description,
-        }
-    writer.catalogue(mapping.study, list(known.values()))
+        arms = {*part["arm"].unique(), *filter(None, before.arms.split(", "))}
+        indexed = part["idx"].is_not_null().any() if "idx" in part.columns else False
+        found.append(
+            Metric(
+                mapping.block,
+                ", ".join(sorted(arms)),
+                name,
+                mapping.label or before.label,
+                mapping.idx if indexed else before.idx,
+                described.unit or before.unit,
+                better,
+                before.description if described.description == name else described.description,
+            )
+        )
+    catalogue.store(writer.con, Catalogue(mapping.study, tuple(found)))

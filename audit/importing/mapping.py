@@ -39,8 +39,9 @@ class Mapping:
 
     ``form`` long: one number per row, its arm and metric in columns or fixed. ``form`` wide: one column per arm.
     ``form`` rows: one row per arm, one column per metric. ``keys`` are the columns that name a cell. ``combined`` is the
-    name of a further metric that holds each cell's own metric, turned so that higher is better: what ranks across
-    datasets need when the metric differs between them.
+    name of a further metric that holds that one of ``combines`` which the cell has, turned so that higher is better: what
+    ranks across datasets need when the metric differs between them. ``reason_wins``: a row with a reason has no numbers,
+    whatever stands in it (the last state of a run that crashed is no result).
     """
 
     study: str
@@ -63,6 +64,8 @@ class Mapping:
     decimal: str = "."
     metrics: tuple[Metric, ...] = ()
     combined: str | None = None
+    combines: tuple[str, ...] = ()
+    reason_wins: bool = False
     source: str = ""
     title: str | None = None
 
@@ -75,9 +78,11 @@ class Mapping:
     def described(self, name: str) -> Metric:
         """The metric called ``name``, as the mapping describes it or by its name alone."""
         if name == self.combined:
-            turned = [m.name for m in self.metrics if m.better == "lower"]
-            words = f"The cell's own metric, higher is better ({', '.join(turned) or 'none'} with its sign changed)"
-            return Metric(name, words, "higher")
+            turned = [m.name for m in self.metrics if m.better == "lower" and m.name in self.combines]
+            sign = f"; the sign of {' and '.join(turned)} is changed" if turned else ""
+            return Metric(
+                name, f"{' or '.join(self.combines)}, whichever the cell has, higher is better{sign}", "higher"
+            )
         return next((m for m in self.metrics if m.name == name), Metric(name, name))
 
 
@@ -106,9 +111,10 @@ def parse_mapping(text: str, file: str) -> Mapping:
         "decimal": top.choice("decimal", DECIMALS, "."),
         "source": top.text("source", ""),
         "title": top.text("title", None),
-        "combined": top.text("combined", None),
+        **_combined(top),
         "metrics": tuple(_metric(t) for t in top.tables("metric", [])),
         "reason": shape.text("reason", None),
+        "reason_wins": shape.flag("reason_wins"),
     }
     mapping = {"wide": _wide, "rows": _rows, "long": _long}[form](shape, common)
     shape.done()
@@ -170,13 +176,22 @@ def _check(top: Table, mapping: Mapping) -> None:
     if mapping.combined is None:
         return
     if mapping.combined in names:
-        raise top.fail("combined", "a name that no metric has")
-    open_ends = [m.name for m in mapping.metrics if m.better is None]
-    if not names or open_ends:
         raise TableError(
-            f"{top.file}: combined needs better = lower or higher for every metric"
-            + (f"; {open_ends[0]!r} has none" if open_ends else "; no [[metric]] is described")
+            f"{top.file}: table [combined], key 'name': expected a name that no metric has, found {mapping.combined!r}"
         )
+    directed = {m.name for m in mapping.metrics if m.better is not None}
+    for name in mapping.combines:
+        if name not in directed:
+            raise TableError(f"{top.file}: table [combined]: {name!r} needs a [[metric]] with better = lower or higher")
+
+
+def _combined(top: Table) -> dict[str, Any]:
+    table = top.table("combined", None)
+    if table is None:
+        return {}
+    found = {"combined": table.text("name"), "combines": table.texts("metrics")}
+    table.done()
+    return found
 
 
 def _name(top: Table, key: str) -> str:

@@ -26,7 +26,10 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
     _require_columns(table, mapping)
     rows = _long_form(table, mapping)
     value = pl.col("value").str.strip_chars()
-    rows = rows.with_columns(pl.when(value.is_in(list(mapping.missing))).then(None).otherwise(value).alias("value"))
+    absent = value.is_in(list(mapping.missing))
+    if mapping.reason_wins:
+        absent = absent | pl.col("reason").is_not_null()
+    rows = rows.with_columns(pl.when(absent).then(None).otherwise(value).alias("value"))
     number = pl.col("value").str.replace(",", ".", literal=True) if mapping.decimal == "," else pl.col("value")
     rows = rows.with_columns(
         number.cast(pl.Float64, strict=False).alias("_number"), pl.col("idx").cast(pl.Int32, strict=False).alias("_idx")
@@ -40,6 +43,8 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
                 hint="fill it in, or take the rows out: a number without its name cannot be stored",
             )
     rows = rows.with_columns(_named(mapping).alias("metric"))
+    if mapping.form == "rows":
+        rows = _without_unmeasured(rows, mapping)
     reason = pl.coalesce(pl.col("reason"), pl.format("missing in {}", pl.col(SOURCE)))
     found = rows.select(
         *mapping.keys, "arm", "metric", "label", pl.col("_idx").alias("idx"), pl.col("_number").alias("value"),
@@ -124,24 +129,32 @@ def _named(mapping: Mapping) -> pl.Expr:
 
 
 def _with_combined(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
-    """``rows`` and, for each, its combined metric: the cell's own metric, its sign changed where lower is better."""
+    """``rows`` and the combined metric: that of its metrics which the cell has, its sign changed where lower is better."""
     lower = [m.name for m in mapping.metrics if m.better == "lower"]
-    known = [m.name for m in mapping.metrics]
-    unknown = rows.filter(~pl.col("metric").is_in(known))
-    if not unknown.is_empty():
-        raise DataError(
-            f"{unknown[SOURCE][0]}: the metric {unknown['metric'][0]!r} is not described in {mapping.file}",
-            hint="add a [[metric]] with better = lower or higher, or take combined out",
-        )
-    several = rows.group_by(mapping.keys).agg(pl.col("metric").n_unique().alias("n")).filter(pl.col("n") > 1)
+    parts = rows.filter(pl.col("metric").is_in(list(mapping.combines)))
+    several = parts.group_by(mapping.keys).agg(pl.col("metric").n_unique().alias("n")).filter(pl.col("n") > 1)
     if not several.is_empty():
         cell = "/".join(str(v) for v in several.select(mapping.keys).row(0))
         raise DataError(
-            f"{cell} has {several['n'][0]} metrics, and a combined metric takes one per cell",
-            hint="take combined out of the mapping, or the further metrics out of the table",
+            f"{cell} has {several['n'][0]} of the metrics {', '.join(mapping.combines)}, and combined takes one per cell",
+            hint=f"name others in [combined] of {mapping.file}, or take it out",
         )
     turned = pl.when(pl.col("metric").is_in(lower)).then(-pl.col("value")).otherwise(pl.col("value"))
-    return pl.concat([rows, rows.with_columns(turned.alias("value"), pl.lit(mapping.combined).alias("metric"))])
+    return pl.concat([rows, parts.with_columns(turned.alias("value"), pl.lit(mapping.combined).alias("metric"))])
+
+
+def _without_unmeasured(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
+    """``rows`` less the metrics that no arm has on a value of the first key: they were not measured there, and nothing failed."""
+    group = [mapping.keys[0], "metric"]
+    measured = rows.filter(pl.col("_number").is_not_null()).select(group).unique()
+    any_metric = rows.filter(pl.col("_number").is_not_null()).select(mapping.keys[0]).unique()
+    unmeasured = (
+        rows.select(group)
+        .unique()
+        .join(measured, on=group, how="anti")
+        .join(any_metric, on=mapping.keys[0], how="semi")
+    )
+    return rows.join(unmeasured, on=group, how="anti")
 
 
 def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:

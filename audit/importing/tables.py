@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from orledger.audit.importing.exports import recognised
 from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.errors import DataError
 
@@ -71,11 +72,17 @@ def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
     return stacked([(path.name, read_table(path)) for path in paths])
 
 
+def programs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """The programs whose exports are among ``paths``, each once."""
+    found = (recognised(without_row_numbers(read_table(path)), path.name)[1] for path in paths)
+    return tuple(dict.fromkeys(program for program in found if program))
+
+
 def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     """Named tables under each other, without the unnamed column of row numbers that some programs write."""
     parts = []
     for name, table in tables:
-        frame = without_row_numbers(table)
+        frame, _ = recognised(without_row_numbers(table), name)
         if frame.is_empty():
             raise DataError(
                 f"{name}: the table has no rows", hint="give a table with a header line and at least one row"

@@ -11,6 +11,8 @@ from orledger.audit.registry.words import Refusals, Verdict
 if TYPE_CHECKING:
     from orledger.audit.registry.quantities import Quantity
 
+# Kinds that estimate and give no p.
+MEASURING = ("median", "mean_ranks", "improvement", "interquartile_mean", "profile")
 TESTS = (
     "signed_rank",
     "sign",
@@ -22,6 +24,7 @@ TESTS = (
     "spearman",
     "slope",
     "proportion",
+    *MEASURING,
 )
 CLAIMS = (
     "never_worse",
@@ -151,7 +154,9 @@ class Rule:
 class Hypothesis:
     """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration.
 
-    ``history`` are versions of a shipped text that were corrected after results had been seen: hash, date, note.
+    A file without a disposition describes: its tests and claims are stored like all others, and no verdict follows from
+    them. ``otherwise`` is then None. ``history`` are versions of a shipped text that were corrected after results had been
+    seen: hash, date, note.
     """
 
     id: str
@@ -162,7 +167,7 @@ class Hypothesis:
     claims: tuple[Claim, ...]
     needs: tuple[str, ...]
     rules: tuple[Rule, ...]
-    otherwise: Verdict
+    otherwise: Verdict | None
     otherwise_reason: str
     file: str
     text: str
@@ -172,6 +177,16 @@ class Hypothesis:
     def hash(self) -> str:
         """SHA-256 of the text."""
         return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def decides(self) -> bool:
+        """True when the file says which verdict follows from its tests and claims."""
+        return self.otherwise is not None
+
+    @property
+    def studies(self) -> tuple[str, ...]:
+        """Names of the cases or studies it asks about."""
+        return tuple(sorted({q.case for q in self.quantities}))
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from orledger.schema.viewing import Layout, identifier
+from orledger.schema.viewing import literal as text_literal
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from orledger.audit.statistics.floors import Bound
 
@@ -18,7 +21,7 @@ REDUCERS = {
     "max": "max({})",
     "sum": "sum({0} ORDER BY {0})",
     "count": "count({})",
-    "last": "arg_max({}, r.idx)",
+    "last": "arg_max({}, idx)",
 }
 
 
@@ -47,11 +50,15 @@ class Condition:
             return f"{signed} IN ({', '.join(limits)})"
         return f"{signed} {OPERATORS[self.operator]} {limits[0]}"
 
-    def key_sql(self, key: str) -> str:
-        """The condition on a key of a cell; keys are stored as text, numbers are compared as numbers."""
-        numeric = all(isinstance(v, (int, float)) for v in self.values)
-        column = f"keys[{literal(key)}]"
-        return self.sql(f"TRY_CAST({column} AS DOUBLE)" if numeric else column)
+    def key_sql(self, layout: Layout, key: str, alias: str = "") -> str:
+        """The condition on a key of a cell: numbers are compared as numbers, texts as texts, whatever the key's type."""
+        column, kind = layout.keys.get(key, (None, "VARCHAR"))
+        if column is None:
+            return "false"  # no cell has the key
+        name = alias + identifier(column)
+        if all(isinstance(v, (int, float)) for v in self.values):
+            return self.sql(f"TRY_CAST({name} AS DOUBLE)" if kind == "VARCHAR" else name)
+        return self.sql(name if kind == "VARCHAR" else f"{name}::VARCHAR")
 
 
 @dataclass(frozen=True)
@@ -62,13 +69,10 @@ class Source:
     metric: str
     label: str | None = None
 
-    def sql(self, alias: str) -> str:
-        """The condition on a row of record."""
-        parts = [f"{alias}.metric = {literal(self.metric)}"]
-        if self.arm is not None:
-            parts.append(f"{alias}.arm = {literal(self.arm)}")
-        parts.append(f"{alias}.label IS NULL" if self.label is None else f"{alias}.label = {literal(self.label)}")
-        return " AND ".join(parts)
+    def sql(self, alias: str = "") -> list[str]:
+        """The conditions on a row of a wide view; ``alias`` ends in a dot."""
+        label = f"{alias}label IS NULL" if self.label is None else f"{alias}label = {literal(self.label)}"
+        return ([] if self.arm is None else [f"{alias}arm = {literal(self.arm)}"]) + [label]
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,17 @@ class Once:
     over: tuple[str, ...]
     where: tuple[tuple[str, Condition], ...]
 
-    def sql(self) -> str:
-        """The QUALIFY condition on a row of cell."""
-        repeated = " AND ".join(condition.key_sql(key) for key, condition in self.where)
-        rest = f"list_filter(map_entries(keys), lambda e: e.key NOT IN ({', '.join(literal(k) for k in self.over)}))"
-        order = ", ".join(f"TRY_CAST(keys[{literal(k)}] AS DOUBLE), keys[{literal(k)}]" for k in self.over)
+    def sql(self, layout: Layout) -> str:
+        """The QUALIFY condition on a row of the view of cells."""
+        repeated = " AND ".join(condition.key_sql(layout, key) for key, condition in self.where)
+        rest = [identifier(column) for key, (column, _) in layout.keys.items() if key not in self.over]
+        order = ["state <> 'done'"]
+        for column, kind in (layout.keys[k] for k in self.over if k in layout.keys):
+            name = identifier(column)
+            order += [f"TRY_CAST({name} AS DOUBLE)", name] if kind == "VARCHAR" else [name]
         return (
             f"NOT coalesce({repeated}, false) OR row_number() OVER"
-            f" (PARTITION BY list_sort({rest}), json_extract(spec, '$.settings') ORDER BY state <> 'done', {order}) = 1"
+            f" (PARTITION BY {', '.join([*rest, 'settings'])} ORDER BY {', '.join(order)}) = 1"
         )
 
 
@@ -143,77 +150,140 @@ class Quantity:
 
 def literal(value: str | float) -> str:
     """``value`` as an SQL literal."""
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return repr(value)
+    return text_literal(value) if isinstance(value, str) else repr(value)
 
 
-def identifier(name: str) -> str:
-    """``name`` as a quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
+# A block that the database knows nothing of: it has no rows, whatever is asked of it.
+NO_ROWS = (
+    "(SELECT NULL::VARCHAR AS cell_id, NULL::VARCHAR AS arm, NULL::VARCHAR AS label, NULL::INTEGER AS idx,"
+    " NULL::VARCHAR AS refused, NULL::VARCHAR AS state, NULL::VARCHAR AS reason, NULL::VARCHAR AS settings WHERE false)"
+)
 
 
-def cells_sql(quantity: Quantity, keys: Sequence[str], states: Sequence[str] = ("done",), extra: str = "") -> str:
-    """The query for the cells of ``quantity``: cell_id, one text column per key, and ``extra`` columns."""
-    columns = ["cell_id", *(f"keys[{literal(k)}] AS {identifier(k)}" for k in keys)]
-    conditions = [f"case_name = {literal(quantity.case)}", f"block = {literal(quantity.block)}"]
-    if states:
-        conditions.append(f"state IN ({', '.join(literal(s) for s in states)})")
-    conditions += [condition.key_sql(key) for key, condition in quantity.where]
-    once = f" QUALIFY {quantity.once.sql()}" if quantity.once else ""
-    return f"SELECT {', '.join(columns)}{extra} FROM cell WHERE {' AND '.join(conditions)}{once}"
+@dataclass(frozen=True)
+class Surface:
+    """The wide views that quantities are read from; ``copies`` names tables that stand in for some of them."""
+
+    layouts: Mapping[tuple[str, str], Layout]
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+    def layout(self, quantity: Quantity) -> Layout:
+        """The views of the block of ``quantity``."""
+        return self.layouts.get((quantity.case, quantity.block), Layout(quantity.case, quantity.block, ""))
+
+    def table(self, layout: Layout, view: str) -> str:
+        """What to read ``view`` from."""
+        return identifier(self.copies.get(view, view)) if layout.name else NO_ROWS
 
 
-def units_sql(quantity: Quantity, keys: Sequence[str], record: str = "record") -> str:
-    """The query for the values of ``quantity``: cell_id, one text column per key, value, points (records behind the value).
+def _keys(layout: Layout, keys: Sequence[str], alias: str = "") -> list[str]:
+    """One column per key, under the name of the key; NULL for a key that no cell has."""
+    found = []
+    for key in keys:
+        column = layout.keys[key][0] if key in layout.keys else None
+        if column is None:
+            found.append(f"NULL::VARCHAR AS {identifier(key)}")
+        else:
+            found.append(f"{alias}{identifier(column)}" + ("" if column == key else f" AS {identifier(key)}"))
+    return found
 
-    ``record`` names the table to read; the stored text of a test always reads ``record`` itself.
-    """
+
+def cells_sql(
+    surface: Surface, quantity: Quantity, keys: Sequence[str], states: Sequence[str] = ("done",), extra: str = ""
+) -> str:
+    """The query for the cells of ``quantity``: cell_id, one column per key, and ``extra`` columns."""
+    layout = surface.layout(quantity)
+    conditions = [f"state IN ({', '.join(literal(s) for s in states)})"] if states else []
+    conditions += [condition.key_sql(layout, key) for key, condition in quantity.where]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    once = f" QUALIFY {quantity.once.sql(layout)}" if quantity.once else ""
+    columns = ", ".join(["cell_id", *_keys(layout, keys)])
+    return f"SELECT {columns}{extra} FROM {surface.table(layout, layout.cells)}{where}{once}"
+
+
+def units_sql(surface: Surface, quantity: Quantity, keys: Sequence[str]) -> str:
+    """The query for the values of ``quantity``: cell_id, one column per key, value, points (records behind the value)."""
     wanted = quantity.raw_keys(keys)
+    layout = surface.layout(quantity)
     if quantity.sql is not None:
         query = quantity.sql.strip().rstrip(";")
         if quantity.once is None:
             return query
-        return f"SELECT * FROM (\n{query}\n) SEMI JOIN ({cells_sql(quantity, ())}) USING (cell_id)"
+        return f"SELECT * FROM (\n{query}\n) SEMI JOIN ({cells_sql(surface, quantity, ())}) USING (cell_id)"
     if quantity.key is not None:
-        return cells_sql(
-            quantity, wanted, extra=f", TRY_CAST(keys[{literal(quantity.key)}] AS DOUBLE) AS value, 1 AS points"
-        )
+        column = layout.keys[quantity.key][0] if quantity.key in layout.keys else None
+        value = "NULL::DOUBLE" if column is None else f"TRY_CAST({identifier(column)} AS DOUBLE)"
+        return cells_sql(surface, quantity, wanted, extra=f", {value} AS value, 1 AS points")
     if quantity.refused is not None:
-        cells = cells_sql(quantity, wanted, ("done", "refused"), extra=", state")
-        columns = ", ".join(f"cells.{identifier(k)}" for k in wanted)
+        cells = cells_sql(surface, quantity, wanted, ("done", "refused"), extra=", state")
+        columns = ", ".join(["cell_id", *(identifier(k) for k in wanted)])
+        refused = f"SELECT cell_id, refused FROM {surface.table(layout, layout.name)} WHERE arm = {literal(quantity.refused)} AND refused IS NOT NULL"
         return (
-            f"WITH cells AS ({cells})\nSELECT cells.cell_id, {columns}, "
-            "CASE WHEN cells.state = 'refused' OR f.cell_id IS NOT NULL THEN 1 ELSE 0 END AS value, 1 AS points\n"
-            f"FROM cells LEFT JOIN (SELECT DISTINCT cell_id FROM refusal WHERE arm = {literal(quantity.refused)}) f USING (cell_id)"
+            f"SELECT {columns}, CASE WHEN state = 'refused' OR refused IS NOT NULL THEN 1 ELSE 0 END AS value, 1 AS points\n"
+            f"FROM ({cells})\nLEFT JOIN ({refused}) USING (cell_id)"
         )
+    return _values_sql(surface, layout, quantity, wanted)
+
+
+def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Sequence[str]) -> str:
+    """The query for a quantity that reads metrics: one row of a wide view per value, or per index of a value."""
     assert quantity.source is not None
-    cells = cells_sql(quantity, wanted)
-    if quantity.identical:
-        return _identical_sql(quantity, cells, record)
-    value = "r.value"
-    joins = "JOIN cells USING (cell_id)"
-    if quantity.divide_by is not None:
-        same = "d.idx = r.idx" if quantity.over_idx else "d.idx IS NOT DISTINCT FROM r.idx"
-        joins += f"\nJOIN {record} d ON d.cell_id = r.cell_id AND {same} AND {quantity.divide_by.sql('d')}"
-        value = _ratio_sql("r.value", "d.value")
-    if quantity.event is not None:
-        ratio = quantity.divide_by is not None
-        happens = quantity.event.ratio_sql("r.value", "d.value") if ratio else quantity.event.sql(value)
-        value = f"CASE WHEN {happens} THEN 1 ELSE 0 END"
-    conditions = [quantity.source.sql("r")]
-    if quantity.idx is not None:
-        conditions.append(f"r.idx {OPERATORS[quantity.idx[0]]} {quantity.idx[1]}")
-    elif quantity.over_idx is None:
-        conditions.append("r.idx IS NULL")
-    tail = ""
-    points = "1"
-    if quantity.over_idx is not None:
-        value, points, tail = REDUCERS[quantity.over_idx].format(value), "count(*)", "\nGROUP BY ALL"
-    return (
-        f"WITH cells AS ({cells})\nSELECT cells.*, {value} AS value, {points} AS points\n"
-        f"FROM {record} r {joins}\nWHERE {' AND '.join(conditions)}{tail}"
+    series = quantity.is_series and (quantity.source.metric in layout.indexed or quantity.idx is not None)
+    metrics, view = (layout.indexed, layout.series) if series else (layout.scalars, layout.name)
+    if layout.name and series and not layout.indexed:
+        metrics, view = {}, layout.name  # the block has no series at all
+    table = surface.table(layout, view)
+    has_index = series and view == layout.series
+    divided = quantity.divide_by
+    joined = divided is not None and (
+        divided.arm != quantity.source.arm or divided.label != quantity.source.label or divided.arm is None
     )
+    alias = "n." if joined else ""
+    value = number = _metric(metrics, quantity.source.metric, alias)
+    conditions = [*_sources(quantity, alias), f"{number} IS NOT NULL"]
+    if joined:
+        assert divided is not None
+        table += f" n JOIN {table} d USING ({'cell_id, idx' if has_index else 'cell_id'})"
+        conditions += divided.sql("d.")
+    if divided is not None:
+        below = _metric(metrics, divided.metric, "d." if joined else "")
+        conditions.append(f"{below} IS NOT NULL")
+        value = _ratio_sql(number, below)
+        if quantity.event is not None:
+            value = f"CASE WHEN {quantity.event.ratio_sql(number, below)} THEN 1 ELSE 0 END"
+    elif quantity.event is not None:
+        value = f"CASE WHEN {quantity.event.sql(number)} THEN 1 ELSE 0 END"
+    if quantity.idx is not None:
+        conditions.append(f"{'idx' if has_index else 'NULL'} {OPERATORS[quantity.idx[0]]} {quantity.idx[1]}")
+    conditions += [condition.key_sql(layout, key, alias) for key, condition in quantity.where]
+    if quantity.once is not None:
+        conditions.append(f"{alias}cell_id IN (SELECT cell_id FROM ({cells_sql(surface, quantity, ())}))")
+    columns = ", ".join([f"{alias}cell_id", *_keys(layout, wanted, alias)])
+    where = f"FROM {table}\nWHERE {' AND '.join(conditions)}"
+    if quantity.identical:
+        same = f"CASE WHEN count(*) = {len(quantity.identical)} AND min({number}) = max({number}) THEN 1 ELSE 0 END"
+        names = ", ".join(["cell_id", *(identifier(k) for k in wanted)])
+        return (
+            f"SELECT {names}, min(same) AS value, count(*) AS points\n"
+            f"FROM (SELECT {columns}, {'idx' if has_index else 'NULL AS idx'}, {same} AS same\n{where}\nGROUP BY ALL)\nGROUP BY ALL"
+        )
+    if quantity.over_idx is None:
+        return f"SELECT {columns}, {value} AS value, 1 AS points\n{where}"
+    reduced = REDUCERS[quantity.over_idx if has_index or quantity.over_idx != "last" else "max"].format(value)
+    return f"SELECT {columns}, {reduced} AS value, count(*) AS points\n{where}\nGROUP BY ALL"
+
+
+def _sources(quantity: Quantity, alias: str) -> list[str]:
+    """The conditions on arm and label; of several arms when their series are compared with each other."""
+    assert quantity.source is not None
+    if not quantity.identical:
+        return quantity.source.sql(alias)
+    arms = ", ".join(literal(a) for a in quantity.identical)
+    return [f"arm IN ({arms})", *Source(None, quantity.source.metric, quantity.source.label).sql()]
+
+
+def _metric(metrics: Mapping[str, str], metric: str, alias: str) -> str:
+    return alias + identifier(metrics[metric]) if metric in metrics else "NULL::DOUBLE"
 
 
 def _ratio_sql(numerator: str, denominator: str) -> str:
@@ -222,24 +292,9 @@ def _ratio_sql(numerator: str, denominator: str) -> str:
     return f"(CASE WHEN {denominator} = 0 THEN {over_zero} ELSE {numerator} / {denominator} END)"
 
 
-def _identical_sql(quantity: Quantity, cells: str, record: str) -> str:
-    """1 for a cell in which all arms recorded the same series, 0 otherwise; a step that an arm lacks counts as a difference."""
-    assert quantity.source is not None
-    arms = ", ".join(literal(a) for a in quantity.identical)
-    label = "r.label IS NULL" if quantity.source.label is None else f"r.label = {literal(quantity.source.label)}"
-    limit = f" AND r.idx {OPERATORS[quantity.idx[0]]} {quantity.idx[1]}" if quantity.idx else ""
-    return (
-        f"WITH cells AS ({cells}),\nsteps AS (SELECT r.cell_id, r.idx, "
-        f"CASE WHEN count(*) = {len(quantity.identical)} AND min(r.value) = max(r.value) THEN 1 ELSE 0 END AS same\n"
-        f"FROM {record} r SEMI JOIN cells USING (cell_id)\n"
-        f"WHERE r.metric = {literal(quantity.source.metric)} AND r.arm IN ({arms}) AND {label}{limit}\n"
-        "GROUP BY r.cell_id, r.idx)\n"
-        "SELECT cells.*, min(steps.same) AS value, count(*) AS points FROM cells JOIN steps USING (cell_id) GROUP BY ALL"
-    )
-
-
-def combined_sql(sides: Sequence[tuple[str, Quantity]], keys: Sequence[str]) -> str:
+def combined_sql(surface: Surface, sides: Sequence[tuple[str, Quantity]], keys: Sequence[str]) -> str:
     """One query for the values of all ``sides``, told apart by the column side; what a test row stores as its origin."""
+    views = Surface(surface.layouts)
     return "\nUNION ALL BY NAME\n".join(
-        f"SELECT {literal(name)} AS side, * FROM (\n{units_sql(quantity, keys)}\n)" for name, quantity in sides
+        f"SELECT {literal(name)} AS side, * FROM (\n{units_sql(views, quantity, keys)}\n)" for name, quantity in sides
     )

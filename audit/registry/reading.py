@@ -44,7 +44,7 @@ COMPARING = ("never_worse", "ordering", "best")
 RESERVED = ("value", "points", "cell_id", "side", "state", "reason", "refusal", "n")
 MOST_VARIANTS = 2_000  # of one table
 MOST_DRAWS = 1_000_000
-PAIRED = ("signed_rank", "sign", "sign_anytime", "mcnemar", "fisher")
+PAIRED = ("signed_rank", "sign", "sign_anytime", "mcnemar", "fisher", "improvement")
 UNIT_TESTS = ("signed_rank", "sign", "sign_anytime")  # tests of one difference per unit
 MARGIN = ("signed_rank", "sign")
 
@@ -76,28 +76,27 @@ def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesi
     claims = [c for t in top.tables("claim", []) for c in _claims(t, defaults)]
     known = _unique(top, [c.id for c in comparisons], [c.id for c in claims])
     comparisons = [_with_noise(file, c, {c.id: c for c in claims}, stored=stored) for c in comparisons]
-    disposition = top.table("disposition")
-    needs = disposition.texts("needs", ())
-    for name in needs:
-        if name not in known:
-            raise disposition.fail("needs", f"ids of comparisons or claims of this file ({name!r} is none)")
-    rules = tuple(_rule(t, known) for t in disposition.tables("rule"))
+    mode = head.choice("mode", ("registered", "exploratory"))
+    disposition = top.table("disposition", None)
+    needs, rules, otherwise, reason = _disposition(disposition, known) if disposition else ((), (), None, "")
+    if disposition is None and mode == "registered":
+        raise head.fail("mode", "exploratory in a file without a table [disposition]: it describes and decides nothing")
     hypothesis = Hypothesis(
         id=head.text("id"),
         title=head.text("title"),
         statement=head.text("statement"),
-        mode=head.choice("mode", ("registered", "exploratory")),
+        mode=mode,
         comparisons=tuple(comparisons),
         claims=tuple(claims),
         needs=needs,
         rules=rules,
-        otherwise=Verdict(disposition.choice("otherwise", tuple(Verdict))),
-        otherwise_reason=disposition.text("otherwise_reason"),
+        otherwise=otherwise,
+        otherwise_reason=reason,
         file=file,
         text=text,
         history=tuple(_correction(t) for t in head.tables("earlier", [])),
     )
-    for table in (head, disposition, top):
+    for table in (head, top):
         table.done()
     return hypothesis
 
@@ -109,6 +108,18 @@ def _correction(t: Table) -> dict[str, str]:
         raise t.fail("hash", "the SHA-256 of the earlier text, 64 hexadecimal digits")
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", found["date"]) is None:
         raise t.fail("date", "the day of the correction, such as 2026-01-31")
+    t.done()
+    return found
+
+
+def _disposition(t: Table, known: dict[str, str]) -> tuple[tuple[str, ...], tuple[Rule, ...], Verdict, str]:
+    """What a verdict needs, the rules in order, and the verdict with its reason when none of them applies."""
+    needs = t.texts("needs", ())
+    for name in needs:
+        if name not in known:
+            raise t.fail("needs", f"ids of comparisons or claims of this file ({name!r} is none)")
+    rules = tuple(_rule(rule, known) for rule in t.tables("rule"))
+    found = needs, rules, Verdict(t.choice("otherwise", tuple(Verdict))), t.text("otherwise_reason")
     t.done()
     return found
 
@@ -244,8 +255,10 @@ def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -
         raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 3 arms for {test}, found {count}")
     if test in ("spearman", "slope") and [n for n, _ in sides] != ["x", "y"]:
         raise TableError(f"{t.file}: table [{t.place}]: {test} needs the tables x and y")
-    if test == "proportion" and count != 1:
-        raise TableError(f"{t.file}: table [{t.place}]: proportion looks at one quantity, found {count}")
+    if test in ("proportion", "median", "interquartile_mean") and count != 1:
+        raise TableError(f"{t.file}: table [{t.place}]: {test} looks at one quantity, found {count}")
+    if test == "mean_ranks" and count < 2:
+        raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 2 arms for {test}, found {count}")
 
 
 def _keys(t: Table, key: str, default: Any = ...) -> tuple[str, ...]:

@@ -130,6 +130,18 @@ def register_shipped(
     return [register(con, h, amend=True, now=now) for h in shipped_hypotheses(chosen)]
 
 
+def register_descriptions(con: DuckDBPyConnection, *, now: datetime | None = None) -> list[Registration]:
+    """Registers the files of the studies here that decide nothing and ask about a case of which the database has cells.
+
+    A text that the database has known before, now or replaced, is left as it stands.
+    """
+    known = {row[0] for row in con.execute("SELECT hash FROM registration").fetchall()}
+    here = having([row[0] for row in con.execute("SELECT DISTINCT case_name FROM cell").fetchall()])
+    shipped = [h for h in shipped_hypotheses(here) if not h.decides and h.hash not in known]
+    wanted = [h for h in shipped if cells_done(con, h.studies)]
+    return [register(con, h, amend=True, now=now) for h in wanted]
+
+
 def current_registrations(con: DuckDBPyConnection) -> list[Registration]:
     """The newest version of every registered hypothesis, by name."""
     rows = con.execute(

@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from orledger.audit.statistics.intervals import median_interval
 from orledger.paper.looks import DATASET_COLOURS, look
 from orledger.paper.names import REGIMES
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter, words
 from orledger.reports.figures.style import BLACK, GREY, spread
 
 ARMS = ("dak", "dak_kl", "cp", "ncp", "triv", "or1", "or1_nf", "or1_int", "or2")
@@ -193,26 +192,22 @@ def draw_baseline(canvas: Canvas) -> str:
                 ax.scatter(
                     place + np.asarray(spread(difference.size, 0.25)), difference, c=colours, s=9, lw=0, alpha=0.85
                 )
-                middle = float(np.median(difference))
-                interval = median_interval(difference)
-                assert interval is not None  # the sample is not empty
-                ax.errorbar(
-                    place + 0.38,
-                    middle,
-                    yerr=[[middle - interval.low], [interval.high - middle]],
-                    fmt="_",
-                    color=BLACK,
-                    capsize=2,
-                )
+                row = canvas.test(f"CaseB/trivial-{metric}/{regime}/{arm}")
+                if row is None or row.effect is None or row.low is None or row.high is None:
+                    continue
+                ends = [[row.effect - row.low], [row.high - row.effect]]
+                ax.errorbar(place + 0.38, row.effect, yerr=ends, fmt="_", color=BLACK, capsize=2)
         ax.axhline(0, color=GREY, lw=0.8)
         ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
         ax.set_title(title)
     axes[0].set_ylabel("constant band − arm")
     canvas.figure.legend(handles=dataset_legend(), loc="outside lower center", ncols=len(DATASET_COLOURS))
     letter(axes, pad=16)
+    tests = canvas.cited.tests()
     return (
-        "A band that uses no features against three arms, paired by cell; below zero the constant band is better. Black: median "
-        "with its order-statistic interval."
+        "A band that uses no features against three arms, paired by cell; below zero the constant band is better. Black: "
+        f"{words(r.effect_name for r in tests)} and its 95 % interval ({words(r.interval_method for r in tests)}) over independent units "
+        f"({words(r.unit for r in tests)}), whose cells are averaged first."
     )
 
 

@@ -6,15 +6,16 @@ import numpy as np
 import polars as pl
 from matplotlib.patches import Rectangle
 
-from orledger.audit.statistics.counts import clopper_pearson
+from orledger.paper.figures.a import quartiles
 from orledger.paper.looks import look
 from orledger.paper.names import RUNGS, rung_pair
 from orledger.paper.names import benchmark as benchmark_name
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
-from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power, words
+from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, SKY, VIOLET
 
 ARMS = ("ei", "ucb", "k1", "k2", "k5")
-PAIRS = (("1-2", 1.0, BLUE), ("2-5", 3.0, GREEN), ("1-5", 4.0, RED))
+# A pair of rungs has a colour of its own: those of the rungs belong to the arms.
+PAIRS = (("1-2", 1.0, VIOLET, "o"), ("2-5", 3.0, SKY, "s"), ("1-5", 4.0, BLACK, "^"))
 FLOOR = 1e-6  # below this the paper's mu grid cannot resolve a dispersion, and nor do we quote one
 NONE = "no Case C trajectories in this database"
 
@@ -23,14 +24,6 @@ SELECT concat_ws(' ', c.keys['benchmark'], c.keys['dim']) AS benchmark, c.keys['
 FROM record r JOIN cell c USING (cell_id)
 WHERE c.case_name = 'c' AND c.block = 'main' AND c.state = 'done' AND r.metric = 'regret'
 ORDER BY benchmark, seed, arm, step
-"""
-
-ACTIONS = """
-SELECT concat_ws(' ', c.keys['benchmark'], c.keys['dim']) AS benchmark, c.keys['seed']::INTEGER AS seed, r.arm,
-       list(r.value::INTEGER ORDER BY r.idx) AS path
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'c' AND c.block = 'main' AND c.state = 'done' AND r.metric = 'action' AND r.arm IN ('k1', 'k2', 'k5')
-GROUP BY ALL ORDER BY benchmark, seed, arm
 """
 
 DISPERSION = """
@@ -61,82 +54,53 @@ def title_of(key: str) -> str:
     return benchmark_name(name, float(dim) if dim else None)
 
 
-def identity(paths: pl.DataFrame) -> pl.DataFrame:
-    """Per benchmark and kappa pair: seeds whose two action paths coincide, and seeds in all."""
-    wide = paths.pivot("arm", index=["benchmark", "seed"], values="path")
-    rows = []
-    for pair, _, _ in PAIRS:
-        left, right = (f"k{k}" for k in pair.split("-"))
-        if left not in wide.columns or right not in wide.columns:
-            continue
-        both = wide.drop_nulls([left, right]).with_columns((pl.col(left) == pl.col(right)).alias("same"))
-        rows.append(
-            both.group_by("benchmark")
-            .agg(pl.col("same").sum().alias("k"), pl.len().alias("n"))
-            .with_columns(pl.lit(pair).alias("pair"))
-        )
-    return (
-        pl.concat(rows).sort("benchmark", "pair")
-        if rows
-        else pl.DataFrame(schema={"benchmark": pl.String, "k": pl.UInt32, "n": pl.UInt32, "pair": pl.String})
-    )
-
-
 def draw_mechanism(canvas: Canvas) -> str:
     """Inertness of the kappa ladder against radius dispersion, by pair and on one axis."""
-    spread, counts = canvas.rows(DISPERSION), canvas.rows(ACTIONS)
+    dispersion = canvas.rows(DISPERSION)
     axes = canvas.axes(1, 2, height=3.0)
-    if spread.is_empty() or counts.is_empty():
+    if dispersion.is_empty():
         for ax in axes:
             canvas.nothing(ax, NONE)
         return "No trajectories were run."
-    table = identity(counts).join(spread, on="benchmark")
-    order = spread["benchmark"].to_list()
-    for nth, (pair, delta, colour) in enumerate(PAIRS):
-        part = table.filter(pl.col("pair") == pair).sort(
-            pl.col("benchmark").replace_strict(order, range(len(order)), return_dtype=pl.Int32)
-        )
-        fraction = (part["k"] / part["n"]).to_numpy()
-        bounds = [clopper_pearson(int(k), int(n)) for k, n in zip(part["k"], part["n"], strict=True)]
-        bars = np.abs(np.array([[b.low for b in bounds], [b.high for b in bounds]]) - fraction)
-        at = np.array([order.index(b) for b in part["benchmark"]]) + 0.12 * (delta - 2.7) / 1.5
+    for nth, (pair, delta, colour, marker) in enumerate(PAIRS):
+        found = [
+            (place, value, row)
+            for place, (benchmark, value) in enumerate(dispersion.iter_rows())
+            if (row := canvas.test(f"H4/inert-{pair}/{benchmark.partition(' ')[0]}")) is not None
+            and row.effect is not None and row.low is not None and row.high is not None
+        ]  # fmt: skip
+        if not found:
+            continue
+        places, values, rows = zip(*found, strict=True)
+        share = np.array([row.effect for row in rows])
+        ends = np.abs(np.array([[row.low for row in rows], [row.high for row in rows]]) - share)
+        style = {"yerr": ends, "color": colour, "ms": 4, "elinewidth": 0.6, "capsize": 2}
         axes[0].errorbar(
-            at,
-            fraction,
-            yerr=bars,
-            fmt="o-",
-            color=colour,
-            ms=4,
-            lw=1,
-            elinewidth=0.6,
-            capsize=2,
-            label=rung_pair(pair),
+            np.array(places) + 0.14 * (nth - 1), share, fmt=f"{marker}-", lw=1, label=rung_pair(pair), **style
         )
-        covariate = delta * part["dispersion"].to_numpy()
         below = FLOOR * 10 ** (-0.8 + 0.3 * nth)  # side by side inside the shaded band, where no order is claimed
-        axes[1].errorbar(
-            np.where(part["dispersion"].to_numpy() < FLOOR, below, covariate),
-            fraction,
-            yerr=bars,
-            fmt="o",
-            color=colour,
-            ms=4,
-            elinewidth=0.6,
-            capsize=2,
-        )
+        at = np.array(values)
+        axes[1].errorbar(np.where(at < FLOOR, below, delta * at), share, fmt=marker, **style)
     axes[0].set_xticks(
-        range(len(order)),
-        [f"{title_of(b)}\n{f'< {power(FLOOR)}' if d < FLOOR else f'{d:.2g}'}" for b, d in spread.iter_rows()],
+        range(dispersion.height),
+        [f"{title_of(b)}\n{f'< {power(FLOOR)}' if d < FLOOR else f'{d:.2g}'}" for b, d in dispersion.iter_rows()],
         fontsize=6,
     )
     axes[0].set(ylim=(-0.03, 1.05), ylabel="seeds with one action path", title="ordered by radius dispersion")
-    axes[0].legend(loc="lower left")
     axes[1].axvspan(FLOOR / 10, FLOOR, color="#EFEFEF", zorder=0)
     axes[1].set(xscale="log", ylim=(-0.03, 1.05), xlabel="|Δκ| · osc(c) / mean(c)", title="one covariate")
+    if not canvas.cited.rows:
+        for ax in axes:
+            canvas.nothing(ax, "the audit has no row for these benchmarks")
+        return "The shares of seeds with one action path are rows of an audit."
+    handles, labels = axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, labels, loc="outside lower center", ncols=3)
     letter(axes)
+    tests = canvas.cited.tests()
     return (
-        "How often OR-LCB takes exactly the same candidates at every step under two multiples of the floor, with 95 % Clopper–Pearson "
-        "intervals; the unit is the seed. The number under a benchmark is its radius dispersion: oscillation of the certified width over its "
+        "How often OR-LCB takes exactly the same candidates at every step under two multiples of the floor, with 95 % intervals "
+        f"({words(r.interval_method for r in tests)}); the unit is the seed. The number under a benchmark is its radius dispersion: "
+        "oscillation of the certified width over its "
         f"mean, median over the steps and seeds of OR-LCB 1×. Dispersions below {power(FLOOR)} are drawn side by side in the shaded band and "
         "are not to be compared with each other."
     )
@@ -149,30 +113,24 @@ def draw_regret(canvas: Canvas) -> str:
         canvas.nothing(canvas.axes()[0], NONE)
         return "No trajectories were run."
     order = spread["benchmark"].to_list() or data["benchmark"].unique().sort().to_list()
-    axes = canvas.axes(1, len(order), height=2.5)
-    widths = {"k1": 5.0, "k2": 1.6, "k5": 1.4}
+    axes = canvas.axes(1, len(order), height=2.6)
     for ax, benchmark in zip(axes, order, strict=True):
         part = data.filter(pl.col("benchmark") == benchmark)
         for arm in ARMS:
             style = look(arm)
-            line = part.filter(pl.col("arm") == arm).group_by("step").agg(pl.col("regret").median()).sort("step")
-            ax.plot(
-                line["step"],
-                line["regret"],
-                color=style.colour,
-                ls=style.line,
-                lw=widths.get(arm, 1.2),
-                alpha=0.3 if arm == "k1" else 1,
-                label=style.name,
-            )
+            line = quartiles(part.filter(pl.col("arm") == arm), ["step"], "regret")
+            ax.fill_between(line["step"], line["low"], line["high"], color=style.colour, alpha=0.09, lw=0)
+            ax.plot(line["step"], line["mid"], color=style.colour, ls=style.line, lw=1.3, label=style.name)
         ax.set(yscale="log", xlabel="step", title=title_of(benchmark))
         ax.annotate(f"n = {part['seed'].n_unique()}", (0.95, 0.92), xycoords="axes fraction", ha="right", fontsize=6.5)
-    axes[0].set_ylabel("median simple regret")
+    axes[0].set_ylabel("simple regret")
     handles, names = axes[0].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=5)
+    letter(axes)
     return (
-        "Median simple regret over seeds, benchmarks in the order of their radius dispersion. The wide pale line is OR-LCB 1×: where "
-        "the dashed and dotted lines stay inside it, the rungs agree."
+        "Simple regret after every step: median over seeds with the interquartile band of each arm, benchmarks in the order of their radius "
+        "dispersion. Later arms are drawn over earlier ones in dashes and dots, so that lines which coincide show through each other. "
+        "The vertical scales differ between benchmarks."
     )
 
 
@@ -230,19 +188,8 @@ def draw_criterion(canvas: Canvas) -> str:
     names = ["< 0.5", "0.5–1", "1–1.5", "1.5–2.5", "2.5–10", "10–10³", "> 10³"]
     ratio, same = data.drop_nulls("ratio")["ratio"].to_numpy(), data.drop_nulls("ratio")["same"].to_numpy()
     bins = np.digitize(ratio, edges[1:-1])
-    for place in range(len(names)):
-        inside = same[bins == place]
-        if inside.size:
-            bounds = clopper_pearson(int(inside.sum()), inside.size)
-            low, high = bounds.low, bounds.high
-            axes[1].errorbar(
-                place,
-                inside.mean(),
-                yerr=[[inside.mean() - low], [high - inside.mean()]],
-                fmt="o",
-                color=BLUE,
-                capsize=2,
-            )
+    shares = [float(same[bins == place].mean()) if (bins == place).any() else np.nan for place in range(len(names))]
+    axes[1].plot(range(len(names)), shares, "o-", color=BLACK, lw=0.8)
     axes[1].axvline(1.5, color=RED, lw=0.8, ls="--")
     counted = [f"{name}\n{int((bins == place).sum()):,}" for place, name in enumerate(names)]
     axes[1].set_xticks(range(len(names)), counted, fontsize=5.5)
@@ -255,9 +202,9 @@ def draw_criterion(canvas: Canvas) -> str:
     cells = (
         data.group_by("benchmark", "pair").agg(pl.col("fires").mean(), pl.col("same").mean()).sort("benchmark", "pair")
     )
-    for pair, _, colour in PAIRS:
+    for pair, _, colour, marker in PAIRS:
         part = cells.filter(pl.col("pair") == pair)
-        axes[2].plot(part["fires"], part["same"], "o", color=colour, label=rung_pair(pair))
+        axes[2].plot(part["fires"], part["same"], marker, color=colour, label=rung_pair(pair))
     axes[2].plot([0, 1], [0, 1], color=GREY, lw=0.8)
     axes[2].set(xlabel="fraction of steps it fires", ylabel="fraction of steps unchanged", title="benchmark × pair")
     axes[2].legend()
@@ -283,7 +230,7 @@ def draw_criterion(canvas: Canvas) -> str:
     return (
         f"The margin condition over {fired + silent:,} records: it fired on {fired:,} and the minimiser moved on {counts[1, 0]:,} of "
         f"those (the framed cell, the only one that could refute it). It is conservative: of the {silent:,} silent records "
-        f"{share:.1%} kept their minimiser all the same. (c) One mark per benchmark and pair of multiples; on the diagonal the condition "
+        f"{share:.1%} kept their minimiser all the same. (b) Shares without intervals: the steps of one trajectory are not independent. (c) One mark per benchmark and pair of multiples; on the diagonal the condition "
         "would be exact."
     )
 

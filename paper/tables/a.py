@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.statistics.dispersion import cv
-from orledger.audit.statistics.friedman import friedman
-from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper import symbols as sym
 from orledger.paper.names import RULES
 from orledger.paper.prose import prose
@@ -30,6 +27,8 @@ WHERE c.case_name = 'a' AND c.block = 'perturbation' AND c.state = 'done' AND CA
 GROUP BY ALL"""
 DEPLOYABLE = ("released", "morozov", "ml2", "gcv", "lcurve")  # the oracle reads the test set
 REFERENCE_GRID, COARSE_GRID = 24, 16
+# Where the audit compares the rules on one grid: each pair, and all deployable rules at once.
+TESTS = {REFERENCE_GRID: ("H1/rmse", "H1/friedman24"), COARSE_GRID: ("H1/rmse16", "CaseA/friedman16")}
 
 
 def selected(source: Source, grids: tuple[int, ...]) -> pl.DataFrame:
@@ -45,7 +44,7 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
     frame = source.need(selected(source, (grid,)), f"finished cells of a/rules at {grid} points per side")
     rows = []
     gains_all: list[np.ndarray] = []
-    for (level,), part in frame.group_by(["level"], maintain_order=True):
+    for (level,), part in once_without_noise(frame).group_by(["level"], maintain_order=True):
         cells: list[Value] = []
         medians: list[float | None] = []
         for rule in RULES:
@@ -65,7 +64,7 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
         ratio_cell = s.median((ratio["first"] / ratio["second"]).to_numpy(), rules.fixed(2))
         n = Number(part["seed"].n_unique(), rules.INTEGER)
         rows.append(Row(f"rel {level:g}", (s.power_of_ten(level), n, *best(cells, medians), gain_cell, ratio_cell)))
-    quotes = rule_quotes(frame.filter(pl.col("level") > 0))
+    quotes = rule_quotes(source, *TESTS[grid])
     noisy = np.concatenate(gains_all) if gains_all else np.empty(0)
     if noisy.size:
         medians_noisy = [float(np.median(g)) for g in gains_all if g.size]
@@ -81,10 +80,12 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
         """Accuracy of the parameter-choice rules at {{ grid }} collocation: median test RMSE over the noise seeds of each relative
         noise level, every rule choosing from one shared grid of {{ sym.lambda2 }}. Bold: lowest of the five rules that need no test
         data. Gain: released over Morozov, median [smallest, largest] of the per-cell ratios. M/o: median per-cell ratio of Morozov to
-        the oracle, which reads the test set.{% if low %} Over the noisy levels the median gain lies between {{ low }} and {{ high }}.{% endif %}
+        the oracle, which reads the test set. Without noise a cell does not depend on its seed: it is one computation and counts
+        once.{% if low %} Over the noisy levels the median gain {% if one %}is {{ low }}{% else %}lies between {{ low }} and {{ high }}{% endif %}.{% endif %}
         {% if runs %} Without noise, data moved by one unit in the last place give the released weight an RMSE between {{ least }} and
         {{ most }} ({{ runs }} draws): its numbers in that row are known no better.{% endif %}""",
         grid=sym.collocation(grid), low=quotes.get("gain smallest median"), high=quotes.get("gain largest median"),
+        one=same_in_print(quotes.get("gain smallest median"), quotes.get("gain largest median")),
         runs=quotes.get("last bit draws"), least=quotes.get("last bit smallest"), most=quotes.get("last bit largest"),
     )  # fmt: skip
     columns = (
@@ -108,29 +109,27 @@ def last_bit(source: Source, grid: int) -> dict[str, Value]:
     }
 
 
-def rule_quotes(noisy: pl.DataFrame) -> dict[str, Value]:
+def once_without_noise(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with one seed of every noise-free grid: without noise all seeds are one computation under several names."""
+    return frame.filter((pl.col("level") > 0) | (pl.col("seed") == pl.col("seed").min().over("grid", "level")))
+
+
+def same_in_print(low: Value | None, high: Value | None) -> bool:
+    """True when two values are printed with the same digits, so that a range of them would say nothing."""
+    return low is not None and high is not None and list(low.tokens()) == list(high.tokens())
+
+
+def rule_quotes(source: Source, pairs: str, ranks: str) -> dict[str, Value]:
     """Morozov against every other rule over the noisy cells on log10 RMSE, and the Friedman test over the deployable rules."""
     quotes: dict[str, Value] = {}
-    noisy = noisy.with_columns(pl.col("rmse").log10().alias("dex"))
     for rule in RULES:
         if rule == "morozov":
             continue
-        pair = s.paired(noisy, ["grid", "level", "seed"], "dex", "morozov", rule)
-        if pair.is_empty():
-            continue
-        result = signed_rank((pair["first"] - pair["second"]).to_numpy(), better="lower")
-        quotes[f"Morozov minus {rule} dex"] = Number(s.known(result.effect), rules.fixed(3).signed())
-        quotes[f"Morozov minus {rule} p"] = s.p_cell(result)
-        quotes[f"Morozov wins over {rule}"] = Count(result.wins or 0, result.n)
-    matrix = noisy.pivot("arm", index=["grid", "level", "seed"], values="rmse")
-    if set(DEPLOYABLE) <= set(matrix.columns):
-        blocks = matrix.select(DEPLOYABLE).drop_nulls().to_numpy()
-        if len(blocks) >= 2:
-            result = friedman(blocks, DEPLOYABLE)
-            quotes["Friedman statistic"] = Number(s.known(result.statistic), rules.fixed(2))
-            quotes["Friedman p"] = s.p_cell(result)
-            quotes["Morozov mean rank"] = Number(result.details["mean_ranks"]["morozov"], rules.fixed(2))
-    return quotes
+        row = source.test(f"{pairs}/{rule}")
+        quotes[f"Morozov minus {rule} dex"] = s.effect_cell(row, rules.fixed(3).signed())
+        quotes[f"Morozov minus {rule} p"] = s.p_cell(row)
+        quotes[f"Morozov wins over {rule}"] = s.wins_cell(row)
+    return quotes | s.rank_quotes(source.test(ranks), {"morozov": "Morozov mean rank"})
 
 
 @table("A", "Case A: accuracy of the rules, fine grid", case="a")
@@ -150,7 +149,7 @@ def seed_cv(frame: pl.DataFrame) -> pl.DataFrame:
     groups = frame.group_by(["grid", "level", "arm"], maintain_order=True).agg(pl.col("rmse").drop_nulls())
     return pl.DataFrame(
         [
-            {"grid": g, "level": lv, "arm": a, "cv": float(cv(np.array(x))), "seeds": len(x)}
+            {"grid": g, "level": lv, "arm": a, "cv": s.cv(x), "seeds": len(x)}
             for g, lv, a, x in groups.iter_rows()
             if len(x) > 1
         ],
@@ -199,14 +198,15 @@ def table_astab(source: Source) -> Table:
         rows = summary_rows(table, "pooled", quotes)
         n = table.select("grid", "level").unique().height
         groups.append(Group(tuple(rows), prose("both grids, {{ n }} groups of one grid and noise level", n=n)))
-    groups[-1] = Group((*groups[-1].rows, *test_rows(table, quotes)), groups[-1].heading)
+    groups.append(Group(tuple(test_rows(source, quotes)), prose("the audit's test over groups of both grids")))
     seeds = table["seeds"]
     caption = prose(
         """Seed-to-seed dispersion of the selected model: coefficient of variation of test RMSE (sample standard deviation over mean)
         across the {{ seeds }} noise seeds of a (grid, noise level) group. Median rows: over groups; ratio rows: divided by Morozov's.
-        Bold: lowest of the five rules that need no test data; the oracle is a reference. Test: exact signed-rank over groups, the
-        group being the independent unit. The noise-free level measures the solver and not the noise: see {{ table('Afloor') }}.""",
+        Bold: lowest of the five rules that need no test data; the oracle is a reference. Test: exact signed-rank over the
+        groups of one {{ unit }}. The noise-free level measures the solver and not the noise: see {{ table('Afloor') }}.""",
         seeds=Text(f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"),
+        unit=s.unit_words(source.cited.tests()),
     )  # fmt: skip
     columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))
     return Table(
@@ -247,22 +247,17 @@ def summary_rows(table: pl.DataFrame, scope: str, quotes: dict[str, Value]) -> l
     ]
 
 
-def test_rows(table: pl.DataFrame, quotes: dict[str, Value]) -> list[Row]:
-    """The exact signed-rank test of Morozov's dispersion against every rule's, over (grid, level) groups."""
+def test_rows(source: Source, quotes: dict[str, Value]) -> list[Row]:
+    """The audit's test of Morozov's dispersion against every rule's, over (grid, level) groups."""
     p_cells: list[Value] = [Text("exact p against Morozov")]
     counts: list[Value] = [Text("groups with Morozov lower")]
     for rule in RULES:
-        pair = s.paired(table, ["grid", "level"], "cv", "morozov", rule)
         if rule == "morozov":
             p_cells.append(Blank())
             counts.append(Blank())
             continue
-        if pair.is_empty():
-            p_cells.append(Absent("no group has both rules"))
-            counts.append(Absent("no group has both rules"))
-            continue
-        result = signed_rank((pair["first"] - pair["second"]).to_numpy(), better="lower")
-        p_cells.append(s.p_cell(result))
-        counts.append(Count(result.wins or 0, result.n))
+        row = source.test(f"H1/cv/{rule}")
+        p_cells.append(s.p_cell(row))
+        counts.append(s.wins_cell(row))
         quotes[f"p against {rule}"] = p_cells[-1]
     return [Row("p", tuple(p_cells)), Row("wins", tuple(counts))]

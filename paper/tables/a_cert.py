@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.statistics.counts import clopper_pearson
 from orledger.paper import symbols as sym
 from orledger.paper.prose import prose
+from orledger.paper.tables.a import once_without_noise
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
@@ -45,7 +45,7 @@ def load(source: Source) -> Certificates:
     """Everything the two tables need, joined to the error of the delivered estimate."""
 
     def points(arm: str, metrics: list[str]) -> pl.DataFrame:
-        return source.wide("a", "certificates", [arm], metrics, KEYS, indexed=True)
+        return once_without_noise(source.wide("a", "certificates", [arm], metrics, KEYS, indexed=True))
 
     delivered = source.need(points("point", ["error"]), "finished cells of a/certificates")
     errors = delivered.select("cell_id", "idx", pl.col("error").alias("delivered_error"))
@@ -56,7 +56,7 @@ def load(source: Source) -> Certificates:
     reference = certificates.filter(pl.col("label").is_null()).select("cell_id", "idx", "certificate")
     conditional = conditional.drop_nulls(["m", "half", "error"]).join(reference, on=["cell_id", "idx"], how="left")
     metrics = ["rho_oc", "eps_hat", "delta_num", "noise_exceeds_eta"]
-    cells = source.wide("a", "certificates", ["cell"], metrics, KEYS)
+    cells = once_without_noise(source.wide("a", "certificates", ["cell"], metrics, KEYS))
     levels = sorted(delivered["level"].unique().to_list())
     return Certificates(delivered, certificates, conditional, points("gp_band", ["half", "error"]), cells, levels)
 
@@ -93,7 +93,8 @@ def table_acert(source: Source) -> Table:
     )
     sections: list[dict[str, tuple[Value, list[Value]]]] = [{}, {}, {}, {}]
     for lv in block.levels:
-        for target, column in zip(sections, certificate_column(block, lv), strict=True):
+        row = source.test(f"H2/global-coverage/{lv}")
+        for target, column in zip(sections, certificate_column(block, lv, row), strict=True):
             for key, (label, cell) in column.items():
                 target.setdefault(key, (label, []))[1].append(cell)
     groups = tuple(Group(tuple(Row(k, (label, *cells)) for k, (label, cells) in part.items())) for part in sections)
@@ -104,7 +105,8 @@ def table_acert(source: Source) -> Table:
         {{ sym.rho_oc }} keeps the boundary rows exact and anchors the conditional band (with exact data it is the norm of the
         interpolant, in closed form; with noise the root of the misfit), {{ sym.eps_hat }} puts all rows inside the budget
         and anchors the global certificate. The guarantee speaks about draws whose noise stays inside {{ sym.eta }}: the second row counts
-        the others. Points of one cell are not independent: coverage bounds are descriptive.""",
+        the others. Without noise a cell does not depend on its seed: it is one computation and counts once. Points of one cell are
+        not independent: coverage bounds are descriptive.""",
         points=points,
     )  # fmt: skip
     layout = Layout("footnotesize", 6.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
@@ -116,8 +118,13 @@ def level_header(level: float) -> Value:
     return sym.SIGMA_ZERO if level == 0 else join("rel. ", s.power_of_ten(level))
 
 
-def certificate_column(block: Certificates, level: float) -> tuple[dict[str, tuple[Value, Value]], ...]:
-    """The four groups of rows of one noise level: scope and radii, validity and attainment, widths, the Bayesian band."""
+def certificate_column(
+    block: Certificates, level: float, covered: s.Cited
+) -> tuple[dict[str, tuple[Value, Value]], ...]:
+    """The four groups of rows of one noise level: scope and radii, validity and attainment, widths, the Bayesian band.
+
+    ``covered`` is the audit's count of points inside the certificate, with its one-sided bound.
+    """
     cells, certs = block.at(block.cells, level), block.at(block.certificates, level)
     exact, grid = (certs.filter(pl.col("label").is_null()), certs.filter(pl.col("label") == "grid97"))
     cond = block.at(block.conditional, level)
@@ -148,7 +155,7 @@ def certificate_column(block: Certificates, level: float) -> tuple[dict[str, tup
     }
     missed = int((exact["delivered_error"] > exact["certificate"]).sum())
     n = exact.height
-    bound = clopper_pearson(n - missed, n, side="lower").low if n else None
+    bound = covered if isinstance(covered, Absent) else s.number(covered.low, rules.fixed(4), covered.why_absent)
     cert_median = by_seed(exact, pl.col("certificate"))
     delta = s.values(cells, "delta_num")
     share = float(np.median(delta) / np.median(cert_median)) if delta.size and cert_median.size else None
@@ -163,7 +170,7 @@ def certificate_column(block: Certificates, level: float) -> tuple[dict[str, tup
                 names=("", "misses"),
             ),
         ),
-        "bound": (Text("one-sided 95% lower bound"), s.number(bound, rules.fixed(4))),
+        "bound": (Text("one-sided 95% lower bound"), bound),
         "margin": (
             sym.WORST_MARGIN,
             s.number(

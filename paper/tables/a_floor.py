@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.statistics.dispersion import cv
 from orledger.paper import symbols as sym
 from orledger.paper.names import RULES
 from orledger.paper.prose import prose
@@ -104,7 +103,7 @@ def floor_row(key: str, label: Value, part: pl.DataFrame, weights: list[float]) 
         if x.size < 2:
             cells.append(Absent("a single run has no dispersion"))
             continue
-        floors[w] = 0.0 if np.all(x == x[0]) else float(cv(x))
+        floors[w] = s.cv(x)
         cells.append(Number(floors[w], rules.INTEGER if floors[w] == 0 else rules.fixed(3)))
     curves = part.sort("idx").group_by("cell_id").agg(pl.col("rmse"))
     distinct = len({tuple(c) for c in curves["rmse"].to_list()})

@@ -30,63 +30,6 @@ def arms_frame(source: Source, metrics: list[str], regimes: tuple[str, ...]) -> 
     return frame.filter(pl.col("label").is_null()).drop_nulls("coverage") if not frame.is_empty() else frame
 
 
-@table("Barms", "Case B: all arms", case="b")
-def table_barms(source: Source) -> Table:
-    """Table Barms: all arms, pooled over the cells of a regime."""
-    metrics = ["coverage", "width_median", "interval_score", "penalty_share"]
-    regimes = ("iid", "shift", "wide")
-    frame = source.need(arms_frame(source, metrics, regimes), "finished cells of b/main")
-    groups = []
-    quotes: dict[str, Value] = {}
-    for regime in regimes:
-        part = frame.filter(pl.col("regime") == regime)
-        if part.is_empty():
-            continue
-        rows, scores = [], []
-        for arm, label in BANDS.items():
-            mine = part.filter(pl.col("arm") == arm)
-            if mine.is_empty() and arm in OPTIONAL:
-                continue
-            score = s.values(mine, "interval_score")
-            cells = (
-                Text(label), Number(mine.height, rules.INTEGER), s.mean(s.values(mine, "coverage"), rules.fixed(3), REFUSED),
-                s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), REFUSED), s.median_iqr(score, rules.fixed(2), REFUSED),
-                s.median(s.values(mine, "penalty_share"), rules.fixed(3), REFUSED),
-            )  # fmt: skip
-            rows.append((f"{regime} {arm}", cells))
-            scores.append(float(np.median(score)) if score.size else None)
-            quotes |= {f"{regime} {arm} coverage": cells[2], f"{regime} {arm} score": cells[4]}
-        strong = best([cells[4] for _, cells in rows], scores)
-        cells_n = part["cell_id"].n_unique()
-        splits = part.select("dataset", "seed").unique().height
-        heading = prose(
-            "{{ regime }}: {{ cells }} cells on {{ splits }} distinct splits",
-            regime=REGIMES[regime],
-            cells=cells_n,
-            splits=splits,
-        )
-        groups.append(
-            Group(
-                tuple(Row(key, (*cells[:4], top, cells[5])) for (key, cells), top in zip(rows, strong, strict=True)),
-                heading,
-            )
-        )
-    caption = prose(
-        """All arms of Case B. Coverage: mean over cells. Width and interval score (95 per cent; lower is better): median
-        [quartiles] over cells, the width being the median half-width within a cell; its mean, where the tail lives, is in {{ table('Btail') }}. DAK is the network as
-        released, whose loss drops the KL term; the OR head adds a conformal floor and a noise allowance to the OR interval. Penalty share: median over cells of the part of the score that comes from misses. {{ sym.n }}: cells in which the arm
-        delivered. Bold: lowest median score. Targets are standardised. Cells that differ only in label noise share a split, so the
-        number of independent units is the number of splits.""",
-    )  # fmt: skip
-    columns = (
-        Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("coverage", Text("coverage")), Column("width", Text("median half-width")),
-        Column("score", Text("interval score")), Column("penalty", Text("penalty share")),
-    )  # fmt: skip
-    return Table(
-        "Barms", "Case B: all arms", caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0)
-    )
-
-
 SHIFT_ARMS = {arm: BANDS[arm] for arm in ("cp", "triv", "or1", "or1_nf")}
 
 
@@ -164,4 +107,61 @@ def table_bshift(source: Source) -> Table:
         (Group(tuple(rows)),),
         spans,
         layout=Layout("scriptsize", 2.5),
+    )
+
+
+@table("Barms", "Case B: all arms", case="b")
+def table_barms(source: Source) -> Table:
+    """Table Barms: all arms, pooled over the cells of a regime."""
+    metrics = ["coverage", "width_median", "interval_score", "penalty_share"]
+    regimes = ("iid", "shift", "wide")
+    frame = source.need(arms_frame(source, metrics, regimes), "finished cells of b/main")
+    groups = []
+    quotes: dict[str, Value] = {}
+    for regime in regimes:
+        part = frame.filter(pl.col("regime") == regime)
+        if part.is_empty():
+            continue
+        rows, scores = [], []
+        for arm, label in BANDS.items():
+            mine = part.filter(pl.col("arm") == arm)
+            if mine.is_empty() and arm in OPTIONAL:
+                continue
+            score = s.values(mine, "interval_score")
+            cells = (
+                Text(label), Number(mine.height, rules.INTEGER), s.mean(s.values(mine, "coverage"), rules.fixed(3), REFUSED),
+                s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), REFUSED), s.median_iqr(score, rules.fixed(2), REFUSED),
+                s.median(s.values(mine, "penalty_share"), rules.fixed(3), REFUSED),
+            )  # fmt: skip
+            rows.append((f"{regime} {arm}", cells))
+            scores.append(float(np.median(score)) if score.size else None)
+            quotes |= {f"{regime} {arm} coverage": cells[2], f"{regime} {arm} score": cells[4]}
+        strong = best([cells[4] for _, cells in rows], scores)
+        cells_n = part["cell_id"].n_unique()
+        splits = part.select("dataset", "seed").unique().height
+        heading = prose(
+            "{{ regime }}: {{ cells }} cells on {{ splits }} distinct splits",
+            regime=REGIMES[regime],
+            cells=cells_n,
+            splits=splits,
+        )
+        groups.append(
+            Group(
+                tuple(Row(key, (*cells[:4], top, cells[5])) for (key, cells), top in zip(rows, strong, strict=True)),
+                heading,
+            )
+        )
+    caption = prose(
+        """All arms of Case B. Coverage: mean over cells. Width and interval score (95 per cent; lower is better): median
+        [quartiles] over cells, the width being the median half-width within a cell; its mean, where the tail lives, is in {{ table('Btail') }}. DAK is the network as
+        released, whose loss drops the KL term; the OR head adds a conformal floor and a noise allowance to the OR interval. Penalty share: median over cells of the part of the score that comes from misses. {{ sym.n }}: cells in which the arm
+        delivered. Bold: lowest median score. Targets are standardised. Cells that differ only in label noise share a split, so the
+        number of independent units is the number of splits.""",
+    )  # fmt: skip
+    columns = (
+        Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("coverage", Text("coverage")), Column("width", Text("median half-width")),
+        Column("score", Text("interval score")), Column("penalty", Text("penalty share")),
+    )  # fmt: skip
+    return Table(
+        "Barms", "Case B: all arms", caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0)
     )

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.statistics.friedman import friedman
-from orledger.audit.statistics.signedrank import signed_rank
 from orledger.paper import symbols as sym
 from orledger.paper.names import SEARCHES
 from orledger.paper.names import benchmark as benchmark_words
 from orledger.paper.prose import prose
+from orledger.reports.audit_rows import TestRow
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 KEYS = ["benchmark", "dim", "seed"]
 ARMS: dict[str, Value] = {arm: Text(SEARCHES[arm]) for arm in ("ei", "ucb", "k1", "k2", "k5")}
-ALPHA = 0.05
 NOT_RUN = "the arm has no finished trajectory here"
 
 
@@ -86,7 +84,7 @@ def table_c(source: Source) -> Table:
         low, high = counts.min(), counts.max()
         n: Value = Number(low, rules.INTEGER) if low == high else Interval(low, high, rules.INTEGER, dash=True)
         rows.append(Row(f"{benchmark} {dim:g}", (benchmark_name(benchmark, dim), n, *best(cells, medians))))
-    quotes = rank_quotes(frame)
+    quotes = rank_quotes(source)
     budget = source.rows(
         "SELECT DISTINCT keys['evaluations'] AS evaluations, keys['budget'] AS budget\nFROM cell\n"
         "WHERE case_name = 'c' AND block = 'main' AND state = 'done'\nORDER BY ALL"
@@ -94,10 +92,11 @@ def table_c(source: Source) -> Table:
     caption = prose(
         """Median (worst) final simple regret over {{ sym.n }} seeds after {{ evaluations }} evaluations, fit budget {{ budget }};
         benchmarks ordered by the dispersion of the certified width, flattest first. Bold: lowest median of the row, several when
-        equal.{% if chi %} Friedman test over the complete (benchmark, seed) blocks: statistic {{ chi }}, p {{ p }}; mean ranks
-        {% for label, rank in ranks %}{{ label }} {{ rank }}{{ ', ' if not loop.last else '.' }}{% endfor %}{% endif %}""",
+        equal. Friedman test over the {{ blocks }} complete (benchmark, seed) blocks: statistic {{ chi }}, p {{ p }}; mean ranks
+        {% for label, rank in ranks %}{{ label }} {{ rank }}{{ ', ' if not loop.last else '.' }}{% endfor %}""",
         evaluations=words(budget["evaluations"].to_list()), budget=words(budget["budget"].to_list()),
-        chi=quotes.get("final Friedman statistic"), p=quotes.get("final Friedman p"), ranks=[(h, quotes.get(f"final mean rank {a}")) for a, h in ARMS.items()],
+        chi=quotes["final Friedman statistic"], p=quotes["final Friedman p"], blocks=quotes["final blocks"],
+        ranks=[(h, quotes[f"final mean rank {a}"]) for a, h in ARMS.items()],
     )  # fmt: skip
     columns = (
         Column("benchmark", Text("benchmark"), "l"),
@@ -121,22 +120,43 @@ def words(values: list[str | None]) -> str:
     return " or ".join(known) if known else "not recorded"
 
 
-def rank_quotes(frame: pl.DataFrame) -> dict[str, Value]:
+def rank_quotes(source: Source) -> dict[str, Value]:
     """Friedman's test and mean ranks for both orderings, over blocks in which every arm finished."""
     quotes: dict[str, Value] = {}
-    for metric, word in (("final_regret", "final"), ("auc", "AUC")):
-        wide = frame.pivot("arm", index=KEYS, values=metric)
-        arms = [a for a in ARMS if a in wide.columns]
-        blocks = wide.select(arms).drop_nulls().to_numpy()
-        if len(arms) < len(ARMS) or len(blocks) < 2:
-            continue
-        result = friedman(blocks, arms)
-        quotes[f"{word} blocks"] = Number(len(blocks), rules.INTEGER)
-        quotes[f"{word} Friedman statistic"] = Number(s.known(result.statistic), rules.fixed(2))
-        quotes[f"{word} Friedman p"] = s.p_cell(result)
-        for arm, rank in result.details["mean_ranks"].items():
-            quotes[f"{word} mean rank {arm}"] = Number(rank, rules.fixed(2))
+    for address, word in (("H4/friedman-final", "final"), ("H4/friedman-auc", "AUC")):
+        row = source.test(address)
+        quotes[f"{word} blocks"] = s.n_cell(row)
+        found = s.rank_quotes(row, {arm: f"mean rank {arm}" for arm in ARMS})
+        quotes |= {f"{word} {key}": value for key, value in found.items()}
     return quotes
+
+
+# Rows of the audit, {} being the benchmark: the row arm against the reference, for one benchmark and pooled. A minus sign
+# says that the audit compares them the other way round.
+PAIRS = {
+    ("final_regret", "ei"): {
+        arm: (f"H4/{arm}-ei/{{}}", "H4/pooled" if arm == "k1" else f"H4/pooled-{arm}")
+        for arm in ("ucb", "k1", "k2", "k5")
+    },
+    ("final_regret", "k1"): {
+        "ei": ("-H4/k1-ei/{}", "-H4/pooled"),
+        "ucb": ("CaseC/ucb-k1/{}", "CaseC/ladder-ucb"),
+        "k2": ("CaseC/k2-k1/{}", "H4/ladder-k2"),
+        "k5": ("H4/k5-k1/{}", "H4/ladder"),
+    },
+    ("auc", "ei"): {
+        "ucb": ("CaseC/ucb-ei-auc/{}", "CaseC/pooled-auc-ucb"),
+        "k1": ("H4/k1-ei-auc/{}", "H4/pooled-auc"),
+        "k2": ("CaseC/k2-ei-auc/{}", "CaseC/pooled-auc-k2"),
+        "k5": ("CaseC/k5-ei-auc/{}", "CaseC/pooled-auc-k5"),
+    },
+}
+
+
+def paired_row(source: Source, address: str) -> s.Cited:
+    """The row of the audit at ``address``, turned round where it begins with a minus sign."""
+    row = source.test(address.removeprefix("-"))
+    return row.reversed() if address.startswith("-") and not isinstance(row, Absent) else row
 
 
 def pairs_table(source: Source, name: str, title: str, metric: str, reference: str, what: str) -> Table:
@@ -144,71 +164,46 @@ def pairs_table(source: Source, name: str, title: str, metric: str, reference: s
     frame = regrets(source)
     groups = []
     quotes: dict[str, Value] = {}
-    others = [a for a in ARMS if a != reference]
-    for (benchmark, dim), part in frame.group_by(["benchmark", "dim"], maintain_order=True):
-        rows = []
-        for arm in others:
-            pair = s.paired(part, ["seed"], metric, arm, reference)
-            key = f"{benchmark} {dim:g} {arm}"
-            rows.append(
-                pair_row(key, benchmark_name(benchmark, dim), arm, (pair["first"] - pair["second"]).to_numpy(), quotes)
-            )
+    found = PAIRS[metric, reference]
+    for benchmark, dim in frame.select("benchmark", "dim").unique(maintain_order=True).iter_rows():
+        rows = [
+            pair_row(f"{benchmark} {dim:g} {arm}", benchmark_name(benchmark, dim), arm, paired_row(source, one.format(benchmark)), quotes)
+            for arm, (one, _) in found.items()
+        ]  # fmt: skip
         groups.append(Group(tuple(rows)))
-    positive = frame.filter(pl.col(metric) > 0).with_columns(pl.col(metric).log10().alias("dex"))
-    wide = positive.pivot("arm", index=KEYS, values="dex")
-    complete = wide.drop_nulls([a for a in ARMS if a in wide.columns])
-    rows = []
-    for arm in others:
-        both = {arm, reference} <= set(complete.columns)
-        dex = (complete[arm] - complete[reference]).to_numpy() if both else np.empty(0)
-        rows.append(pair_row(f"pooled {arm}", Text("pooled, log ratio"), arm, dex, quotes))
+    pooled = {arm: paired_row(source, address) for arm, (_, address) in found.items()}
+    rows = [pair_row(f"pooled {arm}", Text("pooled, log ratio"), arm, row, quotes) for arm, row in pooled.items()]
     groups.append(Group(tuple(rows)))
+    cited = source.cited.tests()
     caption = prose(
-        """{{ what }} paired against {{ reference }} on shared seeds: median difference (row arm minus reference; negative is better),
-        its 95 per cent interval from order statistics, seeds better/worse/exactly tied, the exact signed-rank p and the smallest p
-        that the non-zero differences allow. Pooled rows: the {{ sym.log10 }} ratio over the {{ blocks }} (benchmark, seed) blocks in
-        which every arm finished with positive regret. Bold: p below {{ alpha }}, not corrected for the number of rows.""",
-        what=what, reference=ARMS[reference], blocks=complete.height, alpha=Number(ALPHA, rules.fixed(2)),
+        """{{ what }} paired against {{ reference }} on shared seeds: {{ effect }} (row arm minus reference; negative is better),
+        its 95 per cent interval ({{ interval }}), seeds better/worse/exactly tied, the exact signed-rank p and the smallest p
+        that the non-zero differences allow. Pooled rows: the {{ sym.log10 }} ratio over the (benchmark, seed) blocks in
+        which both arms finished with positive regret. Bold: decided by the audit at its level{% if alphas %} {{ alphas }}{% endif %}{% if families %}, after
+        Holm's correction within {{ families }} (the p printed is the uncorrected one){% endif %}.""",
+        what=what, reference=ARMS[reference], effect=s.effect_words(r for r in cited if r.transform == "none"), interval=s.interval_words(cited),
+        alphas=" or ".join(sorted({f"{r.alpha:g}" for r in cited})), families=", ".join(sorted({f"“{r.family}”" for r in cited if r.family})),
     )  # fmt: skip
     columns = (
-        Column("benchmark", Text("benchmark"), "l"), Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("difference", Text("median diff."), "r"),
+        Column("benchmark", Text("benchmark"), "l"), Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("difference", Text("difference"), "r"),
         Column("interval", Text("95% interval")), Column("counts", Text("better/worse/tied")), Column("p", sym.P, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
     return Table(name, title, caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 3.3))
 
 
-def pair_row(key: str, label: Value, arm: str, differences: np.ndarray, quotes: dict[str, Value]) -> Row:
+def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, Value]) -> Row:
     """The row of one paired comparison."""
-    if not differences.size:
-        nothing = Absent("no seed that both arms finished")
-        return Row(key, (label, ARMS[arm], Number(0, rules.INTEGER), nothing, nothing, nothing, nothing, nothing))
-    result = signed_rank(differences, better="lower")
     style = rules.fixed(4).signed()
-    interval = s.interval_cell(result, style)
-    counts = join(
-        Number(result.wins or 0, rules.INTEGER),
-        "/",
-        Number(result.losses or 0, rules.INTEGER),
-        "/",
-        Number(result.draws or 0, rules.INTEGER),
-        names=("better", "worse", "tied"),
-    )
-    p = s.p_cell(result).strong(result.p is not None and result.p < ALPHA)
-    quotes |= {f"{key} difference": Number(s.known(result.effect), style), f"{key} p": p.strong(False)}
-    floor = s.number(result.floor, rules.P_VALUE)
-    return Row(
-        key,
-        (
-            label,
-            ARMS[arm],
-            Number(result.n, rules.INTEGER),
-            Number(s.known(result.effect), style),
-            interval,
-            counts,
-            p,
-            floor,
-        ),
-    )
+    counts: Value = Absent(row.why_absent) if isinstance(row, TestRow) else row
+    if isinstance(row, TestRow) and row.wins is not None:
+        parts = [Number(count or 0, rules.INTEGER) for count in (row.wins, row.losses, row.draws)]
+        counts = join(parts[0], "/", parts[1], "/", parts[2], names=("better", "worse", "tied"))
+    p, difference = s.p_cell(row), s.effect_cell(row, style)
+    quotes |= {f"{key} difference": difference, f"{key} p": p}
+    bold = isinstance(row, TestRow) and row.decided
+    floor = row if isinstance(row, Absent) else s.number(row.floor, rules.P_VALUE, row.why_absent)
+    cells = (label, ARMS[arm], s.n_cell(row), difference, s.interval_cell(row, style), counts, p.strong(bold), floor)
+    return Row(key, cells)
 
 
 @table("CpairEI", "Case C: final regret against EI", case="c")

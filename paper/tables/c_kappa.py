@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.statistics.counts import clopper_pearson
 from orledger.paper import symbols as sym
 from orledger.paper.names import rung_pair
 from orledger.paper.prose import prose
@@ -16,7 +15,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
-from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
+from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -35,12 +34,10 @@ def paths(source: Source, budget: str | None = None) -> dict[tuple[str, float, f
     return found
 
 
-def identical(seeds: list[dict[str, tuple[float, ...]]], arms: tuple[str, ...]) -> Value:
-    """On how many seeds all ``arms`` chose the same candidate at every step."""
-    both = [p for p in seeds if all(a in p for a in arms)]
-    if not both:
-        return Absent("no seed that all these arms finished")
-    return Count(sum(len({p[a] for a in arms}) == 1 for p in both), len(both))
+def inert(source: Source, budget: str | None, suffix: str, benchmark: str) -> s.Cited:
+    """The audit's row: on how many seeds of a benchmark the arms of a pair, or of the whole ladder, chose the same candidates."""
+    name = f"H4/inert{suffix}" if budget is None else f"CaseC/inert-{budget}{suffix}"
+    return source.test(f"{name}/{benchmark}")
 
 
 BUDGETS = """
@@ -63,16 +60,15 @@ def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> 
         steps = max([steps, *(len(path) for p in seeds for path in p.values())])
         mine = widths.filter((pl.col("benchmark") == benchmark) & (pl.col("dim") == dim))
         grid = s.values(mine.filter(pl.col("label") == "grid"), "d")
-        ladder = identical(seeds, ("k1", "k2", "k5"))
+        pairs = [s.wins_cell(inert(source, budget, f"-{pair}", benchmark)) for pair in PAIRS]
+        row = inert(source, budget, "", benchmark)
+        ladder, interval = s.wins_cell(row), s.interval_cell(row, rules.fixed(2))
+        control = s.wins_cell(inert(source, budget, "-ucb", benchmark))
         key = " ".join(x for x in (budget, benchmark, f"{dim:g}") if x)
-        interval: Value = Absent("nothing to count")
-        if isinstance(ladder, Count):
-            bounds = clopper_pearson(ladder.k, ladder.n)
-            interval = Interval(bounds.low, bounds.high, rules.fixed(2))
-            quotes[f"{key} ladder"] = ladder
+        quotes[f"{key} ladder"] = ladder
         cells = (
             benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2)), s.median(grid, rules.significant(2), "the grid method was not recorded"),
-            *(identical(seeds, pair) for pair in PAIRS.values()), ladder, interval, escape(mine.filter(pl.col("label").is_null())), identical(seeds, ("ucb", "k1")),
+            *pairs, ladder, interval, escape(mine.filter(pl.col("label").is_null())), control,
         )  # fmt: skip
         rows.append(Row(key, cells))
     return rows, steps
@@ -94,10 +90,10 @@ def table_ckappa(source: Source) -> Table:
         """Inertness of the ladder {{ sym.kappa }} = 1, 2, 5, by actions: a pair is inert on a seed when both arms choose the same candidate
         at each of the {{ steps }} steps. {{ sym.dispersion }}: median over steps and seeds along OR-LCB 1×, from the exact radius and from
         the 97-point grid of the paper, which cannot resolve below its own end. Ladder: all three arms agree, with the two-sided
-        95 per cent Clopper-Pearson interval; the seed is the independent unit. Escape: median over seeds of the first step at which
+        95 per cent interval ({{ interval }}); the seed is the independent unit. Escape: median over seeds of the first step at which
         the exact dispersion exceeds {{ limit }}. Last column, a control without any {{ sym.kappa }}: UCB takes the actions of
         OR-LCB 1×. The fit budget of the surrogate is not given by the paper, so the table is repeated for every budget that was run.""",
-        steps=steps, limit=s.power_of_ten(ESCAPE),
+        steps=steps, limit=s.power_of_ten(ESCAPE), interval=s.interval_words(source.cited.tests()),
     )  # fmt: skip
     columns = (
         Column("benchmark", Text("benchmark"), "l"), Column("dispersion", Text("exact"), "r"), Column("dispersion grid", Text("grid"), "r"),

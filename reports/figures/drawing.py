@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from orledger import studies
 from orledger.errors import UsageError
-from orledger.reports.figures.style import house_style, save
+from orledger.reports.audit_rows import AuditRows
+from orledger.reports.figures import generic_specs
+from orledger.reports.figures.style import TEXT_WIDTH, house_style, save
+from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,9 +38,11 @@ def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | No
     Case does not matter; an unknown name is an error that lists the known ones.
     """
     asked = list(names)
+    here = studies.present(db) if chosen is None else chosen
+    generic = {spec.name: spec for spec in generic_specs.offers(db, here)}
     if not asked:
-        return list(declared(studies.present(db) if chosen is None else chosen).values())
-    known = declared(chosen)
+        return list({**generic, **declared(here)}.values())
+    known = {**generic, **declared(chosen)}
     by_name = {name.lower(): spec for name, spec in known.items()}
     unknown = [n for n in asked if n.lower() not in by_name]
     if unknown:
@@ -45,11 +50,15 @@ def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | No
     return [by_name[n.lower()] for n in asked]
 
 
-def draw(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None) -> Iterator[Drawn]:
+def draw(
+    db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None, width: float = TEXT_WIDTH
+) -> Iterator[Drawn]:
     """The chosen figures drawn from ``db``, one after the other."""
-    for spec in select(db, names, chosen):
+    once = Remembering(db)  # figures of one block ask the same questions
+    audit = AuditRows(once)
+    for spec in select(once, names, chosen):
         with house_style():
-            yield spec.render(db)
+            yield spec.render(once, audit, width)
 
 
 def write_figures(
@@ -58,16 +67,19 @@ def write_figures(
     names: Iterable[str] = (),
     formats: Iterable[str] = FORMATS,
     chosen: Sequence[Study] | None = None,
+    width: float = TEXT_WIDTH,
 ) -> list[Path]:
-    """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths."""
+    """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths.
+
+    ``width`` is in inches: ``COLUMN_WIDTH`` for one column of a two-column page, ``TEXT_WIDTH`` for both.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
-    for spec in select(db, names, chosen):
+    for drawn in draw(db, names, chosen, width):
         with house_style():
-            drawn = spec.render(db)
             for suffix in formats:
                 path = folder / f"fig_{drawn.name}.{suffix}"
-                save(drawn.figure, path)
+                save(drawn.figure, path, title=drawn.title, description=drawn.caption)
                 paths.append(path)
         captions.append(f"**{drawn.name}. {drawn.title}.** {drawn.caption}\n")
     (folder / "captions.md").write_text("\n".join(captions), encoding="utf-8")

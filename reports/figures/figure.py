@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.style import GREY, TEXT_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import polars as pl
     from matplotlib.axes import Axes
 
+    from orledger.reports.audit_rows import TestRow
     from orledger.reports.source import Database
 
 
@@ -24,9 +26,11 @@ class Canvas:
     """A figure in the making: it runs the queries and remembers them, so that what is drawn can be traced."""
 
     db: Database
+    cited: Citations
     figure: Figure = field(default_factory=lambda: Figure(figsize=(TEXT_WIDTH, 2.6)))
     queries: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    width: float = TEXT_WIDTH
 
     def rows(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``, which is kept for the caption's provenance."""
@@ -35,10 +39,14 @@ class Canvas:
             self.queries.append(text)
         return self.db.sql(query, params)
 
+    def test(self, address: str) -> TestRow | None:
+        """The row of the newest audit at ``address``, which the figure then cites; None, and a remark, where there is none."""
+        return self.cited.test(address)
+
     def axes(self, rows: int = 1, columns: int = 1, *, height: float | None = None, **options: Any) -> list[Axes]:
         """``rows`` x ``columns`` axes as a flat list, on a canvas ``height`` inches tall."""
         if height is not None:
-            self.figure.set_size_inches(TEXT_WIDTH, height)
+            self.figure.set_size_inches(self.width, height)
         return list(self.figure.subplots(rows, columns, squeeze=False, **options).ravel())
 
     def nothing(self, axes: Axes, why: str) -> None:
@@ -70,15 +78,14 @@ class FigureSpec:
     title: str
     draw: Callable[[Canvas], str]
 
-    def render(self, db: Database) -> Drawn:
-        """The figure drawn from ``db``."""
-        canvas = Canvas(db)
-        caption = self.draw(canvas)
+    def render(self, db: Database, audit: AuditRows | None = None, width: float = TEXT_WIDTH) -> Drawn:
+        """The figure drawn from ``db``, ``width`` inches wide; ``audit`` are its audit's rows, where several figures read them once."""
+        canvas = Canvas(db, Citations(audit or AuditRows(db)), Figure(figsize=(width, 2.6)), width=width)
+        caption = " ".join(text for text in (self.draw(canvas), canvas.cited.note()) if text)
         tidy(canvas.figure)
         settle(canvas.figure)
-        return Drawn(
-            self.name, self.title, caption, canvas.figure, tuple(canvas.queries), tuple(canvas.absent), self.case
-        )
+        queries = (*canvas.queries, *canvas.cited.queries())
+        return Drawn(self.name, self.title, caption, canvas.figure, queries, tuple(canvas.absent), self.case)
 
 
 def tidy(figure: Figure) -> None:
@@ -114,6 +121,11 @@ def letter(axes: list[Axes], pad: float | None = None) -> None:
     for index, ax in enumerate(axes):
         title = ax.get_title(loc="left")
         ax.set_title(f"({chr(97 + index)}) {title}".rstrip(), loc="left", pad=pad)
+
+
+def words(texts: Iterable[str]) -> str:
+    """The distinct texts as a phrase."""
+    return " or ".join(dict.fromkeys(t for t in texts if t)) or "not known"
 
 
 def power(level: float) -> str:

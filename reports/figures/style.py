@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import io
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +30,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 )
 VIOLET = "#5D3A9B"  # a ninth colour, much darker than the orange it must be told from
 TEXT_WIDTH = 6.9  # inches; two-column figures are drawn at the size they are printed
+COLUMN_WIDTH = 3.35  # one column of the usual two-column templates
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ RC: dict[str, Any] = {
     "figure.constrained_layout.use": True,
     "path.simplify": False,
     "svg.hashsalt": "orledger",
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
     "pdf.fonttype": 42,
 }
 
@@ -103,11 +107,32 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write ``figure`` to ``path`` (svg, pdf or png by its suffix) with the same bytes every time."""
+def save(figure: Figure, path: Path, *, title: str = "", description: str = "") -> None:
+    """Write ``figure`` to ``path`` (svg, pdf or png by its suffix) with the same bytes every time.
+
+    An SVG says ``title`` and ``description`` to those who cannot see it.
+    """
     suffix = path.suffix.removeprefix(".")
+    if suffix == "svg":
+        path.write_bytes(svg(figure, title, description))
+        return
+    figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+
+
+def svg(figure: Figure, title: str, description: str) -> bytes:
+    """The figure as SVG with its text as text, and with a title and a description for screen readers."""
+    buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "orledger"}):
-        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+        figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
+    text = buffer.getvalue().decode("utf-8")
+    said = f"<title>{_xml(title)}</title>\n <desc>{_xml(description)}</desc>"
+    opened = re.sub(r"(<svg\b)([^>]*>)", lambda m: f'{m[1]} role="img"{m[2]}\n {said}', text, count=1)
+    return opened.encode("utf-8")
+
+
+def _xml(text: str) -> str:
+    """``text`` as XML content; characters that XML does not know become spaces."""
+    return html.escape("".join(c if c.isprintable() else " " for c in text), quote=False)
 
 
 def spread(count: int, width: float = 0.3) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import math
 import re
@@ -18,11 +17,10 @@ from markupsafe import Markup
 from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
 from orledger.reports.figures.drawing import draw
-from orledger.reports.figures.style import METADATA
+from orledger.reports.figures.style import svg
 from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, Query, gather, trace
-from orledger.reports.tables.building import build_tables
-from orledger.reports.tables.building import declared as declared_tables
+from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 
@@ -145,9 +143,8 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
 
 def figure_view(db: Database, drawn: Drawn, words: Vocabulary) -> FigureView:
     """The figure with its SVG inside a data URI; an image keeps the identifiers of one SVG out of another's way."""
-    buffer = io.BytesIO()
-    drawn.figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
-    uri = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+    image = svg(drawn.figure, drawn.title, drawn.caption)
+    uri = "data:image/svg+xml;base64," + base64.b64encode(image).decode()
     caption = Markup(inline_html(words.typed(drawn.caption), links=True))  # noqa: S704 - inline_html escapes by type
     return FigureView(drawn.name, drawn.title, drawn.caption, caption, uri, tuple(trace(db, q) for q in drawn.queries))
 
@@ -179,7 +176,7 @@ def case_views(
         step(f"figure {figure.name}")
         drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(db, figure, words))
     shown: dict[str, list[TableView]] = {}
-    specs = declared_tables(chosen)
+    specs = offered(db, chosen)
     for table in tables:
         step(f"table {table.name}")
         shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(db, table))

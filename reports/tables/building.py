@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from orledger import studies
 from orledger.errors import UsageError
+from orledger.reports.audit_rows import AuditRows
 from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, content_hash
+from orledger.reports.tables import generic_specs
 from orledger.reports.tables.table import empty
 
 if TYPE_CHECKING:
@@ -52,6 +54,14 @@ def declared(chosen: Iterable[Study] | None = None) -> dict[str, TableSpec]:
     return found
 
 
+def offered(results: Database, chosen: Sequence[Study], known: Sequence[Study] | None = None) -> dict[str, TableSpec]:
+    """The tables of ``known`` studies (those of ``chosen`` without), then generic ones for every case that ``chosen`` has none for."""
+    found = declared(chosen if known is None else known)
+    for name, title, case, make in generic_specs.offers(results, chosen):
+        found.setdefault(name, TableSpec(name, title, case, make))
+    return found
+
+
 def wanted(names: Iterable[str], specs: dict[str, TableSpec]) -> list[TableSpec]:
     """The tables called ``names``, in the order of the document; case does not matter, and an unknown name lists the known ones."""
     by_name = {name.lower(): spec for name, spec in specs.items()}
@@ -69,19 +79,21 @@ def build(
     *,
     labels: Mapping[str, str] | None = None,
     database: str | None = None,
+    audit: AuditRows | None = None,
 ) -> Table:
     """The table of ``spec`` from ``results``; when there is nothing to show, a table that says why.
 
     ``planned`` lists the cells that the plan of the run asks for, so that cells whose rows are gone are named too.
     """
     named = studies.labels(studies.present(results)) if labels is None else labels
-    source = Source(results, planned, labels=named)
+    source = Source(results, planned, labels=named, shared=audit)
     try:
         table = spec.build(source)
     except NothingToShowError as nothing:
         table = empty(spec.name, spec.title, nothing.message)
     database = content_hash(results) if database is None else database
-    return replace(table, queries=tuple(source.queries), database=database, notes=(*table.notes, *source.notes()))
+    queries = (*source.queries, *source.cited.queries())
+    return replace(table, queries=queries, database=database, notes=(*table.notes, *source.notes()))
 
 
 def build_tables(
@@ -96,7 +108,8 @@ def build_tables(
     With ``names`` only these; they may then belong to any installed study.
     """
     here = studies.present(results) if chosen is None else chosen
-    specs = list(declared(here).values()) if names is None else wanted(names, declared(chosen))
     database, once = content_hash(results), Remembering(results)  # tables of one block ask the same questions
-    named = studies.labels(here)
-    return [build(spec, once, planned, labels=named, database=database) for spec in specs]
+    known = offered(once, here, here if names is None else studies.installed() if chosen is None else chosen)
+    specs = list(known.values()) if names is None else wanted(names, known)
+    named, audit = studies.labels(here), AuditRows(once)
+    return [build(spec, once, planned, labels=named, database=database, audit=audit) for spec in specs]

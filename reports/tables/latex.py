@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}",
-    '"': "{''}", "`": r"\textasciigrave{}", "–": "--", "—": "---", "†": r"\ensuremath{\dagger}", "‡": r"\ensuremath{\ddagger}",
+    '"': "{''}", "`": r"\textasciigrave{}", "–": "--", "—": "---", "†": r"\ensuremath{\dagger}", "‡": r"\ensuremath{\ddagger}", "§": r"\S{}",
     "×": r"\ensuremath{\times}", "·": r"\ensuremath{\cdot}", "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "±": r"\ensuremath{\pm}",
     "−": r"\ensuremath{-}", "→": r"\ensuremath{\to}", "κ": r"\ensuremath{\kappa}", "λ": r"\ensuremath{\lambda}", "σ": r"\ensuremath{\sigma}",
     "ρ": r"\ensuremath{\rho}", "η": r"\ensuremath{\eta}", "μ": r"\ensuremath{\mu}", "α": r"\ensuremath{\alpha}", "ε": r"\ensuremath{\varepsilon}",
@@ -29,7 +29,7 @@ SPECIAL = {
 }  # fmt: skip
 SPECIAL |= {c: rf"\ensuremath{{^{d}}}" for c, d in zip("⁻⁰¹³⁴⁵⁶⁷⁸⁹", "-013456789", strict=True)}
 SPECIAL |= {c: rf"\ensuremath{{_{d}}}" for c, d in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
-MARKS = {"†": r"\dagger", "‡": r"\ddagger"}
+MARKS = {"†": r"\dagger", "‡": r"\ddagger", "§": r"\S"}
 # Accented Latin letters that the default encoding of LaTeX can set.
 LATIN = re.compile("[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ]")
 
@@ -63,8 +63,8 @@ def escape(text: str) -> Latex:
 
 
 def name(text: str) -> Latex:
-    """``text`` as part of a command, label or file name: letters and digits, or an error."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", text):
+    """``text`` as part of a label or file name: letters, digits and hyphens, or an error."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", text):
         raise ValueError(f"{text!r} cannot be a name in LaTeX")
     return Latex(text)
 
@@ -89,7 +89,8 @@ def token(t: Token, marks: Mapping[str, str]) -> str:
     if t.kind == "table":
         # A table that a paper inputs alone refers to its neighbours by name: no label, no question marks.
         label = name(t.text)
-        text = rf"Table~\ifcsname r@tab:{label}\endcsname\ref{{tab:{label}}}\else {label}\fi"
+        # The braces at the end keep the space that follows: TeX drops one after a control word such as \fi.
+        text = rf"Table~\ifcsname r@tab:{label}\endcsname\ref{{tab:{label}}}\else {label}\fi{{}}"
         return rf"\textbf{{{text}}}" if t.bold else text
     if t.kind == "absent":
         mark = marks.get(t.text)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from orledger.reports.audit_rows import TestRow
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.table import TableError
 from orledger.reports.tables.values import Absent, Count, Interval, Mark, Math, MedianIQR, Number, PValue, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-    from orledger.audit.statistics.result import TestResult
     from orledger.reports.tables.format import Style
 
 
@@ -75,20 +75,83 @@ def known(value: float | None) -> float:
     return value
 
 
-def p_cell(result: TestResult) -> Value:
-    """The p-value of a test with its floor."""
-    if result.p is None or result.floor is None:
-        return Absent("the test gives no p here")
-    return PValue(result.p, result.floor)
+Cited = TestRow | Absent  # a row of the audit, or why there is none
 
 
-def interval_cell(result: TestResult, style: Style, scale: Callable[[float], float] = float) -> Value:
-    """The interval of a test's effect (its ends through ``scale``), marked when n is too small for the level asked for."""
-    if result.low is None or result.high is None:
-        return Absent("no interval")
-    interval = Interval(scale(result.low), scale(result.high), style)
-    reached = result.level is not None and result.level >= LEVEL
+def p_cell(row: Cited) -> Value:
+    """The p-value of a row with its floor; one that could not have decided carries a mark."""
+    if isinstance(row, Absent):
+        return row
+    if row.p is None or row.floor is None:
+        return Absent(row.why_absent)
+    p = PValue(row.p, row.floor)
+    return join(p, Mark("§"), names=("", "")) if row.outcome == "untestable" else p
+
+
+def effect_cell(row: Cited, style: Style, scale: Callable[[float], float] = float) -> Value:
+    """The effect of a row, through ``scale``."""
+    if isinstance(row, Absent):
+        return row
+    return Absent(row.why_absent) if row.effect is None else Number(scale(row.effect), style)
+
+
+def interval_cell(row: Cited, style: Style, scale: Callable[[float], float] = float) -> Value:
+    """The interval of a row's effect (its ends through ``scale``), marked when n is too small for the level asked for."""
+    if isinstance(row, Absent):
+        return row
+    if row.low is None or row.high is None:
+        return Absent(row.why_absent)
+    interval = Interval(scale(row.low), scale(row.high), style)
+    reached = row.level is not None and row.level >= LEVEL
     return interval if reached else join(interval, Mark("‡"), names=("", ""))
+
+
+def wins_cell(row: Cited) -> Value:
+    """On how many of its units the first side of a row is better; for a proportion, how many have the event."""
+    if isinstance(row, Absent):
+        return row
+    return Absent(row.why_absent) if row.wins is None else Count(row.wins, row.n)
+
+
+def n_cell(row: Cited) -> Value:
+    """How many units a row compares."""
+    return row if isinstance(row, Absent) else Number(row.n, rules.INTEGER)
+
+
+def rank_quotes(row: Cited, ranks: Mapping[str, str]) -> dict[str, Value]:
+    """Statistic and p of a test of ranks, and the mean ranks of the arms in ``ranks`` under the names it gives them."""
+    if isinstance(row, Absent) or row.statistic is None:
+        nothing = row if isinstance(row, Absent) else Absent(row.why_absent)
+        return dict.fromkeys(("Friedman statistic", "Friedman p", *ranks.values()), nothing)
+    found = row.details.get("mean_ranks", {})
+    return {
+        "Friedman statistic": Number(row.statistic, rules.fixed(2)),
+        "Friedman p": p_cell(row),
+        **{name: number(found.get(arm), rules.fixed(2)) for arm, name in ranks.items()},
+    }
+
+
+def unit_words(rows: Iterable[Cited]) -> str:
+    """What the independent units of ``rows`` are, from the rows: ``dataset, seed``; several, when they differ."""
+    return " or ".join(dict.fromkeys(r.unit for r in rows if not isinstance(r, Absent))) or "not known"
+
+
+def interval_words(rows: Iterable[Cited]) -> str:
+    """How the intervals of ``rows`` were computed, from the rows."""
+    known = (r.interval_method for r in rows if not isinstance(r, Absent) and r.interval_method)
+    return " or ".join(dict.fromkeys(known)) or "not computed"
+
+
+def effect_words(rows: Iterable[Cited]) -> str:
+    """Which statistic the effects of ``rows`` are, from the rows."""
+    known = (r.effect_name for r in rows if not isinstance(r, Absent) and r.effect_name)
+    return " or ".join(dict.fromkeys(known)) or "effect"
+
+
+def cv(sample: ArrayLike) -> float:
+    """The coefficient of variation of at least two values: sample standard deviation over mean; exactly 0 for equal values."""
+    x = np.asarray(sample, dtype=float)
+    return 0.0 if np.all(x == x[0]) else float(x.std(ddof=1) / x.mean())
 
 
 def paired(frame: pl.DataFrame, on: Sequence[str], column: str, first: str, second: str) -> pl.DataFrame:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 # What the marks in cells say; the line is written under a table that uses the mark.
 MARKS = {
     "†": "the smallest p that the test can give with these zeros and this n.",
-    "‡": "too few units for 95 per cent: the whole range, at the lower level that it reaches.",
+    "‡": "too few units for the level asked for: the interval reaches a lower one.",
+    "§": "untestable: the smallest p that this test can give, after any correction that the audit declares, is above its level.",
 }
 
 

@@ -119,14 +119,17 @@ def _assemble(source: Source, names: list[str], rows: np.ndarray, origin: str) -
 def read_csv(source: Source, path: Path, origin: str) -> Table:
     """The table in the CSV file at ``path`` (a header line, then numbers)."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as a CSV text: {error}") from error
     with io.StringIO(text, newline="") as handle:
         reader = csv.reader(handle)
-        names = next(reader, [])
+        try:
+            names, *lines = list(reader) or [[]]
+        except csv.Error as error:
+            raise DataError(f"{path}, line {reader.line_num}: cannot be read as CSV: {error}") from error
         rows = []
-        for line, cells in enumerate(reader, start=2):
+        for line, cells in enumerate(lines, start=2):
             if len(cells) != len(names):
                 raise DataError(f"{path}, line {line}: {len(cells)} cells under a header of {len(names)}")
             for name, cell in zip(names, cells, strict=True):
@@ -152,9 +155,14 @@ def _read_cache(source: Source, cache_dir: str | None) -> Table | None:
     path, note = _cache_paths(source, cache_dir)
     if not (path.is_file() and note.is_file()):
         return None
-    known = json.loads(note.read_text(encoding="utf-8"))
-    table = read_csv(source, path, known["origin"])
-    if table.sha256 != known["sha256"]:
+    again = f"delete {path} and {note}, and fetch it again"
+    try:
+        known = json.loads(note.read_text(encoding="utf-8"))
+        origin, sha256 = str(known["origin"]), str(known["sha256"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(f"{note} is damaged: {type(error).__name__}: {error}", hint=again) from error
+    table = read_csv(source, path, origin)
+    if table.sha256 != sha256:
         raise DataError(f"{path} has changed since it was downloaded", hint=f"delete {path} and fetch it again")
     return table
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from orledger.schema import catalogue, viewing
 from orledger.schema.reading import Results
 
 
@@ -21,7 +22,14 @@ class HandDatabase:
         folder = files("orledger.schema.migrations")
         for name in sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql")):
             self.con.execute(folder.joinpath(name).read_text(encoding="utf-8"))
-        self.results = Results(Path("in memory"), self.con)
+        self._results = Results(Path("in memory"), self.con)
+
+    @property
+    def results(self) -> Results:
+        """The database for reading, its views those of what was added so far."""
+        catalogue.complete_all(self.con)
+        viewing.refresh(self.con)
+        return self._results
 
     def cell(self, keys, records=(), *, case="t", block="main", state="done", reason=None, refusals=()):
         """Adds a cell; ``records`` are (arm, metric, value), or (arm, metric, value, label, idx)."""

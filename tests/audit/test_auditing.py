@@ -13,6 +13,7 @@ from synthetic_db import audit
 from orledger.audit.evaluation.power import power
 from orledger.audit.evaluation.summary import audit_data, audit_lines
 from orledger.audit.registry.reading import shipped_hypotheses
+from orledger.audit.registry.registration import register, register_descriptions
 from orledger.schema.reading import Results
 
 TABLES = ("audit", "test_result", "claim", "disposition")
@@ -38,7 +39,17 @@ def test_every_hypothesis_has_a_disposition_with_a_reason(audited):
     stored = con.execute("SELECT hypothesis, verdict, reason FROM disposition ORDER BY 1").fetchall()
     assert [r[0] for r in stored] == ["H1", "H2", "H3", "H4", "H5"]
     assert all(r[2] for r in stored)
-    assert [f.decision.verdict for f in found.findings] == [r[1] for r in stored]
+    assert [f.decision.verdict for f in found.findings if f.decision] == [r[1] for r in stored]
+    assert {f.hypothesis.id for f in found.findings if f.decision is None} == {"CaseA", "CaseB", "CaseC"}
+
+
+def test_descriptions_join_the_registrations_of_a_database_that_has_their_cases():
+    """A database registered before a description was written gets it with its next audit, as a row after the data."""
+    con = synthetic_db.connect()
+    synthetic_db.build(con, cases="b", datasets=("yacht",), b_seeds=1, gap_seeds=2)
+    register(con, next(h for h in shipped_hypotheses() if h.id == "H3"))
+    assert [(r.hypothesis, r.cells_done > 0) for r in register_descriptions(con)] == [("CaseB", True)]
+    assert register_descriptions(con) == []
 
 
 def test_every_comparison_and_claim_has_a_row(audited):
@@ -168,7 +179,7 @@ def test_summary_for_people_and_for_programs(audited):
     assert all(h in text for h in ("H1", "H2", "H3", "H4", "H5"))
     assert "floor" in text
     data = json.loads(json.dumps(audit_data(found)))
-    assert data["hypotheses"][4]["mode"] == "exploratory"
+    assert {h["id"]: h["mode"] for h in data["hypotheses"]}["H5"] == "exploratory"
     assert len("\n".join(audit_lines(found, every_test=True))) > len(text)
 
 

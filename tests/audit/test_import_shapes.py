@@ -132,11 +132,13 @@ MIXED = """
 study = "s"
 block = "b"
 form = "wide"
-combined = "score"
 keys = ["dataset"]
 [wide]
 metric = "auc"
 arms = ["svm", "rf"]
+[combined]
+name = "score"
+metrics = ["auc", "logloss"]
 [[metric]]
 name = "auc"
 description = "Area under the curve"
@@ -158,7 +160,7 @@ def test_direction_by_dataset(tmp_path, db):
     ]  # fmt: skip
     better = dict(db.con.execute("SELECT metric, better FROM metric").fetchall())
     assert better == {"auc": "higher", "logloss": "lower", "score": "higher"}
-    with pytest.raises(TableError, match="'logloss' has none"):
+    with pytest.raises(TableError, match="'logloss' needs"):
         parse_mapping(MIXED.replace('better = "lower"\n', ""), "m.toml")
 
 

@@ -32,11 +32,11 @@ def test_missing_partners_and_refusals_are_listed(db):
     dropped = {d.unit: d.reason for d in e.result.dropped}
     assert e.result.n == 6
     assert dropped == {
-        "3/0": "a: arm refused: the set is empty",
-        "4/0": "a: cell failed; b: cell failed",
-        "5/0": "a: cell not computed; b: cell not computed",
-        "6/0": "a: cell refused: no such target; b: cell refused: no such target",
-        "7/0": "b: no record",
+        "3/0.0": "a: arm refused: the set is empty",
+        "4/0.0": "a: cell failed; b: cell failed",
+        "5/0.0": "a: cell not computed; b: cell not computed",
+        "6/0.0": "a: cell refused: no such target; b: cell refused: no such target",
+        "7/0.0": "b: no record",
     }
 
 
@@ -154,7 +154,7 @@ def test_the_stored_query_returns_the_values(db):
     """What a test row keeps as its origin leads back to the records and their cells."""
     db.splits([(-1, -2), (-3, -4)])
     c = comparison('test = "signed_rank"\narms = ["a", "b"]\n')
-    rows = db.con.execute(combined_sql(c.sides, c.pair)).fetchall()
+    rows = db.con.execute(combined_sql(Ledger(db.results).surface, c.sides, c.pair)).fetchall()
     columns = [d[0] for d in db.con.description]
     assert len(rows) == 8
     assert {"side", "cell_id", "split", "rel", "value"} <= set(columns)

@@ -8,8 +8,10 @@ from importlib.resources import files
 import pytest
 from hypothesis_text import GOOD
 
-from orledger.audit.registry.quantities import Source, units_sql
+from orledger.audit.registry.quantities import Source, Surface, units_sql
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
+from orledger.schema.catalogue import Catalogue, Metric
+from orledger.schema.viewing import layouts
 from orledger.toml_tables import TableError
 
 
@@ -149,7 +151,10 @@ def test_pairwise_makes_every_pair():
 def test_values_are_quoted():
     text = changed('metric = "m"', 'metric = "m\'; DROP TABLE record; --"')
     q = parse_hypothesis(text, "x.toml").comparisons[0].sides[0][1]
-    assert "'m''; DROP TABLE record; --'" in units_sql(q, ("k",))
+    found = layouts([Catalogue(q.case, (Metric(q.block, "a", q.source.metric),))])
+    query = units_sql(Surface({(q.case, q.block): found[0]}), q, ("k",))
+    assert '"m\'; DROP TABLE record; --" IS NOT NULL' in query
+    assert "DROP" not in query.replace('"m\'; DROP TABLE record; --"', "")
 
 
 def test_only_queries_are_accepted_as_sql():
@@ -176,9 +181,22 @@ def catalogue(case: str) -> set[tuple[str, str, str, bool, bool]]:
 
 
 def test_shipped_hypotheses_are_the_papers():
-    shipped = shipped_hypotheses()
-    assert [h.id for h in shipped] == ["H1", "H2", "H3", "H4", "H5"]
-    assert [h.mode for h in shipped] == ["registered"] * 4 + ["exploratory"]
+    deciding = [h for h in shipped_hypotheses() if h.decides]
+    assert [h.id for h in deciding] == ["H1", "H2", "H3", "H4", "H5"]
+    assert [h.mode for h in deciding] == ["registered"] * 4 + ["exploratory"]
+
+
+def test_a_file_without_a_disposition_describes():
+    """Shipped descriptions are exploratory, one per case; a registered file must say what follows from its tests."""
+    describing = [h for h in shipped_hypotheses() if not h.decides]
+    assert [(h.id, h.mode, h.studies) for h in describing] == [
+        ("CaseA", "exploratory", ("a",)),
+        ("CaseB", "exploratory", ("b",)),
+        ("CaseC", "exploratory", ("c",)),
+    ]
+    registered = describing[0].text.replace('mode = "exploratory"', 'mode = "registered"')
+    with pytest.raises(TableError, match=r"key 'mode': expected exploratory in a file without a table \[disposition\]"):
+        parse_hypothesis(registered, "x.toml")
 
 
 @pytest.mark.parametrize("h", shipped_hypotheses(), ids=lambda h: h.id)

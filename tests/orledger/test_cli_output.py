@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from orledger.cli import main
-from orledger.cli_output import check_file, check_folder, write_file
+from orledger.cli_output import check_file, check_folder, filling, write_file
 from orledger.errors import UsageError
 from orledger.schema import migrate
 
@@ -87,6 +87,25 @@ def test_a_disk_that_fills_up_is_a_message_and_keeps_the_old_file(desk: Path, mo
     monkeypatch.undo()
     assert contents(desk)["file"] == b"mine"
     assert not list(desk.glob(".*"))
+
+
+def test_a_disk_that_fills_up_halfway_leaves_none_of_the_files(desk: Path) -> None:
+    """The first file fits, the second does not: the folder is as it was, an old file of the same name included."""
+    before = contents(desk)
+
+    def fill(folder: Path) -> None:
+        with filling(folder) as inside:
+            (inside / "file").write_text("new")
+            raise OSError(28, "No space left on device", str(inside / "second"))
+
+    for folder in (desk, desk / "new" / "er"):
+        with pytest.raises(UsageError, match="cannot be used: No space left on device"):
+            fill(folder)
+        assert contents(desk) == before
+    with filling(desk / "new" / "er") as inside:
+        (inside / "file").write_text("new")
+    assert (desk / "new" / "er" / "file").read_text() == "new"
+    assert not list(desk.rglob("*.part"))
 
 
 def test_a_full_standard_output_is_a_message() -> None:
@@ -170,7 +189,7 @@ def test_a_command_that_fails_leaves_nothing_behind(desk: Path, command: str, co
 def test_a_database_without_the_current_schema_names_the_way_out(desk: Path, command: str, version: int) -> None:
     with duckdb.connect("old.duckdb") as con:
         if version:
-            migrate.migrate(con, migrate.shipped_migrations()[:version], [])
+            migrate.migrate(con, migrate.shipped_migrations()[:version])
     done = run(*(word.replace("~", " ") for word in command.split()), "--db", "old.duckdb")
     assert done.exit_code == 3, done.output
     assert "orledger db migrate --db old.duckdb" in done.output

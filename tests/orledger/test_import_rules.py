@@ -20,6 +20,14 @@ MAY_IMPORT = {
     "audit": {*SHARED, "orledger.audit", "orledger.schema"},
     "runners": {*SHARED, "orledger.runners", "orledger.recovery", "orledger.schema", "orledger.audit.datasets"},
     "reports": {*SHARED, "orledger.reports", "orledger.audit", "orledger.schema", "orledger.templates"},
+    "explorer": {
+        *SHARED,
+        "orledger.explorer",
+        "orledger.reports",
+        "orledger.audit",
+        "orledger.schema",
+        "orledger.templates",
+    },
     "paper": {*SHARED, "orledger.paper", "orledger.runners", "orledger.audit", "orledger.reports", "orledger.schema"},
 }
 
@@ -27,7 +35,7 @@ MAY_IMPORT = {
 ONLY_IN = {
     "duckdb": {"schema"},
     "matplotlib": {"reports", "paper"},
-    "jinja2": {"reports", "paper"},
+    "jinja2": {"reports", "paper", "explorer"},
     "torch": {"runners"},
     "gpytorch": {"runners"},
     "botorch": {"runners"},

@@ -80,7 +80,8 @@ def test_only_studies_with_cells_are_present() -> None:
 
 # Words by which a module outside the paper's room would give away that it knows the paper: its name in our tree, "the paper"
 # as a definite thing, its hypotheses, and names of its tables and arms.
-KNOWS = re.compile(r"orledger\.paper|\b[Tt]he paper\b|\bH[1-5]\b|\bBabl\b|\bBarms\b|\bdak_kl\b|\bor2_oracle\b")
+KNOWN = re.compile(r"orledger\.paper|\bH[1-5]\b|\bBabl\b|\bBarms\b|\bdak_kl\b|\bor2_oracle\b")
+KNOWS = re.compile(KNOWN.pattern + r"|\b[Tt]he paper\b")
 ROOMS = ("orledger", "recovery", "schema", "audit", "reports", "explorer", "templates", "runners")
 
 
@@ -93,5 +94,7 @@ def test_nothing_outside_its_room_knows_the_paper() -> None:
             if path.suffix not in {".py", ".sql", ".j2", ".js", ".css", ".toml"} or "/case_" in own or history:
                 continue
             lines = path.read_text(encoding="utf-8").splitlines()
-            found += [f"{own}:{n}: {line.strip()}" for n, line in enumerate(lines, 1) if KNOWS.search(line)]
+            # To the recheck, "the paper" is the file it was given.
+            knows = KNOWN if "recheck" in own else KNOWS
+            found += [f"{own}:{n}: {line.strip()}" for n, line in enumerate(lines, 1) if knows.search(line)]
     assert found == []

@@ -21,7 +21,7 @@ def audited():
 
     con = synthetic_db.connect()
     register_shipped(con)
-    synthetic_db.build(con)
+    synthetic_db.build(con, noise_stream="per_cell")
     con.execute("UPDATE refusal SET reason = ?", [HOSTILE + " | x |"])
     synthetic_db.audit(con)
     return synthetic_db.Adapter(con)

@@ -13,13 +13,14 @@ LAM2 = (1.49e4, 500.0, 50.0, 5.0, 0.5, 0.05, 0.005)
 RUNGS = (1.01, 1.05, 1.1, 1.5, 2.0)
 
 
-def case_a(store: Store, *, seeds: int, points: int, cert_levels: tuple[float, ...]) -> None:
+def case_a(store: Store, *, seeds: int, points: int, cert_levels: tuple[float, ...], settings: dict[str, str]) -> None:
     """Blocks rules, floor, portability and certificates."""
     for grid in (24, 16):
         for level in LEVELS:
             for seed in range(1, seeds + 1):
                 store.add(
-                    Cell("a", "rules", {"grid": grid, "level": level, "seed": seed}), a_rules(grid, level, seed, 0.0)
+                    Cell("a", "rules", {"grid": grid, "level": level, "seed": seed}, settings),
+                    a_rules(grid, level, seed, 0.0),
                 )
         for backend in ("same_process", "float32", "ulp"):
             for repeat in range(3):
@@ -32,7 +33,8 @@ def case_a(store: Store, *, seeds: int, points: int, cert_levels: tuple[float, .
                     1.0 if backend != "same_process" else 0.0,
                 )
                 store.add(
-                    Cell("a", "floor", {"grid": grid, "level": 0.0, "backend": backend, "repeat": repeat}), result
+                    Cell("a", "floor", {"grid": grid, "level": 0.0, "backend": backend, "repeat": repeat}, settings),
+                    result,
                 )
     moved = CellResult()
     moved.scalar("unperturbed", "rmse", 0.02)
@@ -42,13 +44,13 @@ def case_a(store: Store, *, seeds: int, points: int, cert_levels: tuple[float, .
         for seed in range(1, seeds + 1):
             for backend, jitter in (("float64", 0.0), ("float32", 0.2)):
                 store.add(
-                    Cell("a", "portability", {"grid": 24, "level": level, "seed": seed, "backend": backend}),
+                    Cell("a", "portability", {"grid": 24, "level": level, "seed": seed, "backend": backend}, settings),
                     a_rules(24, level, seed, jitter),
                 )
     for level in cert_levels:
         for seed in range(1, 4):
             store.add(
-                Cell("a", "certificates", {"grid": 24, "level": level, "seed": seed}),
+                Cell("a", "certificates", {"grid": 24, "level": level, "seed": seed}, settings),
                 a_certificates(level, seed, points),
             )
 

@@ -23,6 +23,8 @@ from synthetic_store import Store
 from orledger.audit.evaluation.auditing import Audit, examine
 from orledger.audit.evaluation.storing import store
 from orledger.audit.registry.registration import current_registrations, register_shipped
+from orledger.runners.plan import catalogue as declared
+from orledger.schema import catalogue, viewing
 from orledger.schema.frames import frame
 from orledger.schema.reading import Results
 
@@ -40,6 +42,8 @@ def audit(con: duckdb.DuckDBPyConnection) -> Audit:
     """The audit of a database in memory, with the shipped hypotheses where nothing is registered; its rows are stored."""
     if not current_registrations(con):
         register_shipped(con)
+    catalogue.complete_all(con, unless_known=True)
+    viewing.refresh(con)
     found = examine(Results(Path("in memory"), con))
     store(con, found, datetime.now(UTC))
     return found
@@ -95,11 +99,21 @@ def build(
     datasets: tuple[str, ...] = tuple(DATASETS),
     published: bool = True,
     preset: str = "synthetic",
+    noise_stream: str | None = None,
 ) -> None:
-    """Fill ``con`` with cells of every block of the named cases, some settings and a few published numbers."""
+    """Fill ``con`` with cells of every block of the named cases, some settings and a few published numbers.
+
+    With ``noise_stream`` per_cell, as in the presets, every cell of Case A has a noise draw of its own.
+    """
     store = Store(con)
     if "a" in cases:
-        case_a(store, seeds=a_seeds, points=points, cert_levels=cert_levels)
+        case_a(
+            store,
+            seeds=a_seeds,
+            points=points,
+            cert_levels=cert_levels,
+            settings={"noise_stream": noise_stream} if noise_stream else {},
+        )
     if "b" in cases:
         case_b(store, seeds=b_seeds, points=points, gap_seeds=gap_seeds, datasets=datasets)
     if "c" in cases:
@@ -110,3 +124,7 @@ def build(
         con.sql(f"INSERT INTO setting VALUES ('run-1', '{case}', 'data_dir', '\"data\"', false, 'Where data are.')")
     if published:
         con.executemany("INSERT INTO published VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", PUBLISHED)
+    for case in cases:
+        catalogue.store(con, declared(case))
+        catalogue.complete(con, case)
+    viewing.refresh(con)

@@ -17,10 +17,10 @@ from orledger.paper.figures import certificates as figures_certificates
 from orledger.paper.figures import gap as figures_gap
 from orledger.paper.figures.a import seed_cv
 from orledger.paper.figures.b_width import percent
-from orledger.paper.figures.c import identity
 from orledger.paper.looks import LOOKS, look
 from orledger.paper.tables import b as tables_b
 from orledger.paper.tables import c as tables_c
+from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.drawing import declared, draw, select, write_figures
 from orledger.reports.figures.figure import Canvas, power
 from orledger.reports.figures.style import RED, house_style, spread
@@ -31,8 +31,8 @@ PAPER = "B Cmech Aprofile Alam2 Aineff Astab Again A Aattain Aladder Awer Amaps 
 
 
 @pytest.fixture(scope="module")
-def full(synthetic):
-    return synthetic
+def full(audited):
+    return audited
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_a_share_that_is_not_zero_is_never_printed_as_zero(share, text):
 def test_rings_mark_errors_above_the_band_of_their_own_estimator(full):
     """Every ring of Figure A stands on an error, above the band of the same estimator, and none is missing."""
     with house_style():
-        canvas = Canvas(full)
+        canvas = Canvas(full, Citations(AuditRows(full)))
         figures_certificates.draw_slices(canvas)
     data = figures_certificates.first_seed(full.sql(figures_certificates.POINTS))
     rows = data["y"].unique().sort()
@@ -240,17 +240,20 @@ def test_seed_dispersion_is_the_sample_coefficient_of_variation():
     assert seed_cv(frame, ["grid", "level", "rule"])["cv"][0] == pytest.approx(0.5)  # sd 1 (ddof 1) over mean 2
 
 
-def test_identity_counts_whole_paths():
-    paths = pl.DataFrame(
-        {
-            "benchmark": ["f"] * 6,
-            "seed": [0, 0, 0, 1, 1, 1],
-            "arm": ["k1", "k2", "k5"] * 2,
-            "path": [[1, 2], [1, 2], [1, 3], [4, 5], [4, 5], [4, 5]],
-        }
-    )
-    counts = {row["pair"]: (row["k"], row["n"]) for row in identity(paths).to_dicts()}
-    assert counts == {"1-2": (2, 2), "2-5": (1, 2), "1-5": (1, 2)}
+def test_intervals_of_figures_are_those_of_the_audit(full):
+    """Cmech and Btriv draw the audit's shares, effects and intervals, and name the rows."""
+    rows = AuditRows(full)
+    cmech, btriv = draw(full, ["Cmech", "Btriv"])
+    shares = {r.effect for r in rows.tests("H4") if r.comparison.startswith("inert-1-2/")}
+    drawn = {float(y) for line in cmech.figure.axes[0].lines for y in line.get_ydata()}
+    assert shares <= drawn
+    effects = {
+        r.effect for r in rows.tests("CaseB") if r.comparison.startswith("trivial-score/") and r.variant == "blocked"
+    }
+    assert len(effects) > 3
+    assert effects <= {float(y) for line in btriv.figure.axes[0].lines for y in line.get_ydata()}
+    assert all(rows.audit_id[:12] in d.caption for d in (cmech, btriv))
+    assert any("test_result" in q for q in cmech.queries)
 
 
 @pytest.mark.parametrize(("level", "text"), [(0, "σ = 0"), (1e-3, "10⁻³"), (3e-4, "3·10⁻⁴"), (0.01, "10⁻²")])

@@ -9,14 +9,14 @@ from orledger.reports.tables.building import build, build_tables, declared
 from orledger.reports.tables.values import Absent, Number
 
 USES = {
-    ("a", "rules", "24/0.001/3"): {"A", "Astab", "Afloor", "regime"},
-    ("a", "floor", "24/0.0/ulp/1"): {"Afloor", "regime"},
+    ("a", "rules", "24/0.001/3"): {"A", "Astab", "Afloor"},
+    ("a", "floor", "24/0.0/ulp/1"): {"Afloor"},
     ("a", "portability", "24/0.01/2/float32"): {"Aport"},
     ("a", "certificates", "24/0.001/2"): {"Acert", "Aladder"},
-    ("b", "main", "energy/shift/1/0.25"): {"Blevels", "Bshift", "Barms", "Bfloor", "Btail", "regime"},
+    ("b", "main", "energy/shift/1/0.25"): {"Blevels", "Bshift", "Barms", "Bfloor", "Btail"},
     ("b", "ablation", "yacht/0/0.25"): {"Babl", "Battr"},
     ("b", "gap", "4/frozen"): {"Bgap", "Bgapsurv"},
-    ("c", "main", "ackley/5/3/near-initial/23/3"): {"C", "CpairEI", "CpairOR", "CaucEI", "Ckappa", "Cinv", "regime"},
+    ("c", "main", "ackley/5/3/near-initial/23/3"): {"C", "CpairEI", "CpairOR", "CaucEI", "Ckappa", "Cinv"},
 }
 
 

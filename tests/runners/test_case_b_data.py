@@ -109,6 +109,27 @@ def test_download_is_cached_as_text_and_checked(tmp_path: Path, monkeypatch: pyt
         load("yacht", None, str(tmp_path), offline=True)
 
 
+@pytest.mark.parametrize("note", ["", "{", "[]", "{}", '{"origin": "x"}', "[" * 100_000, "\udcff"])
+def test_a_damaged_note_in_the_cache_is_named(tmp_path: Path, note: str) -> None:
+    (tmp_path / "yacht.csv").write_text("a,Residuary.resistance\n1,2\n")
+    (tmp_path / "yacht.json").write_bytes(note.encode("utf-8", "surrogateescape"))
+    with pytest.raises(DataError, match=r"yacht\.json is damaged") as caught:
+        load("yacht", None, str(tmp_path), offline=True)
+    assert "fetch it again" in str(caught.value)
+
+
+def test_a_mark_at_the_beginning_of_a_csv_is_no_part_of_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "yacht.csv"
+    path.write_bytes(b"\xef\xbb\xbfa,Residuary.resistance\r\n1,2\r\n3,4\r\n")
+    assert load("yacht", str(tmp_path)).features == ("a",)
+
+
+def test_a_huge_field_in_a_csv_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "yacht.csv").write_text("a,Residuary.resistance\n1," + "2" * 200_000 + "\n")
+    with pytest.raises(DataError, match="line 2: cannot be read as CSV"):
+        load("yacht", str(tmp_path))
+
+
 def test_data_directory_comes_before_the_cache(tmp_path: Path) -> None:
     energy_csv(tmp_path)
     assert locate("energy", str(tmp_path), None) == "data directory"

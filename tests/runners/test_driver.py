@@ -17,6 +17,7 @@ from toy_case import compute, run_toy, same, toy_plan
 from orledger.errors import OrledgerError, UsageError
 from orledger.runners.cells import Cell, Job
 from orledger.runners.driver import run_plan, select
+from orledger.schema.catalogue import Catalogue, Metric
 from orledger.schema.checking import check
 from orledger.schema.explaining import snapshot_path
 from orledger.schema.reading import open_results
@@ -126,12 +127,7 @@ def test_what_a_run_stores_about_itself(db: Path) -> None:
         host=host.host_facts(with_torch=False),
         git_commit=host.git_commit(),
         setting_rows=[("toy", "size", 50, False, "Numbers per cell.")],
-        catalogues={
-            "toy": [
-                {"block": "main", "arms": "standard", "metric": m, "description": "d"}
-                for m in ("draw", "mean", "neg_zero")
-            ]
-        },
+        catalogues=[Catalogue("toy", tuple(Metric("main", "standard", m) for m in ("draw", "mean", "neg_zero")))],
     )
     from orledger.runners import engines
     from orledger.runners.driver import run_plan

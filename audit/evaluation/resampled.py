@@ -1,0 +1,133 @@
+"""Comparisons that measure and do not test: medians, mean ranks, probabilities of improvement, profiles, interquartile means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orledger.audit.evaluation.pairing import Units, match, unit_name
+from orledger.audit.statistics.intervals import METHOD as MEDIAN_METHOD
+from orledger.audit.statistics.intervals import median_interval
+from orledger.audit.statistics.result import Dropped, TestResult, count_wins
+from orledger.audit.statistics.stratified import (
+    METHOD,
+    UNITS_METHOD,
+    improvement,
+    interquartile_mean,
+    mean_ranks,
+    profile,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from orledger.audit.registry.hypotheses import Comparison
+
+THRESHOLDS = 101  # points of a profile
+
+
+def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str]) -> TestResult:
+    """The estimate that ``comparison`` asks for; it has no p, and too few units leave it uncomputed."""
+    dropped = _dropped(units, names)
+    if comparison.test == "mean_ranks":
+        return _mean_ranks(comparison, units, names)
+    if comparison.test == "median":
+        return _median(comparison, units[0], dropped)
+    strata = [_runs(comparison, u) for u in units]
+    common = sorted(set.intersection(*(set(s) for s in strata)))
+    if not common:
+        return _result(comparison, 0, dropped, method="not computed: too few units")
+    runs = [[s[unit] for unit in common] for s in strata]
+    sizes = {name: int(sum(r.size for r in arm)) for name, arm in zip(names, runs, strict=True)}
+    sign = 1.0 if comparison.better == "higher" else -1.0
+    details: dict[str, Any] = {"runs": sizes, "fewest_runs_per_unit": min(r.size for arm in runs for r in arm)}
+    if comparison.test == "improvement":
+        x, y = ([sign * r for r in arm] for arm in runs)
+        found = improvement(x, y, comparison.level)
+        means = np.array([a.mean() - b.mean() for a, b in zip(*runs, strict=True)])
+        wins, losses, draws = count_wins(means, comparison.better)
+        return _result(
+            comparison, len(common), dropped, method=METHOD, effect=float(found.value), low=float(found.low),
+            high=float(found.high), effect_name=f"probability that a run of {names[0]} is better", details=details,
+            interval_method=METHOD, wins=wins, losses=losses, draws=draws,
+        )  # fmt: skip
+    if comparison.test == "interquartile_mean":
+        found = interquartile_mean(runs[0], comparison.level)
+        return _result(
+            comparison, len(common), dropped, method=METHOD, effect=float(found.value), low=float(found.low),
+            high=float(found.high), effect_name="interquartile mean of all runs", details=details, interval_method=METHOD,
+        )  # fmt: skip
+    return _profiles(comparison, runs, names, details, len(common), dropped)
+
+
+def _profiles(
+    comparison: Comparison,
+    runs: Sequence[Sequence[NDArray[np.float64]]],
+    names: Sequence[str],
+    details: dict[str, Any],
+    n: int,
+    dropped: tuple[Dropped, ...],
+) -> TestResult:
+    """Profiles of all sides on common thresholds; where lower is better, the share of runs below."""
+    sign = 1.0 if comparison.better == "higher" else -1.0
+    pooled = np.concatenate([r for arm in runs for r in arm])
+    thresholds = np.linspace(pooled.min(), pooled.max(), THRESHOLDS)
+    details |= {"thresholds": thresholds.tolist(), "share": {}, "low": {}, "high": {}}
+    for name, arm in zip(names, runs, strict=True):
+        found = profile([sign * r for r in arm], sign * thresholds, comparison.level)
+        for part, values in (("share", found.value), ("low", found.low), ("high", found.high)):
+            details[part][name] = values.tolist()
+    words = "above" if sign > 0 else "below"
+    return _result(
+        comparison, n, dropped, method=METHOD, effect_name=f"share of runs {words} a threshold", details=details
+    )
+
+
+def _median(comparison: Comparison, units: Units, dropped: tuple[Dropped, ...]) -> TestResult:
+    x = units.values["value"].to_numpy()
+    interval = median_interval(x, comparison.level)
+    if interval is None:
+        return _result(comparison, 0, dropped, method="not computed: too few units")
+    return _result(
+        comparison, x.size, dropped, method=MEDIAN_METHOD, effect=float(np.median(x)), effect_name="median over units",
+        low=interval.low, high=interval.high, interval_method=MEDIAN_METHOD, level=interval.achieved,
+        details={"mean": float(np.mean(x)), "lowest": float(np.min(x)), "highest": float(np.max(x))},
+    )  # fmt: skip
+
+
+def _mean_ranks(comparison: Comparison, units: Sequence[Units], names: Sequence[str]) -> TestResult:
+    matched = match(units, names)
+    x = matched.matrix
+    if x.shape[0] < 2:
+        return _result(comparison, x.shape[0], matched.dropped, method="not computed: too few units")
+    found = mean_ranks(x if comparison.better == "lower" else -x, comparison.level)
+    parts = {"mean_ranks": found.value, "mean_rank_low": found.low, "mean_rank_high": found.high}
+    details = {part: dict(zip(names, values.tolist(), strict=True)) for part, values in parts.items()}
+    return _result(
+        comparison, x.shape[0], matched.dropped, method=UNITS_METHOD, effect_name="mean ranks, best first", details=details,
+        interval_method=UNITS_METHOD,
+    )  # fmt: skip
+
+
+def _runs(comparison: Comparison, units: Units) -> dict[tuple[str, ...], NDArray[np.float64]]:
+    """The values of every unit, in the order of their keys."""
+    grouped = units.values.group_by(list(comparison.unit), maintain_order=True).agg("value")
+    return {tuple(row[:-1]): np.asarray(row[-1], dtype=float) for row in grouped.iter_rows()}
+
+
+def _dropped(units: Sequence[Units], names: Sequence[str]) -> tuple[Dropped, ...]:
+    return tuple(
+        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}")
+        for n, u in zip(names, units, strict=True)
+        for r in u.absent.iter_rows()
+    )
+
+
+def _result(comparison: Comparison, n: int, dropped: tuple[Dropped, ...], *, method: str, **found: Any) -> TestResult:
+    return TestResult(
+        test=comparison.test, method=method, side="two-sided", n=n, n_nonzero=n, ties=0, statistic=None, statistic_name="",
+        p=None, floor=None, dropped=dropped, **{"level": comparison.level, **found},
+    )  # fmt: skip

@@ -1,0 +1,251 @@
+"""The hypothesis file that fits a table: an omnibus test, the comparisons asked for, and what is measured beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orledger.audit.importing.inference import Guess
+
+COMPARED = ("pairs", "control", "best")
+FEW_DIGITS = 5  # decimals up to which a table counts as rounded
+SPREAD = 10.0  # typical values of two units that differ by more than this factor are not on one scale
+SEEN = (
+    "The results were brought in as a table: the ledger knows when, and cannot know when their author first saw them."
+)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The text of a hypothesis file, and why it asks what it asks."""
+
+    text: str
+    reasons: tuple[str, ...]
+
+
+def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", control: str | None = None) -> Questions:
+    """The hypothesis file for the deciding metric of ``guess`` on ``rows`` (from ``to_records``).
+
+    ``compare``: all pairs, all against the ``control``, or the best (by mean rank in this table) against the rest.
+    """
+    told: list[str] = []
+    values = _units(guess, rows)
+    arms = values.columns[len(guess.unit) :]
+    if len(arms) < 2:
+        raise UsageError(f"one arm ({', '.join(arms)}) cannot be compared", hint="give a table with at least two arms")
+    better = guess.mapping.described(guess.primary).better or "higher"
+    matrix = values.select(arms).to_numpy()
+    complete = not np.isnan(matrix).any()
+    test = _paired_test(guess, matrix, told)
+    resolution = _resolution(guess, matrix, told)
+    against = _against(arms, matrix, better, compare, control, told)
+    lines = [*_head(guess, arms, better, compare, against), *_defaults(guess, better)]
+    deciding, over = "difference", guess.repeats
+    if len(arms) > 2:
+        deciding = "omnibus"
+        omnibus = "friedman" if complete else "skillings_mack"
+        told.append(
+            f"omnibus test: {'Friedman' if complete else 'Skillings-Mack'}, because "
+            + (
+                "every unit has every arm"
+                if complete
+                else f"{int(np.isnan(matrix).any(axis=1).sum())} of {len(matrix)} units lack an arm"
+            )
+        )
+        lines += _comparison(id=deciding, title=f"All arms, {guess.primary}", test=omnibus, arms=arms, over=over)
+    lines += _pairs(arms, against, test, over, resolution)
+    lines += _comparison(over, id="ranks", title="Mean ranks", test="mean_ranks", arms=arms)
+    for arm in arms:
+        lines += _comparison(over, id=f"median:{arm}", title=f"Median of {arm} over units", test="median", arm=arm)
+    lines += _runs(guess, arms, against, commensurable=test == "signed_rank", told=told)
+    lines += _disposition(deciding, two=len(arms) == 2)
+    return Questions("\n".join(lines) + "\n", tuple(told))
+
+
+def _units(guess: Guess, rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per unit and one column per arm, the mean of the deciding metric; NaN where an arm has none."""
+    kept = rows.filter((pl.col("metric") == guess.primary) & pl.col("label").is_null())
+    if guess.mapping.idx is not None:  # a curve counts by its last point
+        kept = kept.sort("idx").group_by([*guess.mapping.keys, "arm"], maintain_order=True).last()
+    order = kept["arm"].unique(maintain_order=True).to_list()
+    table = kept.pivot("arm", index=list(guess.unit), values="value", aggregate_function="mean")
+    return table.select(*guess.unit, *(pl.col(a).fill_null(float("nan")) for a in order))
+
+
+def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
+    """signed_rank where differences of different units are on one scale, sign where they are not."""
+    if guess.mapping.combined == guess.primary:
+        told.append(
+            "pairs: sign test, because units have different metrics and a signed rank would weigh one against the other"
+        )
+        return "sign"
+    flat = matrix[np.isfinite(matrix)]
+    if flat.size and flat.min() >= 0 and flat.max() <= 100:
+        bounded = "between 0 and 1" if flat.max() <= 1 else "between 0 and 100"
+        told.append(f"pairs: exact signed-rank test, because all values lie {bounded} and differences are on one scale")
+        return "signed_rank"
+    typical = np.abs(np.nanmedian(matrix, axis=1))
+    low, high = typical.min(), typical.max()
+    if low > 0 and high / low <= SPREAD:
+        told.append("pairs: exact signed-rank test, because typical values of all units are within a factor of ten")
+        return "signed_rank"
+    told.append(
+        f"pairs: sign test, because typical values of units go from {low:.3g} to {high:.3g} and a signed rank would weigh them by their scale"
+    )
+    return "sign"
+
+
+def _against(
+    arms: list[str], matrix: np.ndarray, better: str, compare: str, control: str | None, told: list[str]
+) -> str | None:
+    """The arm that all others are compared with; None for all pairs."""
+    if compare == "pairs" and control is None:
+        told.append(f"comparisons: all {len(arms) * (len(arms) - 1) // 2} pairs, Holm's correction over them")
+        return None
+    if compare == "best":
+        from scipy.stats import rankdata
+
+        whole = matrix[np.isfinite(matrix).all(axis=1)]
+        if not len(whole):
+            raise UsageError("no unit has every arm, so no arm is best by mean rank", hint="compare all pairs")
+        ranks = rankdata(-whole if better == "higher" else whole, axis=1).mean(axis=0)
+        best = arms[int(np.argmin(ranks))]
+        told.append(f"comparisons: {best} against the rest, the best mean rank in this table: the data chose it")
+        return best
+    if control is None:
+        raise UsageError("which arm is the control?", hint=f"--control ARM, one of {', '.join(arms)}")
+    if control not in arms:
+        from difflib import get_close_matches
+
+        close = get_close_matches(control, arms, 1)
+        raise UsageError(
+            f"no arm {control!r}",
+            hint=(f"did you mean {close[0]!r}? " if close else "") + f"arms are {', '.join(arms)}",
+        )
+    told.append(f"comparisons: every arm against {control}, Holm's correction over them")
+    return control
+
+
+def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str | None) -> list[str]:
+    among = f"{arms[0]} and {arms[1]} differ" if len(arms) == 2 else f"The {len(arms)} arms differ"
+    asked = "all pairs" if against is None else f"every arm against {against}"
+    return [
+        "# Written by orledger from a table of results. Edit it, and register it before the data where you can.",
+        f"# {SEEN}",
+        "[hypothesis]",
+        f"id = {quoted(guess.mapping.study)}",
+        f"title = {quoted(f'{guess.primary} of {len(arms)} arms, {asked}' + (' (chosen by the data)' if compare == 'best' else ''))}",
+        'mode = "exploratory"',
+        f"statement = {quoted(f'{among} in {guess.primary} ({better} is better).')}",
+        "",
+    ]
+
+
+def _defaults(guess: Guess, better: str) -> list[str]:
+    lines = [
+        "[defaults]",
+        f"case = {quoted(guess.mapping.study)}",
+        f"block = {quoted(guess.mapping.block)}",
+        f"metric = {quoted(guess.primary)}",
+        f"pair = {listed(guess.unit)}",
+        f"better = {quoted(better)}",
+    ]
+    if guess.mapping.idx is not None:
+        lines.append('over_idx = "last"')
+    return [*lines, ""]
+
+
+def _pairs(
+    arms: list[str], against: str | None, test: str, over: tuple[str, ...], resolution: float | None
+) -> Iterator[str]:
+    extra = {} if resolution is None else {"resolution": resolution}
+    if len(arms) == 2:
+        yield from _comparison(
+            over, id="difference", title=f"{arms[0]} against {arms[1]}", test=test, arms=arms, **extra
+        )
+        return
+    first = [against] if against is not None else arms[:-1]
+    for arm in first:
+        others = [a for a in arms if a != arm] if against is not None else arms[arms.index(arm) + 1 :]
+        yield from _comparison(over, id=arm, title=arm, test=test, arm=arm, against=others, family="pairs", **extra)
+
+
+def _resolution(guess: Guess, matrix: np.ndarray, told: list[str]) -> float | None:
+    """The last digit that the table prints, where it prints few: differences are then whole multiples of it, and ties are ties."""
+    flat = matrix[np.isfinite(matrix)]
+    if guess.repeats or guess.mapping.combined == guess.primary or not flat.size:
+        return None
+    for digits in range(FEW_DIGITS + 1):
+        if np.array_equal(np.round(flat, digits), flat):
+            step = 10.0**-digits
+            told.append(f"differences in whole multiples of {step:g}, because the table prints no finer")
+            return step
+    return None
+
+
+def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: bool, told: list[str]) -> Iterator[str]:
+    """Estimates over single runs, where units have several: probability of improvement always, profiles on one scale only."""
+    if not guess.repeats or guess.mapping.idx is not None:
+        return
+    keys = {"pair": list(guess.mapping.keys), "unit": list(guess.unit)}
+    pairs = combinations(arms, 2) if against is None else ((against, a) for a in arms if a != against)
+    for a, b in pairs:
+        yield from _comparison(
+            id=f"improvement:{a}/{b}", title=f"Probability that a run of {a} beats one of {b}", test="improvement",
+            arms=[a, b], **keys,
+        )  # fmt: skip
+    told.append("probability of improvement for every pair, because units have several runs")
+    if not commensurable:
+        told.append("no interquartile means and no profiles over units, because their values are not on one scale")
+        return
+    for arm in arms:
+        yield from _comparison(
+            id=f"iqm:{arm}", title=f"Interquartile mean of {arm}", test="interquartile_mean", arm=arm, **keys
+        )
+    yield from _comparison(id="profiles", title="Performance profiles", test="profile", arms=arms, **keys)
+
+
+def _disposition(deciding: str, *, two: bool) -> list[str]:
+    outcomes = ["difference is less", "difference is greater"] if two else [f"{deciding} is different"]
+    return [
+        "[disposition]",
+        f"needs = {listed([deciding])}",
+        'otherwise = "not enough data"',
+        f"otherwise_reason = {quoted('The data show no difference between the arms; that is not evidence that there is none')}",
+        "",
+        "[[disposition.rule]]",
+        'verdict = "supported"',
+        f"reason = {quoted('The arms differ by more than chance within units explains')}",
+        f"any = {listed(outcomes)}",
+    ]
+
+
+def _comparison(over: tuple[str, ...] = (), **keys: Any) -> list[str]:
+    """A [[comparison]] table; values are averaged over the keys ``over`` first."""
+    lines = ["[[comparison]]"]
+    for key, value in keys.items():
+        text = repr(value) if isinstance(value, float) else quoted(value) if isinstance(value, str) else listed(value)
+        lines.append(f"{key} = {text}")
+    if over:
+        lines.append(f'aggregate = {{ over = {listed(over)}, stat = "mean" }}')
+    return [*lines, ""]
+
+
+def quoted(text: str) -> str:
+    """``text`` as a TOML string."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def listed(texts: Iterable[str]) -> str:
+    """``texts`` as a TOML list."""
+    return "[" + ", ".join(quoted(t) for t in texts) + "]"

@@ -1,0 +1,122 @@
+"""The columns of a table as inference sees them: which hold numbers, which tell rows apart, which say nothing new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from orledger.audit.importing.mapping import FILE_COLUMN, MISSING
+from orledger.audit.importing.tables import ROW, SOURCE
+from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass
+class Columns:
+    """A table, its columns by kind, and the questions that inference asks of them; ``frame`` holds stripped texts."""
+
+    frame: pl.DataFrame
+    numeric: pl.DataFrame
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
+    source: str
+    files: int
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns in order."""
+        return tuple(self.frame.columns)
+
+    def require(self, name: str | None) -> None:
+        """An error with a suggestion when the user names a column that is not there."""
+        if name is not None and name not in self.frame.columns:
+            close = get_close_matches(name, self.frame.columns, 1)
+            raise UsageError(
+                f"{self.source}: no column {name!r}",
+                hint=(f"did you mean {close[0]!r}? " if close else "")
+                + f"columns are: {', '.join(self.frame.columns)}",
+            )
+
+    def count(self, name: str) -> int:
+        """How many different values a column has, missing ones not counted."""
+        if name not in self.counts:
+            self.counts[name] = self.frame[name].drop_nulls().n_unique()
+        return self.counts[name]
+
+    def values(self, name: str) -> list[str]:
+        """The different values in order of appearance."""
+        return self.frame[name].drop_nulls().unique(maintain_order=True).to_list()
+
+    def constant(self, name: str) -> bool:
+        """Whether a column says the same in every row."""
+        return self.count(name) <= 1
+
+    def whole(self, name: str) -> bool:
+        """Whether all numbers of a column are whole."""
+        if name not in self.numbers:
+            return False
+        x = self.numeric[name].drop_nulls()
+        return bool((x == x.round()).all())
+
+    def tell_apart(self, names: Sequence[str]) -> bool:
+        """Whether no two rows agree in all of ``names``."""
+        return bool(names) and self.frame.select(names).n_unique() == self.frame.height
+
+    def separates(self, name: str, beside: Sequence[str]) -> bool:
+        """Whether ``name`` tells rows apart that ``beside`` does not."""
+        before = self.frame.select(beside).n_unique() if beside else 1
+        return self.frame.select(*beside, name).n_unique() > before
+
+    def copies(self, name: str, others: Sequence[str]) -> bool:
+        """Whether every number of ``name`` is that of one of ``others`` in the same row."""
+        same = pl.any_horizontal((pl.col(name) == pl.col(o)).fill_null(False) for o in others)
+        return self.numeric.filter(pl.col(name).is_not_null() & ~same).is_empty()
+
+    def copied(self, name: str, others: Sequence[str]) -> list[str]:
+        """Those of ``others`` that ``name`` repeats in some row, and never contradicts where they stand alone."""
+        return [o for o in others if self.numeric.filter(pl.col(name) == pl.col(o)).height > self.numeric.height / 10]
+
+    def partial(self, name: str, key: str) -> bool:
+        """Whether some values of ``key`` have no number of ``name`` at all."""
+        have = self._having(name, key)
+        return 0 < len(have) < self.count(key)
+
+    def share_out(self, names: Sequence[str], key: str) -> bool:
+        """Whether every value of ``key`` has numbers of exactly one of ``names``."""
+        sets = [self._having(name, key) for name in names]
+        return sum(map(len, sets)) == self.count(key) == len(set().union(*sets))
+
+    def why_ignored(self, name: str, keys: Sequence[str]) -> str:
+        """Why a column has no part in the mapping."""
+        if self.constant(name):
+            return "it has one value" if self.count(name) else "it is empty"
+        for key in keys:
+            if self.frame.select(key, name).n_unique() == self.count(key):
+                return f"it says what {key} says"
+        return "the rows are told apart without it" if name in self.numbers else "it is neither a key nor a number"
+
+    def _having(self, name: str, key: str) -> set[str]:
+        has = self.numeric[name].is_not_null()
+        return set(self.frame.filter(has)[key].unique().to_list())
+
+
+def describe(table: pl.DataFrame) -> Columns:
+    """The columns of a table from ``read_tables``, without those that hold lists."""
+    source = str(table[SOURCE][0])
+    files = table[SOURCE].n_unique()
+    kept = [c for c in table.columns if c not in (ROW, SOURCE) and not table.schema[c].is_nested()]
+    texts = table.select(pl.col(c).cast(pl.String).str.strip_chars().alias(c) for c in kept)
+    texts = texts.with_columns(pl.when(pl.all().is_in(list(MISSING))).then(None).otherwise(pl.all()).name.keep())
+    numeric = texts.select(pl.all().cast(pl.Float64, strict=False))
+    numbers = tuple(
+        c for c in kept
+        if c != FILE_COLUMN and numeric[c].null_count() == texts[c].null_count() and texts[c].null_count() < texts.height
+    )  # fmt: skip
+    words = tuple(c for c in kept if c not in numbers and texts[c].null_count() < texts.height)
+    return Columns(texts, numeric, numbers, words, source, files)

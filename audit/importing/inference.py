@@ -1,0 +1,320 @@
+"""What a table of results seems to mean: keys, arms, metrics and their directions, each with the reason for taking it so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from orledger.audit.importing import words
+from orledger.audit.importing.columns import Columns, describe
+from orledger.audit.importing.exports import UNFINISHED
+from orledger.audit.importing.mapping import FILE_COLUMN, Mapping, Metric
+from orledger.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+MANY = 30  # more values than this make an iteration a step of a curve and not a repetition
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said; None and () leave it to the table."""
+
+    study: str | None = None
+    arm: str | None = None
+    keys: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    better: str | None = None
+    unit: tuple[str, ...] = ()
+
+
+@dataclass
+class Guess:
+    """A mapping, the metric that decides, the keys of the independent unit, those of its repetitions, and the reasons for all."""
+
+    mapping: Mapping
+    primary: str
+    unit: tuple[str, ...]
+    repeats: tuple[str, ...]
+    reasons: list[str] = field(default_factory=list)
+
+
+def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess:
+    """What ``table`` (from ``read_tables``) seems to hold; a question that it cannot answer is an error that asks it."""
+    wishes = wishes or Wishes()
+    columns = describe(table)
+    for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
+        columns.require(said)
+    told: list[str] = []
+    reason = next((c for c in columns.texts if words.is_one_of(c, words.REASONS)), None)
+    if reason in (wishes.arm, *wishes.keys, *wishes.ignore):
+        reason = None
+    if reason is not None:
+        told.append(f"{reason}: says why a number is missing, by its name")
+    left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
+    start = Mapping(
+        study=wishes.study or _study(name), block="main", form="rows", keys=(), file="", reason=reason,
+        reason_wins=reason == UNFINISHED,
+    )  # fmt: skip
+    metric = next((c for c in left if c in columns.texts and words.is_one_of(c, words.METRICS)), None)
+    value = next((c for c in left if c in columns.numbers and words.is_one_of(c, words.VALUES)), None)
+    if metric and value and not wishes.metrics:
+        guess = _long(columns, left, start, wishes, told, metric, value)
+    else:
+        arm = wishes.arm or _arm_by_name(columns, left, wishes)
+        if arm is None and _looks_wide(columns, left, wishes):
+            guess = _wide(columns, left, start, wishes, told)
+        else:
+            guess = _rows(columns, left, start, wishes, told, arm)
+    return _directed(guess, wishes)
+
+
+def _long(
+    columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str], metric: str, value: str
+) -> Guess:
+    told.append(f"{value}: the numbers, one to a row, because {metric} names what each of them is")
+    rest = [c for c in left if c not in (metric, value)]
+    arm = wishes.arm or _arm_by_name(columns, rest, wishes)
+    if arm is None:
+        raise _which_arm(columns, rest)
+    told.append(_arm_reason(columns, arm, wishes))
+    keys, idx = _keys(columns, [c for c in rest if c != arm], [arm, metric], wishes, told)
+    names = columns.values(metric)
+    mapping = replace(
+        start, form="long", keys=keys, arm=arm, metric=metric, value=value, idx=idx,
+        metrics=tuple(Metric(n, n) for n in names), ignore=_ignored(columns, (*keys, arm, metric, value, idx, start.reason)),
+    )  # fmt: skip
+    return _with_unit(Guess(mapping, names[0], (), (), told), columns, wishes)
+
+
+def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str]) -> Guess:
+    named = [c for c in left if c in wishes.keys or words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
+    arms = [c for c in left if c in columns.numbers and c not in named and c != FILE_COLUMN]
+    told.append(f"arms: {', '.join(arms)}, one column each, because no column names arms and these hold numbers")
+    keys, _ = _keys(columns, [c for c in left if c not in arms], [], wishes, told)
+    measure = wishes.metrics[0] if wishes.metrics else "value"
+    mapping = replace(
+        start, form="wide", keys=keys, arms=tuple(arms), fixed_metric=measure, metrics=(Metric(measure, measure),),
+        ignore=_ignored(columns, (*keys, *arms, start.reason)),
+    )  # fmt: skip
+    return _with_unit(Guess(mapping, measure, (), (), told), columns, wishes)
+
+
+def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str], arm: str | None) -> Guess:
+    if arm is None:
+        arm = _arm_by_shape(columns, left)
+        if arm is None:
+            raise _which_arm(columns, left)
+    told.append(_arm_reason(columns, arm, wishes))
+    rest = [c for c in left if c != arm]
+    for said in wishes.metrics:
+        columns.require(said)
+    metrics = [
+        c for c in rest
+        if c in wishes.metrics or (
+            c in columns.numbers and c not in wishes.keys and not columns.constant(c)
+            and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
+            and (words.is_metric(c) or not columns.whole(c))
+        )
+    ]  # fmt: skip
+    if not metrics:
+        raise DataError(
+            f"{columns.source}: no column looks like a result", hint=f"--metric COLUMN; columns are {', '.join(rest)}"
+        )
+    keys, idx = _keys(columns, [c for c in rest if c not in metrics], [arm], wishes, told)
+    metrics = _without_copies(columns, metrics, told) if not wishes.metrics else metrics
+    parts = _complementary(columns, metrics, keys)
+    mapping = replace(
+        start, form="rows", keys=keys, arm=arm, columns=tuple(metrics), idx=idx,
+        metrics=tuple(Metric(m, m) for m in metrics), ignore=_ignored(columns, (*keys, arm, *metrics, idx, start.reason)),
+    )  # fmt: skip
+    usual = [m for word in words.DECIDING for m in metrics if words.plain(m) == word]
+    primary = next(
+        (m for m in (*wishes.metrics, *usual, *metrics) if m in wishes.metrics or not _is_cost(m)), metrics[0]
+    )
+    if parts and not wishes.metrics:
+        mapping = replace(mapping, combined="score", combines=parts)
+        primary = "score"
+        told.append(
+            f"score: {' or '.join(parts)}, whichever a {keys[0]} has, turned so that higher is better, because no {keys[0]} has both"
+        )
+    return _with_unit(Guess(mapping, primary, (), (), told), columns, wishes)
+
+
+def _keys(
+    columns: Columns, rest: Sequence[str], beside: Sequence[str], wishes: Wishes, told: list[str]
+) -> tuple[tuple[str, ...], str | None]:
+    """The columns that name a cell, as few as tell all rows apart; and the column of steps, where the rows are a curve."""
+    if wishes.keys:
+        told.append(f"keys: {', '.join(wishes.keys)}, as you said")
+        step = next((c for c in rest if c not in wishes.keys and words.is_one_of(c, words.INDICES)), None)
+        return wishes.keys, None if columns.tell_apart([*beside, *wishes.keys]) else step
+    units = [c for c in rest if words.is_one_of(c, words.UNITS) and not columns.constant(c)]
+    repeats = [c for c in rest if words.is_one_of(c, words.REPEATS) and c not in units and not columns.constant(c)]
+    steps = [c for c in rest if words.is_one_of(c, words.INDICES) and columns.whole(c)]
+    steps += [c for c in repeats if words.plain(c) in ("iteration", "iter") and len(columns.values(c)) > MANY]
+    repeats = [c for c in repeats if c not in steps]
+    others = [c for c in rest if c in columns.texts and c not in (*units, *repeats, *steps) and not columns.constant(c)]
+    chosen = units[:1]
+    idx = None
+    for column, why in (
+        *((c, "names a repetition") for c in sorted(repeats, key=columns.count)),
+        *((c, "names a unit too") for c in units[1:]),
+        *((c, "counts steps") for c in steps),
+        *((c, "is needed to tell rows apart") for c in sorted(others, key=columns.count)),
+    ):
+        if columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
+            break
+        if column in steps:
+            idx = column
+            told.append(f"{column}: {why}; the rows are points of curves")
+            continue
+        if columns.separates(column, [*beside, *chosen, *([idx] if idx else [])]):
+            chosen.append(column)
+            told.append(f"{column}: key, because it {why}")
+    if units[:1]:
+        told.insert(0, f"{units[0]}: key, because it names what is measured on, {columns.count(units[0])} of them")
+    if not chosen:
+        chosen = [next((c for c in others if columns.tell_apart([*beside, c])), FILE_COLUMN)]
+        told.append(f"{chosen[0]}: key, because it tells the rows apart")
+    if not columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
+        raise DataError(
+            f"{columns.source}: several rows have the same {', '.join([*beside, *chosen])}",
+            hint="name what tells them apart with --key (a seed, a fold), once per column, or with --arm",
+        )
+    return tuple(chosen), idx
+
+
+def _with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
+    """Which keys are the independent unit, and which only repeat a measurement on it."""
+    keys = guess.mapping.keys
+    repeats = tuple(k for k in keys if words.is_one_of(k, words.REPEATS))
+    unit = wishes.unit or tuple(k for k in keys if k not in repeats) or keys
+    guess.unit, guess.repeats = unit, tuple(k for k in keys if k not in unit)
+    if guess.repeats:
+        guess.reasons.append(
+            f"unit: {', '.join(unit)}; {', '.join(guess.repeats)} repeats a measurement on it and is averaged before any test"
+        )
+    else:
+        guess.reasons.append(f"unit: {', '.join(unit)}, one value per arm")
+    if guess.mapping.ignore:
+        said = {r.partition(":")[0] for r in guess.reasons}
+        guess.reasons += [
+            f"{c}: left out, {columns.why_ignored(c, keys)}" for c in guess.mapping.ignore if c not in said
+        ]
+    return guess
+
+
+def _directed(guess: Guess, wishes: Wishes) -> Guess:
+    """``guess`` with the direction of every metric that says one; the deciding metric must have one."""
+    described = []
+    for m in guess.mapping.metrics:
+        found = words.direction(m.name)
+        better = wishes.better if wishes.better and (m.name == guess.primary or found is None) else found and found[0]
+        why = (
+            "as you said"
+            if better is not None and (found is None or better != found[0])
+            else f"from the word {found[1]!r}"
+            if found
+            else ""
+        )
+        if better is not None:
+            guess.reasons.append(f"{m.name}: {better} is better, {why}")
+        described.append(replace(m, better=better))
+    guess.mapping = replace(guess.mapping, metrics=tuple(described))
+    if guess.mapping.described(guess.primary).better is None:
+        raise UsageError(
+            f"the table does not say whether lower or higher {guess.primary!r} is better",
+            hint="say so with --better higher or --better lower",
+        )
+    decides = [m.name for m in described if m.better and m.name != guess.primary]
+    if decides:
+        guess.reasons.append(
+            f"{guess.primary}: decides; {', '.join(decides)} {'is' if len(decides) == 1 else 'are'} described and not tested (--metric chooses)"
+        )
+    return guess
+
+
+def _arm_by_name(columns: Columns, left: Sequence[str], wishes: Wishes) -> str | None:
+    free = [c for c in left if c not in (*wishes.keys, *wishes.metrics) and not columns.constant(c)]
+    for word in words.ARMS:
+        for c in free:
+            if words.plain(c) == word and (c in columns.texts or word in ("arm", "method", "algorithm", "variant")):
+                return c
+    if columns.files > 1 and FILE_COLUMN in free:
+        return FILE_COLUMN
+    return None
+
+
+def _arm_by_shape(columns: Columns, left: Sequence[str]) -> str | None:
+    """The one text column that is neither a unit nor a repetition and is needed to tell rows apart."""
+    others = [
+        c for c in left
+        if c in columns.texts and not columns.constant(c) and not words.is_one_of(c, (*words.UNITS, *words.REPEATS))
+    ]  # fmt: skip
+    return others[0] if len(others) == 1 else None
+
+
+def _looks_wide(columns: Columns, left: Sequence[str], wishes: Wishes) -> bool:
+    """Several columns of numbers whose names are not those of things measured, and text that names the rows."""
+    numbers = [
+        c for c in left
+        if c in columns.numbers and c not in wishes.keys and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
+    ]  # fmt: skip
+    measured = [c for c in numbers if words.is_metric(c)]
+    return len(numbers) >= 2 and len(measured) <= len(numbers) / 2
+
+
+def _without_copies(columns: Columns, metrics: list[str], told: list[str]) -> list[str]:
+    """``metrics`` less a column that repeats, row by row, one or another of the rest."""
+    for c in metrics:
+        others = [m for m in metrics if m != c]
+        if words.is_one_of(c, words.VALUES) and len(others) > 1 and columns.copies(c, others):
+            told.append(f"{c}: left out, it repeats {' or '.join(columns.copied(c, others))} of its row")
+            return others
+    return metrics
+
+
+def _complementary(columns: Columns, metrics: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
+    """Metrics of which every value of the first key has exactly one, for all that have a direction; () when there are none."""
+    partial = [m for m in metrics if words.direction(m) and columns.partial(m, keys[0])]
+    return tuple(partial) if len(partial) > 1 and columns.share_out(partial, keys[0]) else ()
+
+
+def _arm_reason(columns: Columns, arm: str, wishes: Wishes) -> str:
+    if arm == wishes.arm:
+        return f"{arm}: names the arms, as you said"
+    why = (
+        "each file is one"
+        if arm == FILE_COLUMN
+        else "by its name"
+        if words.is_one_of(arm, words.ARMS)
+        else "the only text left"
+    )
+    return f"{arm}: names the arms ({', '.join(columns.values(arm)[:6])}{', ...' if columns.count(arm) > 6 else ''}), {why}"
+
+
+def _which_arm(columns: Columns, left: Sequence[str]) -> DataError:
+    options = [c for c in left if c in columns.texts and not columns.constant(c)]
+    return DataError(
+        f"{columns.source}: cannot tell which column names the arms (methods, models, algorithms)",
+        hint=f"say so with --arm COLUMN; columns with words are {', '.join(options) or 'none'}",
+    )
+
+
+def _ignored(columns: Columns, used: Sequence[str | None]) -> tuple[str, ...]:
+    return tuple(c for c in columns.names if c not in used and c != FILE_COLUMN)
+
+
+def _is_cost(metric: str) -> bool:
+    found = words.direction(metric)
+    return found is not None and found[1] in words.COSTS
+
+
+def _study(name: str) -> str:
+    stem = name.rpartition(".")[0] or name
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "study"

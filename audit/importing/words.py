@@ -1,0 +1,89 @@
+"""The words by which columns of result tables are usually called: what a name says about a column and about a direction."""
+
+from __future__ import annotations
+
+import re
+
+ARMS = (
+    "arm", "method", "algorithm", "algo", "classifier", "learner", "model", "framework", "optimizer", "optimiser", "agent",
+    "system", "approach", "estimator", "variant", "solver", "treatment", "condition", "policy", "architecture", "network",
+    "strategy", "technique", "sampler", "tuner", "run",
+)  # fmt: skip
+UNITS = (
+    "dataset", "data", "task", "problem", "benchmark", "game", "env", "environment", "instance", "function", "domain",
+    "corpus", "subject", "participant", "patient", "item", "language", "query", "testbed",
+)  # fmt: skip
+REPEATS = (
+    "seed", "fold", "repeat", "repetition", "rep", "replicate", "replication", "trial", "split", "iteration", "iter",
+    "random_state", "random_seed", "run", "run_nr", "resample",
+)  # fmt: skip
+INDICES = ("step", "epoch", "timestep", "global_step", "generation", "frame", "frames", "steps", "idx")
+METRICS = ("metric", "measure", "measurement", "metric_name", "criterion")
+VALUES = ("value", "score", "result", "val")
+REASONS = ("reason", "error", "failure", "info", "message", "exception", "why", "unfinished", "failed", "error_message")
+HIGHER = (
+    "accuracy", "acc", "auc", "auroc", "roc_auc", "auprc", "f1", "f_1", "precision", "recall", "sensitivity", "specificity",
+    "r2", "r_2", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",
+    "elbo", "likelihood", "hit", "hits", "success", "win", "wins", "psnr", "ssim", "hypervolume", "throughput", "score",
+    "correlation", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass",
+)  # fmt: skip
+LOWER = (
+    "error", "err", "loss", "logloss", "log_loss", "rmse", "mse", "mae", "mape", "smape", "nll", "regret", "perplexity",
+    "ppl", "wer", "cer", "fid", "brier", "ece", "time", "seconds", "secs", "sec", "runtime", "duration", "latency", "memory",
+    "cost", "energy", "distance", "divergence", "kl", "deviance", "gap", "risk", "rank", "misclassification", "bpc", "bits",
+    "flops", "params", "crossentropy", "cross_entropy", "rmsle", "crps", "width",
+)  # fmt: skip
+# Of several metrics, the one that usually decides.
+DECIDING = (
+    "score",
+    "accuracy",
+    "acc",
+    "auc",
+    "auroc",
+    "roc_auc",
+    "f1",
+    "rmse",
+    "error",
+    "logloss",
+    "loss",
+    "return",
+    "reward",
+)
+COSTS = ("time", "seconds", "secs", "sec", "runtime", "duration", "latency", "memory", "cost", "flops", "params")
+
+
+def plain(name: str) -> str:
+    """``name`` in small letters with single underscores, without the endings _name and _id."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    text = re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
+    return re.sub(r"_(name|id|nr|no|idx)$", "", text)
+
+
+def is_one_of(name: str, words: tuple[str, ...]) -> bool:
+    """Whether a column is called by one of ``words``."""
+    return plain(name) in words
+
+
+def direction(name: str) -> tuple[str, str] | None:
+    """``higher`` or ``lower`` and the word that says so; None when the name says nothing.
+
+    The last telling word decides (a training loss is a loss), and ``neg`` in front turns it round.
+    """
+    text = plain(name)
+    parts = text.split("_")
+    if parts[0] in ("neg", "negative", "minus"):
+        inner = direction("_".join(parts[1:]))
+        return None if inner is None else ({"lower": "higher", "higher": "lower"}[inner[0]], text)
+    for size in (len(parts), 2, 1):
+        for start in range(len(parts) - size, -1, -1):
+            word = "_".join(parts[start : start + size])
+            if word in LOWER:
+                return "lower", word
+            if word in HIGHER:
+                return "higher", word
+    return None
+
+
+def is_metric(name: str) -> bool:
+    """Whether the name of a column is that of something measured."""
+    return direction(name) is not None

@@ -1,0 +1,72 @@
+"""Every check that needs no annotation, over one document; a check that fails is a finding and ends none of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic import intervals, marks, moments, percentages, repeats, reported, totals
+from orledger.audit.recheck.findings import Finding
+from orledger.audit.recheck.model import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from orledger.audit.recheck.reading.document import Document
+
+# name -> check: what a reader of the result may want to know was tried.
+CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
+    "reported tests against their p-values": reported.check,
+    "counts with shares in the text": percentages.check_text,
+    "counts with shares in tables": percentages.check_tables,
+    "intervals in the text": intervals.check_text,
+    "intervals in tables": intervals.check_tables,
+    "totals of columns": totals.check_rows,
+    "totals of rows": totals.check_columns,
+    "wins, losses and ties": totals.check_tallies,
+    "bold marks": marks.check_bold,
+    "ranks": marks.check_ranks,
+    "means and standard deviations of whole numbers in tables": moments.check_tables,
+    "means and standard deviations of whole numbers in the text": moments.check_text,
+    "the same words in two places": repeats.check_text,
+    "the same cell in two tables": repeats.check_tables,
+}
+
+
+def recheck_document(document: Document) -> list[Finding]:
+    """One finding per relation that the document satisfies or breaks, in the order of `CHECKS`."""
+    found: list[Finding] = []
+    for name, check in CHECKS.items():
+        try:
+            found.extend(check(document))
+        except (ArithmeticError, ValueError, LookupError, TypeError, RecursionError) as error:
+            found.append(_broken(document, name, error))
+    seen: Counter[str] = Counter()
+    named = []
+    for finding in found:
+        seen[finding.id] += 1
+        named.append(finding if seen[finding.id] == 1 else replace(finding, id=f"{finding.id} {seen[finding.id]}"))
+    return named
+
+
+def tried(findings: Sequence[Finding]) -> dict[str, int]:
+    """How many relations of each kind were found, by rule."""
+    return dict(Counter(finding.rule for finding in findings).most_common())
+
+
+def _broken(document: Document, name: str, error: Exception) -> Finding:
+    return Finding(
+        id=f"check {name}",
+        place="whole document",
+        printed="",
+        recomputed="no value",
+        low=None,
+        high=None,
+        verdict=Verdict.UNCHECKED,
+        rule=name,
+        convention=None,
+        why=f"the check of {name} stopped: {type(error).__name__}: {error}",
+        operands=(),
+        file=document.name,
+    )

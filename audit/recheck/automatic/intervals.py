@@ -1,0 +1,134 @@
+"""Intervals: lower end first, the estimate inside, and in agreement with the p-value printed beside them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
+from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.reading.numbers import normal, read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.numbers import Number
+
+_N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+|\s*[×·]\s*10\s*\^\{?[-+]?\d+\}?)?"
+_PAIR = rf"[\[(]\s*(?P<low>{_N})%?\s*(?:,|;|–|\bto\b)\s*(?P<high>{_N})%?\s*[\])]"
+_CI = re.compile(
+    rf"(?P<level>\d{{2}}(?:\.\d)?)\s?%\s*(?:CIs?|confidence intervals?|credible intervals?|C\.I\.)[^\[(.;]{{0,30}}{_PAIR}"
+)
+_BRACKET = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*\[\s*(?P<low>{_N})%?\s*(?:,|;|–|\bto\b)\s*(?P<high>{_N})%?\s*\]")
+_P_NEAR = re.compile(rf"[pP]\s*(?P<p>[<>=≤≥]\s*{_N})")
+_RATIO = re.compile(r"\b(?:odds|hazard|risk|rate|ratio|OR|HR|RR|IRR)\b|×")
+_LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
+
+
+def ordered(low: Number, high: Number) -> bool:
+    """Whether the lower end comes first."""
+    return low.value <= high.value
+
+
+def inside(main: Number, low: Number, high: Number) -> bool:
+    """Whether the estimate can lie in the interval, each known to its last digit."""
+    edge = 1e-12 * max(abs(main.value), abs(low.value), abs(high.value), 1e-300)
+    return low.interval.low <= main.interval.high + edge and main.interval.low <= high.interval.high + edge
+
+
+def contradicts(low: Number, high: Number, null: float, p: Number, alpha: float) -> str:
+    """Why a test at alpha and the interval of the same level cannot both be right; empty when they can."""
+    if low.interval.low <= null <= low.interval.high or high.interval.low <= null <= high.interval.high:
+        return ""  # the end prints as the null value: either decision is possible
+    excludes = null < low.value or null > high.value
+    above = (p.relation == "=" and p.interval.low > alpha) or (p.relation in (">", "≥") and p.value >= alpha)
+    below = (p.relation == "=" and p.interval.high < alpha) or (p.relation in ("<", "≤") and p.value <= alpha)
+    if excludes and above:
+        return f"the interval excludes {null:g}, and p is above {alpha:g}"
+    if not excludes and below:
+        return f"the interval holds {null:g}, and p is below {alpha:g}"
+    return ""
+
+
+def _judged(spot: Spot, main: Number | None, low: Number, high: Number) -> Finding:
+    if not ordered(low, high):
+        verdict, why = Verdict.IMPOSSIBLE, f"the lower end {low.text} lies above the upper end {high.text}"
+    elif main is not None and not inside(main, low, high):
+        verdict, why = Verdict.INCONSISTENT, f"{main.text} lies outside {low.text} to {high.text}"
+    else:
+        verdict, why = Verdict.MATCHES, "ordered" if main is None else f"{main.text} lies in {low.text} to {high.text}"
+    return spot.found("interval", verdict, why, cause=f"interval: {spot.id}")
+
+
+def check_text(document: Document) -> Iterator[Finding]:
+    """Confidence intervals and bracketed pairs of the text, with the estimate before them and the p-value after them."""
+    for sentence in document.sentences:
+        text = normal(sentence.text)
+        done: set[int] = set()
+        for match in _CI.finditer(text):
+            done.add(match.start("low"))
+            yield from _confidence(sentence.text, text, match, in_sentence(sentence, match.start(), match[0]))
+        for match in _BRACKET.finditer(text):
+            numbers = [read_number(match[name]) for name in ("main", "low", "high")]
+            before = text[max(0, match.start() - 2) : match.start()]
+            if match.start("low") in done or None in numbers or re.search(r"[\w^_{/]$", before):
+                continue
+            if re.match(r"9\d(?:\.\d)?\s*%", match[0]):  # the level of an interval, not its estimate
+                continue
+            main, low, high = (n for n in numbers if n is not None)
+            yield _judged(in_sentence(sentence, match.start(), match[0]), main, low, high)
+
+
+def _confidence(words: str, text: str, match: re.Match[str], spot: Spot) -> Iterator[Finding]:
+    low, high = read_number(match["low"]), read_number(match["high"])
+    if low is None or high is None:
+        return
+    found = _LAST_NUMBER.search(text[: match.start()])
+    main = read_number(found["main"]) if found else None
+    yield _judged(spot, main, low, high)
+    nearby = _P_NEAR.match(text[match.end() :].lstrip(" ,;)"))
+    p = read_number(nearby["p"]) if nearby else None
+    if p is None:
+        return
+    null = 1.0 if _RATIO.search(words) else 0.0
+    why = contradicts(low, high, null, p, 1 - float(match["level"]) / 100)
+    yield _against(spot, why, p)
+
+
+def _against(spot: Spot, why: str, p: Number) -> Finding:
+    verdict = Verdict.CONVENTION if why else Verdict.MATCHES
+    words = f"{why}: one of them is wrong, or they come from different methods" if why else f"agrees with p {p.text}"
+    return spot.found(
+        "interval and p", verdict, words, decision=bool(why), cause=f"interval and p: {spot.place.split(', row')[0]}"
+    )
+
+
+def check_tables(document: Document) -> Iterator[Finding]:
+    """Intervals of cells, and rows with an interval and a p-value."""
+    for grid in document.grids:
+        for i, j, cell in grid.cells():
+            entry = cell.entry
+            if entry.form == "interval" and entry.ends is not None:
+                yield _judged(in_cell(grid, i, j), entry.main, *entry.ends)
+        yield from _with_p(grid)
+
+
+def _with_p(grid: Grid) -> Iterator[Finding]:
+    headings = [grid.heading(j) for j in range(grid.width)]
+    p_columns = [j for j, h in enumerate(headings) if re.search(r"(?:^|\s)p(?:[- ]?val(?:ue)?s?)?\.?$", h.strip())]
+    intervals = [
+        (j, m) for j, h in enumerate(headings) if (m := re.search(r"(\d{2})\s?%", h)) and re.search(r"CI|interval", h)
+    ]
+    if len(p_columns) != 1 or len(intervals) != 1:
+        return
+    (j, level), p_column = intervals[0], p_columns[0]
+    ratio = _RATIO.search(" ".join(headings)) is not None
+    for i, row in enumerate(grid.rows):
+        ends, p = row[j].entry.ends, row[p_column].entry.main
+        if ends is None or p is None or row[p_column].repeated:
+            continue
+        # A column of ratios is about one, unless its intervals lie around zero.
+        null = 1.0 if ratio and ends[0].value > 0 else 0.0
+        yield _against(in_cell(grid, i, j), contradicts(*ends, null, p, 1 - float(level[1]) / 100), p)

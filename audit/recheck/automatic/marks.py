@@ -1,0 +1,149 @@
+"""Marks against numbers: what is printed bold is the best of its group, and ranks follow the values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic.spots import in_cell
+from orledger.audit.recheck.model import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.numbers import Number
+
+# At least this share of the groups must fit before bold is taken to mean best; elsewhere it means something else.
+_USUAL = 0.75
+_LOWER = re.compile(
+    r"↓|lower is better|\b(?:error|rmse|mse|mae|loss|regret|nll|perplexity|ppl|wer|cer|fid)\b", re.IGNORECASE
+)
+_HIGHER = re.compile(
+    r"↑|higher is better|\b(?:accuracy|acc|f1|auc|auroc|bleu|rouge|map|precision|recall|success|psnr|ssim|dice|iou|miou)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One cell of a group: where it stands, its number and whether it is marked."""
+
+    row: int
+    column: int
+    number: Number
+    bold: bool
+
+
+def extreme(group: Sequence[Member]) -> tuple[bool, bool]:
+    """Whether the marked cells can be the largest, and the smallest, of the group, ties by the printed digits."""
+    marked = [m.number.value for m in group if m.bold]
+    values = [m.number.value for m in group]
+    return all(v >= max(values) for v in marked), all(v <= min(values) for v in marked)
+
+
+def _groups(grid: Grid, along: str) -> Iterator[list[Member]]:
+    """Numbers of a column within a block, or of a row."""
+    cells = [
+        Member(i, j, cell.entry.main, cell.bold)
+        for i, j, cell in grid.cells()
+        if cell.entry.main is not None and cell.entry.form in ("plain", "paren", "spread", "interval")
+    ]
+    keys: dict[tuple[int, int], list[Member]] = {}
+    for m in cells:
+        key = (m.column, grid.blocks[m.row]) if along == "column" else (m.row, 0)
+        keys.setdefault(key, []).append(m)
+    for group in keys.values():
+        bold = sum(m.bold for m in group)
+        if len(group) >= 3 and 0 < bold < len(group) and bold <= max(1, len(group) // 2):
+            yield group
+
+
+def _wanted(grid: Grid, group: Sequence[Member], along: str) -> str:
+    """Which end is best, as far as the words say: highest, lowest, or unknown."""
+    words = grid.heading(group[0].column) if along == "column" else f"{grid.label(group[0].row)} {grid.caption}"
+    low, high = bool(_LOWER.search(words)), bool(_HIGHER.search(words))
+    if low == high:
+        return ""
+    return "lowest" if low else "highest"
+
+
+def check_bold(document: Document) -> Iterator[Finding]:
+    """Bold numbers against the rest of their column or row, in tables where bold means best."""
+    for grid in document.grids:
+        best: tuple[float, str, list[list[Member]]] | None = None
+        for along in ("column", "row"):
+            groups = list(_groups(grid, along))
+            if groups:
+                share = sum(any(extreme(g)) for g in groups) / len(groups)
+                if best is None or share > best[0]:
+                    best = (share, along, groups)
+        if best is None or best[0] < _USUAL or len(best[2]) < 2:
+            continue
+        _, along, groups = best
+        for group in groups:
+            yield from _judged(grid, group, along)
+
+
+def _judged(grid: Grid, group: Sequence[Member], along: str) -> Iterator[Finding]:
+    highest, lowest = extreme(group)
+    wanted = _wanted(grid, group, along)
+    values = [m.number.value for m in group]
+    good = (highest or lowest) if not wanted else (highest if wanted == "highest" else lowest)
+    for m in group:
+        if not m.bold:
+            continue
+        named = wanted or "highest or lowest"
+        end = {"highest": f"{max(values):g}", "lowest": f"{min(values):g}"}.get(
+            wanted, f"{max(values):g} and {min(values):g}"
+        )
+        why = f"the {named} of its {along}" if good else f"not the {named} of its {along}, which is {end}"
+        verdict = Verdict.MATCHES if good else Verdict.INCONSISTENT
+        operands = tuple(grid.key(x.row, x.column) for x in group)
+        yield in_cell(grid, m.row, m.column).found("bold", verdict, why, operands=operands)
+
+
+_RANK = re.compile(r"^(?:rank|ranking|place|#)$", re.IGNORECASE)
+
+
+def ranks(values: Sequence[float], *, falling: bool) -> list[tuple[float, float]]:
+    """(lowest, highest) rank that each value can be given, ties allowed every convention."""
+    signed = [-v if falling else v for v in values]
+    return [(1 + sum(x < v for x in signed), float(sum(x <= v for x in signed))) for v in signed]
+
+
+def check_ranks(document: Document) -> Iterator[Finding]:
+    """Columns called rank, against the column of values that they follow best."""
+    for grid in document.grids:
+        for j in range(grid.width):
+            if not _RANK.match(grid.heading(j).strip()):
+                continue
+            printed = {i: c.entry.main.value for i, c in grid.column(j) if c.entry.main is not None}
+            if len(printed) < 3:
+                continue
+            best: tuple[int, int, list[tuple[int, tuple[float, float]]]] | None = None
+            for k in range(grid.width):
+                values = {i: c.entry.main.value for i, c in grid.column(k) if c.entry.main is not None and i in printed}
+                if k == j or len(values) != len(printed):
+                    continue
+                for falling in (False, True):
+                    found = list(zip(values, ranks(list(values.values()), falling=falling), strict=True))
+                    fitting = sum(low <= printed[i] <= high for i, (low, high) in found)
+                    if best is None or fitting > best[0]:
+                        best = (fitting, k, found)
+            # Two swapped places are a mistake; more are another quantity.
+            if best is None or best[0] < len(printed) - 2 or best[0] < 2:
+                continue
+            for i, (low, high) in best[2]:
+                good = low <= printed[i] <= high
+                shown = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+                yield in_cell(grid, i, j).found(
+                    "rank",
+                    Verdict.MATCHES if good else Verdict.INCONSISTENT,
+                    f"the values of column {grid.heading(best[1]) or best[1] + 1} give rank {shown}",
+                    recomputed=shown,
+                    value=(low, high),
+                    operands=(grid.key(i, j), grid.key(i, best[1])),
+                )

@@ -1,0 +1,142 @@
+"""Counts with their percentages: k of n and what share that is; shares that no count of n gives."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic.granularity import sums_between
+from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
+from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.reading.numbers import normal, read_number
+from orledger.audit.recheck.rounding import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.numbers import Number
+
+_C = r"\d{1,3}(?:[,\u2009]\d{3})+|\d+"
+_OF = rf"(?<![\d.,/+\-])(?P<k>{_C})\s*(?:/|(?:\s+out)?\s+of\s+(?:the\s+|all\s+|its\s+)?)\s*(?P<n>{_C})(?![\d./])(?!,\d)"
+_SHARE = r"(?P<share>\d+(?:\.\d+)?)\s?%"
+# The share stands right beside its counts: in brackets, or after a comma or an equals sign.
+_AFTER = re.compile(rf"{_OF}(?:\s+[A-Za-z-]+){{0,3}}\s*[(\[,=]\s*(?:or |i\.e\. |about )?{_SHARE}")
+_BEFORE = re.compile(rf"{_SHARE}\s*[(\[]\s*{_OF}")
+_PART = re.compile(rf"{_SHARE}\s+of\s+(?:the\s+|all\s+|our\s+)?(?P<n>{_C})(?![\d.%])\s+(?P<what>[a-z]+)")
+_BOUND = re.compile(
+    r"(?:at least|at most|more than|less than|fewer than|over|under|up to|about|nearly|almost|around|[<>≤≥~≈])\s*$",
+    re.I,
+)
+
+
+def _whole(text: str) -> int:
+    return int(re.sub(r"[,\u2009]", "", text))
+
+
+def share_of(k: int, n: int, share: Number) -> tuple[Verdict, str, float]:
+    """Whether k of n prints as the share: the verdict, why, and the share itself."""
+    if n == 0 or k > n:
+        return Verdict.IMPOSSIBLE, f"{k} of {n} is more than all of them", float("nan")
+    found = k / n * (100 if share.percent else 1)
+    ends = share.interval
+    edge = 1e-9 * max(1.0, abs(found))
+    if ends.low - edge <= found <= ends.high + edge:
+        return Verdict.MATCHES, f"{k}/{n} = {found:.4g}", found
+    rest = (100 if share.percent else 1) - found
+    if ends.low - edge <= rest <= ends.high + edge:
+        return Verdict.CONVENTION, f"{k}/{n} = {found:.5g}: fits when the count is of the others, {n - k}/{n}", rest
+    # Cut instead of rounded is a convention; some people print 66.6% for two thirds.
+    if share.value <= found < share.value + 10.0**share.last:
+        return Verdict.CONVENTION, f"{k}/{n} = {found:.5g}: fits digits that are cut off, not rounded", found
+    return Verdict.INCONSISTENT, f"{k}/{n} = {found:.5g}", found
+
+
+def possible_share(n: int, share: Number) -> bool:
+    """Whether some count of n prints as the share: GRIM, below and above one."""
+    ends, scale = share.interval, 100 if share.percent else 1
+    return len(sums_between(Interval(ends.low / scale, ends.high / scale), n)) > 0
+
+
+def _judged(spot: Spot, k: int, n: int, share: Number) -> Finding:
+    verdict, why, found = share_of(k, n, share)
+    value = None if verdict is Verdict.IMPOSSIBLE else (found, found)
+    return spot.found(
+        "share of counts", verdict, why, recomputed=f"{found:.4g}", value=value, cause=f"share of counts: {spot.id}"
+    )
+
+
+def check_text(document: Document) -> Iterator[Finding]:
+    """Counts with a share beside them, shares of a stated number, and counts above their total, in sentences."""
+    for sentence in document.sentences:
+        text = normal(sentence.text)
+        seen: set[int] = set()
+        for pattern in (_AFTER, _BEFORE):
+            for match in pattern.finditer(text):
+                share = read_number(match["share"] + "%")
+                if share is None or match.start("k") in seen:
+                    continue
+                seen.add(match.start("k"))
+                yield _judged(
+                    in_sentence(sentence, match.start(), match[0]), _whole(match["k"]), _whole(match["n"]), share
+                )
+        for match in _PART.finditer(text):
+            share, n = read_number(match["share"] + "%"), _whole(match["n"])
+            if share is None or not 1 < n <= 1_000_000 or share.value > 100 or _BOUND.search(text[: match.start()]):
+                continue  # a bound may be any number
+            spot = in_sentence(sentence, match.start(), match[0])
+            good = possible_share(n, share)
+            nearest = round(share.value * n / 100)
+            why = f"{nearest} of {n} is {100 * nearest / n:.4g}%" + ("" if good else ", the nearest possible")
+            verdict = Verdict.ATTAINABLE if good else Verdict.IMPOSSIBLE
+            yield spot.found(
+                "share possible",
+                verdict,
+                why,
+                recomputed=f"{100 * nearest / n:.4g}%",
+                cause=f"share possible: {spot.id}",
+            )
+
+
+def check_tables(document: Document) -> Iterator[Finding]:
+    """Cells with counts and their share, columns of counts with percentages, and fractions above one."""
+    for grid in document.grids:
+        for i, j, cell in grid.cells():
+            entry = cell.entry
+            if entry.counts is not None and entry.main is not None and (entry.main.percent or entry.main.value <= 1):
+                yield _judged(in_cell(grid, i, j), *entry.counts, entry.main)
+        yield from _column_totals(grid)
+
+
+def _column_totals(grid: Grid) -> Iterator[Finding]:
+    """Columns of ``k (p%)``: one total must explain all of them, or the one printed in the heading."""
+    for j in range(grid.width):
+        cells = [
+            (i, int(e.main.value), e.spread)
+            for i, cell in grid.column(j)
+            if (e := cell.entry).form == "paren" and e.main is not None and e.spread is not None
+            and e.main.whole and e.spread.percent and e.main.value >= 0
+        ]  # fmt: skip
+        if len(cells) < 2:
+            continue
+        stated = re.search(rf"[nN]\s*=\s*({_C})", grid.heading(j))
+        n = _whole(stated[1]) if stated else _common_total([(k, share) for _, k, share in cells])
+        for i, k, share in cells:
+            if n is not None:
+                yield _judged(in_cell(grid, i, j), k, n, share)
+
+
+def _common_total(pairs: list[tuple[int, Number]]) -> int | None:
+    """The total that most of the pairs fit, when more than half do; the smallest of several."""
+    largest = max(pairs, key=lambda p: p[0])
+    k, share = largest
+    if share.value <= 0 or k == 0:
+        return None
+    low, high = k * 100 / share.interval.high, k * 100 / max(share.interval.low, 1e-9)
+    best, votes = None, 0
+    for n in range(max(1, int(low) - 1), min(int(high) + 2, int(low) + 20_000)):
+        count = sum(share_of(a, n, s)[0].good for a, s in pairs if a <= n)
+        if count > votes:
+            best, votes = n, count
+    return best if votes > len(pairs) / 2 else None

@@ -1,0 +1,174 @@
+"""Reported tests: t, F, chi-squared, r, z and Q with their degrees of freedom, against the p-value printed beside them.
+
+The statistic is known to its last digit only, so a range of p-values follows from it; the printed p-value must meet it. This
+is what statcheck does (Nuijten and others 2016), here over LaTeX, with the range in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scipy import stats
+
+from orledger.audit.recheck.automatic.spots import in_sentence
+from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.reading.numbers import Number, normal, read_number
+from orledger.audit.recheck.rounding import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.reading.document import Document
+
+ALPHA = 0.05
+_N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+|\s*[×·]\s*10\s*\^\{?[-+]?\d+\}?)?"
+_P = rf"(?:(?P<ns>n\.?\s?s\.?(?![a-z]))|[pP]\s*(?P<p_relation>[<>=≤≥])\s*(?P<p>{_N}))"
+_TEST = re.compile(
+    r"(?<![A-Za-z_\\])(?:(?P<chi>(?:χ|[Cc]hi|X|x)(?:\s?-?_?\^?\{?2\}?|-squared?))|(?P<letter>[tFrzZQ])(?:_?\{?[a-z]+\}?)?)"
+    rf"\s*(?:_\{{?\s*(?P<sub>[\d.,\s]+?)\s*\}}?|\(\s*(?P<df>{_N}(?:\s*,\s*(?:[Nn]\s*=\s*)?{_N})?)\s*\))?"
+    rf"\s*=\s*(?P<value>{_N})(?P<between>(?:[^.;()=<>]|\.(?=\d)|(?<=[dgr])\s*=\s*{_N}|=\s*{_N}){{0,60}}?)[,;)]?\s*{_P}"
+)
+_ONE_SIDED = re.compile(r"one[-– ](?:tail|side)|directional", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A test as printed: kind, statistic, degrees of freedom, and the p-value (None for "ns")."""
+
+    kind: str
+    statistic: Number
+    df: tuple[float, ...]
+    p: Number | None
+    start: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the statistic says about the printed p-value."""
+
+    verdict: Verdict
+    p_range: tuple[float, float] | None
+    why: str
+    decision: bool = False
+    convention: str | None = None
+
+
+def reported_tests(text: str) -> Iterator[Reported]:
+    """Every test of a sentence that prints a statistic and a p-value."""
+    text = normal(text)
+    for match in _TEST.finditer(text):
+        kind = "chi2" if match["chi"] else match["letter"].replace("Z", "z")
+        degrees = tuple(
+            float(d.replace(",", "") if match["df"] else d)
+            for d in re.findall(
+                _N if match["df"] else r"\d+(?:\.\d+)?", re.sub(r"[Nn]\s*=\s*", "", match["df"] or match["sub"] or "")
+            )
+        )
+        needed = {"t": 1, "r": 1, "F": 2, "chi2": 1, "Q": 1, "z": 0}[kind]
+        statistic = read_number(match["value"])
+        p = read_number((match["p_relation"] or "") + match["p"]) if match["p"] else None
+        if len(degrees) >= needed and statistic is not None and (p is not None or match["ns"]):
+            yield Reported(kind, statistic, degrees[:needed], p, match.start(), match[0])
+
+
+def p_value(kind: str, value: float, df: tuple[float, ...]) -> float:
+    """The two-sided p-value of a statistic; the upper tail for F, chi-squared and Q."""
+    if kind == "t":
+        return float(2 * stats.t.sf(abs(value), df[0]))
+    if kind == "z":
+        return float(2 * stats.norm.sf(abs(value)))
+    if kind == "r":
+        if abs(value) >= 1:
+            return 0.0
+        return float(2 * stats.t.sf(abs(value) * math.sqrt(df[0] / (1 - value * value)), df[0]))
+    if kind == "F":
+        return float(stats.f.sf(value, *df))
+    return float(stats.chi2.sf(value, df[0]))
+
+
+def impossible(test: Reported) -> str:
+    """Why no data give this test; empty when some can."""
+    if test.kind == "r" and abs(test.statistic.value) > 1:
+        return "a correlation lies between -1 and 1"
+    if test.kind in ("F", "chi2", "Q") and test.statistic.value < 0:
+        return "this statistic is never negative"
+    if any(d <= 0 for d in test.df):
+        return "degrees of freedom are positive"
+    if test.p is not None and (test.p.value > 1 or test.p.value < 0):
+        return "a p-value lies between 0 and 1"
+    return ""
+
+
+def judge(test: Reported, *, one_sided: bool = False, alpha: float = ALPHA) -> Judged:
+    """Whether the printed p-value follows from the statistic; `one_sided` when the text says so."""
+    wrong = impossible(test)
+    if wrong:
+        return Judged(Verdict.IMPOSSIBLE, None, wrong)
+    ends = test.statistic.interval
+    if test.kind in ("F", "chi2", "Q"):
+        ends = Interval(max(ends.low, 0.0), max(ends.high, 0.0))
+    corners = [p_value(test.kind, x, test.df) for x in (ends.low, ends.high)]
+    if ends.low <= 0 <= ends.high:
+        corners.append(1.0)
+    two = (min(corners), max(corners))
+    sided = test.kind in ("t", "z", "r")
+    halves = (two[0] / 2, two[1] / 2)
+    stated, other = (halves, two) if one_sided and sided else (two, halves)
+    name, other_name = ("one-sided", "two-sided") if one_sided and sided else ("two-sided", "one-sided")
+    shown = f"{name} p = {stated[0]:.4g} to {stated[1]:.4g}"
+    if test.p is not None and test.p.value == 0:
+        return Judged(Verdict.FALSE, stated, f"a p-value is never zero; {shown}")
+    if fits(test.p, stated, alpha):
+        return Judged(Verdict.MATCHES, stated, shown)
+    decision = decides_otherwise(test.p, stated, alpha)
+    if sided and fits(test.p, other, alpha):
+        return Judged(Verdict.CONVENTION, stated, f"fits {other_name}; {shown}", decision, other_name)
+    return Judged(
+        Verdict.INCONSISTENT, stated, f"tried {shown}" + (", and half or twice that" if sided else ""), decision
+    )
+
+
+def fits(p: Number | None, possible: tuple[float, float], alpha: float = ALPHA) -> bool:
+    """Whether a p-value in the possible range prints like this; None is "not significant"."""
+    if p is None:
+        return possible[1] > alpha
+    if p.relation in ("<", "≤"):
+        return possible[0] < p.value
+    if p.relation in (">", "≥"):
+        return possible[1] > p.value
+    edge = 1e-9
+    return possible[0] <= p.interval.high + edge and possible[1] >= p.interval.low - edge
+
+
+def decides_otherwise(p: Number | None, possible: tuple[float, float], alpha: float = ALPHA) -> bool:
+    """Whether the printed p-value decides at alpha, and the whole possible range decides the other way."""
+    if p is None or (p.relation in (">", "≥") and p.value >= alpha) or (p.relation == "=" and p.value > alpha):
+        return possible[1] <= alpha
+    if (p.relation in ("<", "≤", "=")) and p.value <= alpha:
+        return possible[0] > alpha
+    return False
+
+
+def check(document: Document) -> Iterator[Finding]:
+    """One finding per reported test of the text."""
+    for sentence in document.sentences:
+        one_sided = bool(_ONE_SIDED.search(sentence.text))
+        for test in reported_tests(sentence.text):
+            judged = judge(test, one_sided=one_sided)
+            spot = in_sentence(sentence, test.start, test.text)
+            value = judged.p_range
+            yield spot.found(
+                "reported test",
+                judged.verdict,
+                judged.why,
+                recomputed="" if value is None else f"p = {value[0]:.4g} to {value[1]:.4g}",
+                value=value,
+                convention=judged.convention,
+                decision=judged.decision,
+                cause=f"reported test: {spot.id}",
+            )

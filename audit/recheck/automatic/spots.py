@@ -1,0 +1,78 @@
+"""Where a check of a document stands, and the finding it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.findings import Finding
+from orledger.audit.recheck.reading.numbers import Number, numbers_in
+
+if TYPE_CHECKING:
+    from orledger.audit.recheck.model import Verdict
+    from orledger.audit.recheck.reading.document import Grid, Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A printed number or statement: its id, place in words, file, line, the sentence or row around it, its digits, its numbers."""
+
+    id: str
+    place: str
+    file: str
+    line: int
+    sentence: str
+    printed: str
+    numbers: tuple[str, ...] = ()
+
+    def found(
+        self,
+        rule: str,
+        verdict: Verdict,
+        why: str,
+        *,
+        recomputed: str = "",
+        value: tuple[float, float] | None = None,
+        operands: tuple[str, ...] = (),
+        convention: str | None = None,
+        cause: str = "",
+        decision: bool = False,
+    ) -> Finding:
+        """The finding of one check here; by default its cause is the rule at this place."""
+        return Finding(
+            id=f"{self.id} {rule}",
+            place=self.place or "text",
+            printed=self.printed,
+            recomputed=recomputed,
+            low=None if value is None else value[0],
+            high=None if value is None else value[1],
+            verdict=verdict,
+            rule=rule,
+            convention=convention,
+            why=why,
+            operands=operands or self.numbers or (self.id,),
+            cause=cause or f"{rule}: {self.place}",
+            decision=decision,
+            file=self.file,
+            line=self.line,
+            sentence=self.sentence,
+        )
+
+
+def in_cell(grid: Grid, row: int, column: int) -> Spot:
+    """The spot of a cell; its sentence is the row."""
+    cell = grid.rows[row][column]
+    words = " | ".join(c.text for c in grid.rows[row] if not c.repeated)
+    return Spot(grid.key(row, column), grid.where(row, column), grid.file, cell.line, words, cell.text)
+
+
+def in_sentence(sentence: Sentence, start: int, printed: str) -> Spot:
+    """The spot of a piece of a sentence."""
+    line, end = sentence.line_at(start), start + len(printed)
+    inside = tuple(number_id(sentence, n) for n in numbers_in(sentence.text) if start < n.end <= end)
+    return Spot(f"{sentence.file}:{line}:{start}", sentence.place, sentence.file, line, sentence.text, printed, inside)
+
+
+def number_id(sentence: Sentence, number: Number) -> str:
+    """The id of a number in a sentence: file, line, and the position of its last character."""
+    return f"{sentence.file}:{sentence.line_at(number.start)}:{number.end}"

@@ -1,0 +1,132 @@
+"""Totals: a row or column that says it is the sum of the others, and pairs that are won, lost or tied."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
+from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.reading.numbers import normal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.numbers import Number
+
+_TOTAL = re.compile(r"^(?:grand |sub-?|row |column )?(?:total|sum)s?\b\W*$", re.IGNORECASE)
+_MEANS = re.compile(r"mean|avg|average|median|rate|ratio|score|accuracy|%|share|percent|error|σ|sd\b", re.IGNORECASE)
+
+
+def sums_to(parts: list[Number], total: Number) -> bool:
+    """Whether numbers that print like the parts can add up to one that prints like the total; counts add up exactly."""
+    if total.whole and all(p.whole for p in parts):
+        return sum(int(p.value) for p in parts) == int(total.value)
+    low, high = sum(p.interval.low for p in parts), sum(p.interval.high for p in parts)
+    edge = 1e-9 * max(1.0, abs(total.value))
+    return low <= total.interval.high + edge and high >= total.interval.low - edge
+
+
+def _main(grid: Grid, row: int, column: int) -> Number | None:
+    cell = grid.rows[row][column] if column < len(grid.rows[row]) else None
+    return cell.entry.main if cell is not None and cell.entry.form in ("plain", "paren") and not cell.repeated else None
+
+
+def check_rows(document: Document) -> Iterator[Finding]:
+    """Rows called total, against the rows above them up to the last such row."""
+    for grid in document.grids:
+        start = 0
+        for i in range(len(grid.rows)):
+            if not _TOTAL.match(grid.label(i)):
+                continue
+            rows = list(range(start, i))
+            start = i + 1
+            columns = []
+            for j in range(1, grid.width):
+                parts = [(m, grid.key(r, j)) for r in rows if (m := _main(grid, r, j)) is not None]
+                total = _main(grid, i, j)
+                if total is not None and len(parts) >= 2 and len(parts) == len(rows):
+                    columns.append((j, parts, total))
+            yield from _judged(grid, [(i, j, parts, total) for j, parts, total in columns])
+
+
+def check_columns(document: Document) -> Iterator[Finding]:
+    """Columns called total, against the columns of numbers before them."""
+    for grid in document.grids:
+        for j in range(2, grid.width):
+            if not _TOTAL.match(grid.heading(j)) and not _TOTAL.match(
+                grid.heading(j).split(" ")[-1] if grid.heading(j) else ""
+            ):
+                continue
+            found = []
+            for i in range(len(grid.rows)):
+                parts = [
+                    (m, grid.key(i, k))
+                    for k in range(1, j)
+                    if (m := _main(grid, i, k)) is not None and not _MEANS.search(grid.heading(k))
+                ]
+                total = _main(grid, i, j)
+                if total is not None and len(parts) >= 2:
+                    found.append((i, j, parts, total))
+            yield from _judged(grid, found)
+
+
+def _judged(grid: Grid, found: list[tuple[int, int, list[tuple[Number, str]], Number]]) -> Iterator[Finding]:
+    """Findings where the word total means a sum: most of its cells are one."""
+    fitting = sum(sums_to([p for p, _ in parts], total) for _, _, parts, total in found)
+    if not found or 2 * fitting < len(found) or fitting == 0:
+        return
+    for i, j, parts, total in found:
+        value = sum(p.value for p, _ in parts)
+        good = sums_to([p for p, _ in parts], total)
+        words = " + ".join(p.text for p, _ in parts)
+        yield in_cell(grid, i, j).found(
+            "total",
+            Verdict.MATCHES if good else Verdict.INCONSISTENT,
+            f"{words} = {value:g}",
+            recomputed=f"{value:g}",
+            value=(value, value),
+            operands=(grid.key(i, j), *(key for _, key in parts)),
+        )
+
+
+_WLT = re.compile(
+    r"\b(?:wins?|w|better|won)\b.*\b(?:loss(?:es)?|l|worse|lost)\b.*\b(?:ties?|t|tied|draws?|drawn|equal)\b",
+    re.IGNORECASE,
+)
+_THREE = re.compile(r"(\d+)\s*[/–-]\s*(\d+)\s*[/–-]\s*(\d+)")
+_N_HEADING = re.compile(r"^\s*(?:n|N|#|pairs|cells|blocks|seeds|datasets)\s*$")
+_TEXT_WLT = re.compile(
+    r"(?P<w>\d+)\s+(?:wins?|better)\b\W+(?:and\s+)?(?P<l>\d+)\s+(?:loss(?:es)?|worse)\b(?:\W+(?:and\s+)?(?P<t>\d+)\s+(?:ties?|tied|draws?)\b)?"
+    r"[^.;]{0,40}?\b(?:of|out of|over|in|across|among)\s+(?:all\s+|the\s+)?(?P<n>\d+)\s+(?:pairs|cells|blocks|seeds|datasets|runs|games|comparisons)"
+)
+
+
+def check_tallies(document: Document) -> Iterator[Finding]:
+    """Wins, losses and ties against their n, in tables and in the text."""
+    for grid in document.grids:
+        n_columns = [j for j in range(grid.width) if _N_HEADING.match(grid.heading(j))]
+        for j in range(grid.width):
+            if not _WLT.search(grid.heading(j)) or len(n_columns) != 1:
+                continue
+            for i, cell in grid.column(j):
+                counts, n = _THREE.fullmatch(cell.text.strip()), _main(grid, i, n_columns[0])
+                if counts is None or n is None:
+                    continue
+                parts = [int(c) for c in counts.groups()]
+                yield _tally(in_cell(grid, i, j), parts, int(n.value), (grid.key(i, j), grid.key(i, n_columns[0])))
+    for sentence in document.sentences:
+        for match in _TEXT_WLT.finditer(normal(sentence.text)):
+            parts = [int(match[name] or 0) for name in "wlt"]
+            if match["t"] is None and sum(parts) < int(match["n"]):
+                continue  # ties that are not mentioned
+            spot = in_sentence(sentence, match.start(), match[0])
+            yield _tally(spot, parts, int(match["n"]), (spot.id,))
+
+
+def _tally(spot: Spot, parts: list[int], n: int, operands: tuple[str, ...]) -> Finding:
+    words = f"{' + '.join(map(str, parts))} = {sum(parts)}, n = {n}"
+    verdict = Verdict.MATCHES if sum(parts) == n else Verdict.IMPOSSIBLE
+    return spot.found("wins, losses and ties", verdict, words, recomputed=str(sum(parts)), operands=operands)

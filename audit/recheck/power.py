@@ -1,0 +1,211 @@
+"""What a recheck would notice: every printed number changed by one digit, one at a time.
+
+The share of changes that some check answers with a worse verdict is the power of the checks, table by table; a number that no
+check reads is named, since no change of it can be noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic.checking import recheck_document
+from orledger.audit.recheck.checking import NamedCheck, evaluate, named_checks
+from orledger.audit.recheck.inventory import Instance, instances, reached
+from orledger.audit.recheck.reading.numbers import normal
+from orledger.audit.recheck.rules import operand_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.model import Publication
+    from orledger.audit.recheck.reading.document import Document, Grid, Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """How many numbers a place has, how many some check reads, and how many one-digit changes are noticed.
+
+    `last` and `last_noticed` count the changes of the last digit alone; `bare` are the numbers that no check reads.
+    """
+
+    place: str
+    numbers: int
+    read: int
+    changes: int
+    noticed: int
+    last: int
+    last_noticed: int
+    bare: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Share of one-digit changes noticed."""
+        return self.noticed / self.changes if self.changes else float("nan")
+
+    @property
+    def last_share(self) -> float:
+        """Share of changes of the last digit noticed."""
+        return self.last_noticed / self.last if self.last else float("nan")
+
+
+def changes(printed: str) -> Iterator[tuple[str, bool]]:
+    """The string with one digit one up or one down, and whether it was the last digit of its mantissa.
+
+    Nine goes down alone and zero goes up alone: a carry would change two digits. Exponents are left as they are.
+    """
+    mantissa = re.split(r"[eE×·]|\s*\*", printed, maxsplit=1)[0]
+    positions = [i for i, char in enumerate(mantissa) if char.isdigit()]
+    for i in positions:
+        digit = int(printed[i])
+        for new in (digit - 1, digit + 1):
+            if 0 <= new <= 9:
+                yield printed[:i] + str(new) + printed[i + 1 :], i == positions[-1]
+
+
+def whole(parts: Sequence[Power], place: str = "all") -> Power:
+    """The power over several places together."""
+    totals = [
+        sum(getattr(p, name) for p in parts)
+        for name in ("numbers", "read", "changes", "noticed", "last", "last_noticed")
+    ]
+    return Power(place, *totals)
+
+
+class _Tally:
+    """Counts of one place while its numbers are changed."""
+
+    def __init__(self) -> None:
+        self.numbers = self.read = self.changes = self.noticed = self.last = self.last_noticed = 0
+        self.bare: list[str] = []
+
+    def add(self, last: bool, noticed: bool) -> None:
+        self.changes += 1
+        self.noticed += noticed
+        self.last += last
+        self.last_noticed += last and noticed
+
+    def power(self, place: str) -> Power:
+        counts = (self.numbers, self.read, self.changes, self.noticed, self.last, self.last_noticed)
+        return Power(place, *counts, tuple(self.bare))
+
+
+def annotated_power(publication: Publication) -> list[Power]:
+    """The power of the annotated checks, by table and by paragraph file; claims in words have no digits to change."""
+    named = named_checks(publication)
+    before = {n.name: evaluate(n, publication.numbers).verdict.severity for n in named}
+    readers: dict[str, list[NamedCheck]] = defaultdict(list)
+    for n in named:
+        for name in dict.fromkeys((n.check.target, *operand_ids(n.check))):
+            readers[name].append(n)
+    tallies: dict[str, _Tally] = defaultdict(_Tally)
+    for name, number in publication.numbers.items():
+        if number.kind == "claim":
+            continue
+        tally = tallies[(number.table or name.partition("/")[0]).split("_")[0]]
+        tally.numbers += 1
+        tally.read += name in readers
+        if name not in readers:
+            tally.bare.append(name)
+        for printed, last in changes(number.printed):
+            changed = publication.with_printed(name, printed)
+            worse = bool(changed.numbers[name].impossible) or any(
+                not (found := evaluate(n, changed.numbers)).verdict.good and found.verdict.severity > before[n.name]
+                for n in readers.get(name, ())
+            )
+            tally.add(last, worse)
+    return [tally.power(place) for place, tally in tallies.items()]
+
+
+def document_power(document: Document) -> list[Power]:
+    """The power of the checks that need no annotation, by table and by section."""
+    baseline = recheck_document(document)
+    known = reached(baseline)
+    near = _neighbours(document, baseline)
+    quiet: dict[tuple[str, int], set[tuple[str, str]]] = {}
+    tallies: dict[str, _Tally] = defaultdict(_Tally)
+    for instance in instances(document):
+        tally = tallies[instance.section]
+        tally.numbers += 1
+        tally.read += instance.id in known
+        if instance.id not in known:
+            tally.bare.append(f"{instance.file}:{instance.line}: {instance.number.text}")
+        if instance.group not in quiet:
+            quiet[instance.group] = _bad(recheck_document(_part(document, instance.group, near, None, "")))
+        for printed, last in changes(_digits(instance)):
+            noticed = False
+            if instance.id in known:  # what no relation reads cannot be noticed
+                part = _part(document, instance.group, near, instance, printed)
+                noticed = bool(_bad(recheck_document(part)) - quiet[instance.group])
+            tally.add(last, noticed)
+    return [tally.power(place) for place, tally in tallies.items()]
+
+
+def _bad(findings: Sequence[Finding]) -> set[tuple[str, str]]:
+    return {(f.id, f.verdict.value) for f in findings if not f.verdict.good}
+
+
+def _digits(instance: Instance) -> str:
+    return instance.number.text.lstrip("<>=≤≥≈~ ")
+
+
+def _neighbours(document: Document, findings: Sequence[Finding]) -> dict[tuple[str, int], set[tuple[str, int]]]:
+    """Which sentences and tables share a relation, so that a change can be judged without the rest of the paper."""
+    home = {instance.id: instance.group for instance in instances(document)}
+    near: dict[tuple[str, int], set[tuple[str, int]]] = defaultdict(set)
+    for finding in findings:
+        groups = {home[o] for o in finding.operands if o in home}
+        for group in groups:
+            near[group] |= groups
+    return near
+
+
+def _part(
+    document: Document,
+    group: tuple[str, int],
+    near: dict[tuple[str, int], set[tuple[str, int]]],
+    instance: Instance | None,
+    printed: str,
+) -> Document:
+    """The sentence or table of a number and its neighbours, with other digits in one place."""
+    wanted = sorted(near.get(group, set()) | {group})
+    sentences = []
+    grids = []
+    for kind, k in wanted:
+        here = instance is not None and (kind, k) == group
+        if kind == "sentence":
+            sentences.append(
+                _changed_sentence(document.sentences[k], instance, printed)
+                if here and instance
+                else document.sentences[k]
+            )
+        else:
+            grids.append(
+                _changed_grid(document.grids[k], instance, printed) if here and instance else document.grids[k]
+            )
+    return replace(document, sentences=tuple(sentences), grids=tuple(grids))
+
+
+def _changed_sentence(sentence: Sentence, instance: Instance, printed: str) -> Sentence:
+    text = normal(sentence.text)
+    end = instance.number.end
+    start = end - len(_digits(instance))
+    while start > 0 and text[start:end].strip() != _digits(instance).strip() and end - start < 40:
+        start -= 1
+    return replace(sentence, text=text[:start] + printed + text[end:])
+
+
+def _changed_grid(grid: Grid, instance: Instance, printed: str) -> Grid:
+    i, j = instance.position
+    cell = grid.rows[i][j]
+    text = normal(cell.text)
+    end = instance.number.end
+    start = end - len(_digits(instance))
+    row = list(grid.rows[i])
+    row[j] = replace(cell, text=text[:start] + printed + text[end:])
+    rows = list(grid.rows)
+    rows[i] = tuple(row)
+    return replace(grid, rows=tuple(rows))

@@ -1,0 +1,63 @@
+"""A paper from a file: the reader is chosen by the file's ending."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.reading.document import Cell, Document, Grid, rectangular
+from orledger.audit.recheck.reading.latex import read_latex
+from orledger.audit.recheck.reading.markdown import read_markdown
+from orledger.audit.recheck.reading.web import read_html
+from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENDINGS = (".tex", ".ltx", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm")
+LARGEST = 50_000_000  # bytes
+
+
+def read_document(path: Path) -> Document:
+    """The paper in `path`: LaTeX, Markdown, HTML or a table in CSV."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(
+            f"{path} is of a kind that is not read: {ending or 'no ending'}", hint=f"one of {', '.join(ENDINGS)}"
+        )
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise UsageError(f"{path} has {size} bytes", hint=f"at most {LARGEST}: name the main file of the paper")
+        if ending in (".tex", ".ltx"):
+            return read_latex(path)
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint="name a file that exists") from error
+    if ending in (".md", ".markdown"):
+        return read_markdown(path, text)
+    if ending in (".html", ".htm"):
+        return read_html(path, text)
+    return read_delimited(path, text)
+
+
+def read_delimited(path: Path, text: str) -> Document:
+    """A table in CSV or TSV: its first line is the header."""
+    try:
+        dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:8192], delimiters=",;\t")
+    except csv.Error:
+        dialect = csv.excel_tab if path.suffix.lower() == ".tsv" else csv.excel
+    reader = csv.reader(io.StringIO(text), dialect)
+    rows = []
+    try:
+        rows = [[Cell(field.strip(), reader.line_num) for field in record] for record in reader if any(record)]
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}, line {reader.line_num}: {error}", hint="write a table with one record per line"
+        ) from error
+    wide = rectangular(rows)
+    name = path.stem
+    body = tuple(wide[1:])
+    grid = Grid(name, "", path.name, 1, tuple(wide[:1]), body, (0,) * len(body), f"table {name}")
+    return Document(path.name, (), (grid,) if rows else ())

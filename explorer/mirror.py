@@ -1,0 +1,132 @@
+"""A private copy of the database, renewed when the file or a run's snapshot changes.
+
+Pages never hold the file itself: DuckDB locks a file that is open, and a page that is left open must not keep a run from
+starting. The copy is opened with the settings of the SQL sandbox, so no page can read more than a query of a user could.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orledger.errors import DatabaseError, OrledgerError
+from orledger.schema.explaining import snapshot_path
+from orledger.schema.reading import Results, open_results
+from orledger.schema.sandbox import Limits, sandbox_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOOK_EVERY = 0.5  # seconds between two looks at the file
+TRIES = 5  # a file that is written to while it is copied is copied again
+
+State = tuple[tuple[str, int, int], ...]
+
+
+class Mirror:
+    """Answers from a copy of the database at ``path``; ``note`` says when the copy is a snapshot of a running job."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self.path = path
+        self.limits = limits
+        self._folder = Path(tempfile.mkdtemp(prefix="orledger-"))
+        self._lock = threading.Lock()
+        self._current: _Copy | None = None
+        self._looked = 0.0
+        self._number = 0
+
+    @contextmanager
+    def results(self) -> Iterator[Results]:
+        """The newest state that could be read, on a cursor of its own; a query of one page does not wait for another's."""
+        with self._lock:
+            self._renew()
+            if self._current is None:
+                raise DatabaseError(f"{self.path}: nothing could be read yet", hint="reload the page in a moment")
+            copy = self._current
+            copy.users += 1
+        try:
+            cursor = copy.results.con.cursor()
+            try:
+                yield Results(self.path, cursor, copy.note)
+            finally:
+                cursor.close()
+        finally:
+            with self._lock:
+                copy.users -= 1
+                if copy is not self._current:
+                    copy.close_if_unused()
+
+    def close(self) -> None:
+        """Closes and removes the copy."""
+        with self._lock:
+            if self._current is not None:
+                self._current.results.close()
+                self._current = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _renew(self) -> None:
+        """Takes another copy when the source changed since the last one; what was read before stays when that fails."""
+        now = time.monotonic()
+        if self._current is not None and now - self._looked < LOOK_EVERY:
+            return
+        self._looked = now
+        snapshot = snapshot_path(self.path)
+        source = snapshot if snapshot.is_file() else self.path
+        state = _state(source)
+        if self._current is not None and (not state or state == self._current.state):
+            return
+        try:
+            taken = self._take(source)
+        except (OSError, OrledgerError):
+            if self._current is None:
+                raise
+            return
+        old, self._current = self._current, taken
+        if old is not None:
+            old.close_if_unused()
+
+    def _take(self, source: Path) -> _Copy:
+        for _ in range(TRIES):
+            before = _state(source)
+            if not before:
+                raise DatabaseError(f"no database at {self.path}", hint="orledger run or orledger study makes one")
+            self._number += 1
+            target = self._folder / f"{self._number}.duckdb"
+            for name, _, _ in before:
+                shutil.copyfile(name, str(target) + ("" if name == str(source) else ".wal"))
+            if _state(source) == before:
+                break
+        results = open_results(target, snapshot=False, **sandbox_config(self.limits))
+        note = "a run is writing; this is its latest snapshot" if source != self.path else None
+        return _Copy(results, target, before, note)
+
+
+class _Copy:
+    """One copy with the number of pages that read it at the moment."""
+
+    def __init__(self, results: Results, path: Path, state: State, note: str | None) -> None:
+        self.results, self.path, self.state, self.note = results, path, state, note
+        self.users = 0
+
+    def close_if_unused(self) -> None:
+        if self.users == 0:
+            self.results.close()
+            self.path.unlink(missing_ok=True)
+            Path(f"{self.path}.wal").unlink(missing_ok=True)
+
+
+def _state(path: Path) -> State:
+    """Name, size and time of the file and of its log; empty when there is no file."""
+    found = []
+    for name in (path, Path(f"{path}.wal")):
+        try:
+            facts = name.stat()
+        except OSError:
+            continue
+        found.append((str(name), facts.st_size, facts.st_mtime_ns))
+    return tuple(found) if found and found[0][0] == str(path) else ()

@@ -1,0 +1,71 @@
+"""``orledger serve``: the explorer, pages in a browser that read the database and write nothing."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from pathlib import Path
+
+import click
+
+from orledger.cli_options import db_option
+from orledger.errors import UsageError
+
+
+@click.command()
+@db_option
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; beyond this machine a token is asked for.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option("--compare", "other", type=click.Path(path_type=Path), help="A second database to compare with.")
+@click.option("--open/--no-open", "browser", default=True, help="Open a browser.")
+def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> None:
+    """Look at results in a browser: hypotheses, cells, metrics, tables, figures, SQL, and a run while it goes on.
+
+    The pages answer from a private copy, so a run that writes is not disturbed. Nothing can be changed through them.
+    """
+    try:
+        import uvicorn
+
+        from orledger.explorer.app import Explorer, application, new_token
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the explorer needs {error.name}, which is not installed", hint="pip install 'orledger[serve]'"
+        ) from error
+    from orledger.schema.reading import open_results
+
+    for path in (db, *([other] if other else [])):
+        open_results(path).close()  # a missing or foreign file is told before anything listens
+    local = host == "localhost" or _loopback(host)
+    token = None if local else new_token()
+    hosts = ("127.0.0.1", "localhost", "[::1]") if local else ("*",)
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {host} port {port}: {error}", hint="choose another --port; 0 takes a free one"
+            ) from error
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else "")
+        click.echo(f"{db} at {address}  (Ctrl-C ends it)")
+        if browser and local:
+            import webbrowser
+
+            webbrowser.open(address)
+        app = application(Explorer(db, other, token, hosts))
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

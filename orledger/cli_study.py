@@ -1,0 +1,163 @@
+"""``orledger init`` and ``orledger study``: from a table of results to its files, its audit and its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orledger.cli_options import warn
+from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orledger.audit.importing.inference import Wishes
+    from orledger.audit.importing.mapping import Mapping
+
+OPTIONS = (
+    click.option("--arm", help="The column that names the arms (methods, models, algorithms)."),
+    click.option("--key", "keys", multiple=True, help="A column that names a cell; may be repeated."),
+    click.option(
+        "--metric", "metrics", multiple=True, help="The metric that decides; may be repeated for further ones."
+    ),
+    click.option("--better", type=click.Choice(["lower", "higher"]), help="Whether lower or higher is better."),
+    click.option("--unit", multiple=True, help="A key of the independent unit; the other keys are repetitions on it."),
+    click.option("--ignore", multiple=True, help="A column to leave out; may be repeated."),
+    click.option("--control", help="Compare every arm with this one instead of all pairs."),
+    click.option("--best", is_flag=True, help="Compare the best arm of this table with the rest instead of all pairs."),
+    click.option("--name", help="Name of the study; the name of the file without it."),
+)
+
+
+def _inferring(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("tables", nargs=-1, required=True)
+@_inferring
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def init(tables: tuple[str, ...], force: bool, **said: Any) -> None:
+    """Write a mapping and a hypothesis file next to TABLES, from what the table seems to mean, and stop.
+
+    For people who register first: edit the two files, orledger register the hypotheses, and then orledger study uses both.
+    """
+    paths, mapping_file, hypothesis_file = _places(tables)
+    for path in (mapping_file, hypothesis_file):
+        if path.exists() and not force:
+            raise UsageError(f"{path} is there already", hint="--force writes over it; orledger study uses it as it is")
+    _write(paths, mapping_file, hypothesis_file, said)
+    click.echo(f"wrote {mapping_file} and {hypothesis_file}")
+
+
+@click.command()
+@click.argument("tables", nargs=-1, required=True)
+@_inferring
+@click.option(
+    "--db", type=click.Path(path_type=Path), help="The results database; by default <table>.duckdb beside TABLES."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the report; by default <table>-report beside TABLES."
+)
+@click.option("--replace", is_flag=True, help="Let changed values take the place of the stored ones; a trace is kept.")
+@click.option(
+    "--amend", is_flag=True, help="Allow a changed hypothesis file although data exist; shown as an amendment."
+)
+@click.option(
+    "--width", type=click.Choice(["one", "two"]), default="two", show_default=True, help="Columns a figure spans."
+)
+@click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
+def study(
+    tables: tuple[str, ...],
+    db: Path | None,
+    out: Path | None,
+    replace: bool,
+    amend: bool,
+    width: str,
+    pdf: bool | None,
+    **said: Any,
+) -> None:
+    """From TABLES (CSV or Parquet, files, folders or globs) to audit, tables, figures and report, in one command.
+
+    Says what it takes for keys, arms, metrics and directions, and why. The mapping and the hypothesis file beside the table
+    are used when they are there (orledger init writes them, edit them freely), and written when they are not.
+    """
+    from orledger.audit.importing.mapping import read_mapping
+
+    paths, mapping_file, hypothesis_file = _places(tables)
+    if mapping_file.exists() and hypothesis_file.exists():
+        given = [f"--{k.rstrip('s')}" for k, v in said.items() if v]
+        if given:
+            raise UsageError(
+                f"{given[0]} was given, and {mapping_file} already says what the table means",
+                hint="edit the files, or write them again with orledger init --force",
+            )
+        click.echo(f"as {mapping_file} and {hypothesis_file} say")
+    else:
+        _write(paths, mapping_file, hypothesis_file, said)
+    mapping = read_mapping(mapping_file)
+    target = paths[0].with_suffix(".duckdb") if db is None else db
+    folder = paths[0].with_name(f"{paths[0].stem}-report") if out is None else out
+    _audited(paths, mapping, hypothesis_file, target, replace=replace, amend=amend)
+    from orledger.study_output import write_study
+
+    for line in write_study(target, folder, title=mapping.title or mapping.study, width=width, pdf=pdf):
+        click.echo(line)
+
+
+def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
+    from orledger.audit.importing.tables import expand
+    from orledger.audit.importing.writing import beside
+
+    paths = expand(tables)
+    return paths, *beside(paths[0])
+
+
+def _wishes(said: dict[str, Any]) -> Wishes:
+    from orledger.audit.importing.inference import Wishes
+
+    names = ("arm", "keys", "metrics", "better", "unit", "ignore")
+    return Wishes(study=said["name"], **{n: said[n] for n in names})
+
+
+def _write(paths: tuple[Path, ...], mapping_file: Path, hypothesis_file: Path, said: dict[str, Any]) -> None:
+    """Infers, says what and why, and writes both files; a file that is there is kept."""
+    from orledger.audit.importing.asking import SEEN
+    from orledger.audit.importing.tables import programs, read_tables
+    from orledger.audit.importing.writing import draft
+
+    if said["best"] and said["control"]:
+        raise UsageError("--best and --control contradict each other", hint="leave one of them out")
+    compare = "best" if said["best"] else "control" if said["control"] else "pairs"
+    drawn = draft(read_tables(paths), paths[0].name, _wishes(said), compare=compare, control=said["control"])
+    for program in programs(paths):
+        click.echo(f"  an export of {program}")
+    for reason in drawn.reasons:
+        click.echo(f"  {reason}")
+    mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
+    hypothesis_file.write_text(drawn.questions.text, encoding="utf-8")
+    warn(SEEN)
+
+
+def _audited(
+    paths: tuple[Path, ...], mapping: Mapping, hypothesis_file: Path, db: Path, *, replace: bool, amend: bool
+) -> None:
+    """Imports, registers what is not registered yet, and audits; says what was stored and what follows."""
+    from orledger.audit.evaluation import summary
+    from orledger.audit.evaluation.auditing import audit
+    from orledger.audit.importing.loading import import_files
+    from orledger.audit.registry.reading import read_hypothesis
+    from orledger.schema.writing import Writer
+
+    hypothesis = read_hypothesis(hypothesis_file)
+    with Writer(db) as writer:
+        found = import_files(writer, paths, mapping, replace=replace)
+    click.echo(found.told())
+    for note in found.notes:
+        warn(note)
+    for line in summary.audit_lines(audit(db, [hypothesis], amend=amend)):
+        click.echo(line)

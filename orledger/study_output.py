@@ -1,0 +1,47 @@
+"""The files of a study: report, tables and figures in one folder, from the database alone."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TABLE_FORMATS = ("tex", "csv", "md", "html")
+
+
+def write_study(db: Path, folder: Path, *, title: str, width: str = "two", pdf: bool | None = None) -> Iterator[str]:
+    """Writes report.html (and report.pdf where LaTeX is installed), tables/ and figures/ into ``folder``; yields what was written."""
+    from orledger.cli_output import check_folder, write_file, writing_to
+    from orledger.errors import UsageError
+    from orledger.reports.figures.drawing import write_figures
+    from orledger.reports.figures.style import COLUMN_WIDTH, TEXT_WIDTH
+    from orledger.reports.report.document import render_report
+    from orledger.reports.report.pdf import write_pdf
+    from orledger.reports.source import content_hash
+    from orledger.reports.tables.building import build_tables
+    from orledger.reports.tables.writing import write_tables
+    from orledger.schema.reading import open_results
+
+    latex = shutil.which("pdflatex")
+    if pdf and latex is None:
+        raise UsageError(
+            "a PDF needs pdflatex, and it is not installed", hint="install a TeX distribution, or --no-pdf"
+        )
+    check_folder(folder)
+    with open_results(db) as results:
+        with writing_to(folder):
+            tables = write_tables(build_tables(results), folder / "tables", TABLE_FORMATS, content_hash(results))
+            inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
+            figures = write_figures(results, folder / "figures", width=inches)
+        yield f"{folder / 'tables'}: {len(tables)} files"
+        yield f"{folder / 'figures'}: {len(figures)} files"
+        text = render_report(results, title=title)
+        write_file(folder / "report.html", text)
+        yield f"{folder / 'report.html'}: {len(text.encode()) / 1e6:.1f} MB"
+        if latex is not None and pdf is not False:
+            with writing_to(folder / "report.pdf"):
+                path = write_pdf(results, folder / "report.pdf", title=title, latex=latex)
+            yield f"{path}: {path.stat().st_size / 1e6:.1f} MB"

@@ -1,0 +1,148 @@
+"""Figures of any study: paired values, differences by unit, effects with their intervals, and the map of arms by unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from orledger.reports.figures.generic_looks import arm_looks, shown, unit_ticks
+from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
+
+if TYPE_CHECKING:
+    from orledger.reports.figures.figure import Canvas
+    from orledger.reports.generic import Pair, Subject
+
+MANY_UNITS = 60  # beyond this, single units are no longer named
+PANELS = 2  # pairs whose differences are drawn side by side, each with the names of its units
+SLOPES = 9  # pairs that are drawn side by side
+
+
+def draw_slopes(canvas: Canvas, subject: Subject) -> str:
+    """Every unit as a line between the two arms of a pair, coloured by which arm is better; the first pairs by p."""
+    pairs = _first(subject, SLOPES)
+    columns = min(3, max(1, len(pairs)))
+    rows = max(1, -(-len(pairs) // columns))
+    axes = canvas.axes(rows, columns, height=1.0 + 1.7 * rows)
+    higher = subject.better == "higher"
+    for ax, pair in zip(axes, pairs, strict=False):
+        x, y = subject.values.column(pair.first), subject.values.column(pair.second)
+        for a, b in zip(x, y, strict=True):
+            if np.isfinite(a) and np.isfinite(b):
+                colour = GREY if a == b else BLUE if (a > b) == higher else RED
+                ax.plot([0, 1], [a, b], color=colour, linewidth=0.7, marker="o", markersize=2, alpha=0.8)
+        ax.set_xticks([0, 1], [shown(pair.first), shown(pair.second)])
+        ax.set_xlim(-0.25, 1.25)
+        ax.set_title(f"{pair.row.wins}/{pair.row.losses}/{pair.row.draws} won/lost/drawn")
+    _name_first(axes, columns, subject.metric)
+    for ax in axes[len(pairs) :]:
+        ax.set_axis_off()
+    if not pairs:
+        canvas.nothing(axes[0], "the audit compares no pair of arms")
+    left = len(subject.pairs) - len(pairs)
+    more = f" {left} more pairs are in the table of pairs." if left > 0 else ""
+    return (
+        f"Paired values of {subject.metric} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, red where the second is,"
+        f" grey where they are equal.{more}"
+    )
+
+
+def draw_differences(canvas: Canvas, subject: Subject) -> str:
+    """The difference of the most decided pairs on every unit, sorted, with the median and its stored interval."""
+    pairs = _first(subject, PANELS)
+    n = len(subject.values.units)
+    axes = canvas.axes(1, max(1, len(pairs)), height=min(7.5, 1.3 + 0.13 * min(n, MANY_UNITS)))
+    if not pairs:
+        canvas.nothing(axes[0], "the audit compares no pair of arms")
+    for ax, pair in zip(axes, pairs, strict=False):
+        d = subject.values.column(pair.first) - subject.values.column(pair.second)
+        order = [i for i in np.argsort(d, kind="stable") if np.isfinite(d[i])]
+        better = (d[order] > 0) == (subject.better == "higher")
+        colours = [GREY if d[i] == 0 else BLUE if w else RED for i, w in zip(order, better, strict=True)]
+        ax.axvline(0, color=BLACK, linewidth=0.6)
+        ax.scatter(d[order], range(len(order)), s=9, c=colours, zorder=3)
+        if pair.row.low is not None and pair.row.high is not None and pair.row.effect is not None:
+            ax.axvspan(pair.row.low, pair.row.high, color=GREY, alpha=0.18, linewidth=0)
+            ax.axvline(pair.row.effect, color=GREY, linewidth=1, linestyle="--")
+        unit_ticks(ax, [subject.values.units[i] for i in order], MANY_UNITS)
+        ax.set_title(f"{shown(pair.first)} - {shown(pair.second)}")
+        ax.set_xlabel(f"difference of {shown(subject.metric)}")
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+    level = pairs[0].row.level if pairs else None
+    band = f" The band is the stored {level:.1%} interval of the median difference (dashed)." if level else ""
+    return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}"
+
+
+def draw_forest(canvas: Canvas, subject: Subject) -> str:
+    """The effect of every tested pair with its interval, and the equivalence margin where one is declared."""
+    pairs = subject.pairs
+    (ax,) = canvas.axes(1, 1, height=min(8.5, 1.1 + 0.2 * max(len(pairs), 2)))
+    if not pairs:
+        canvas.nothing(ax, "the audit compares no pair of arms")
+        return "Effects of the tested pairs."
+    ax.axvline(0, color=BLACK, linewidth=0.6)
+    margin = next((m for p in pairs if (m := p.row.details.get("margin")) is not None), None)
+    if margin is not None:
+        ax.axvspan(-abs(margin), abs(margin), color=GREY, alpha=0.15, linewidth=0)
+    for k, p in enumerate(pairs):
+        y = len(pairs) - 1 - k
+        if p.row.effect is None:
+            ax.text(0, y, p.row.outcome, va="center", fontsize=6, color=GREY)
+            continue
+        colour = GREY
+        if p.row.decided:
+            colour = BLUE if (p.row.outcome == "greater") == (subject.better == "higher") else RED
+        if p.row.low is not None and p.row.high is not None:
+            ax.plot([p.row.low, p.row.high], [y, y], color=colour, linewidth=1.4, solid_capstyle="butt")
+        ax.plot([p.row.effect], [y], "o" if p.row.decided else "s", color=colour, markersize=4)
+    ax.set_yticks(range(len(pairs)), [f"{shown(p.first)} - {shown(p.second)}" for p in reversed(pairs)])
+    ax.set_ylim(-0.7, len(pairs) - 0.3)
+    ax.set_xlabel(f"{pairs[0].row.effect_name}, {shown(subject.metric)}")
+    levels = [p.row.level for p in pairs if p.row.level is not None]
+    shaded = f" Shaded: the equivalence margin of {margin:g}." if margin is not None else ""
+    band = f" Intervals: {pairs[0].row.interval_method}, level at least {min(levels):.1%}." if levels else ""
+    return (
+        f"{pairs[0].row.effect_name.capitalize()} of every pair, first arm minus second.{band} Circles in blue: the first arm is better"
+        f" after the correction, in red: the second; grey squares: no difference was found.{shaded}"
+    )
+
+
+def draw_heat(canvas: Canvas, subject: Subject) -> str:
+    """Ranks of arms within every unit as a map, best arm left; empty where there is no value."""
+    values, ranks = subject.values, subject.values.ranks(subject.better)
+    arms = subject.ordered
+    place = [values.arms.index(a) for a in arms]
+    n = len(values.units)
+    (ax,) = canvas.axes(1, 1, height=min(8.5, 1.2 + 0.12 * min(max(n, 6), MANY_UNITS)))
+    image = ax.imshow(ranks[:, place], aspect="auto", cmap="cividis_r", vmin=1, vmax=len(arms), interpolation="nearest")
+    ax.set_xticks(
+        range(len(arms)),
+        [shown(a) for a in arms],
+        rotation=30 if len(arms) > 4 else 0,
+        ha="right" if len(arms) > 4 else "center",
+    )
+    unit_ticks(ax, list(values.units), MANY_UNITS)
+    ax.grid(visible=False)
+    bar = canvas.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
+    bar.set_label("rank within the unit (1 is best)")
+    return f"Ranks by {subject.metric} of the arms on every unit ({', '.join(subject.unit)}), ties sharing; white where an arm has no value."
+
+
+def _first(subject: Subject, count: int) -> list[Pair]:
+    """The pairs to draw: smallest corrected p first."""
+
+    def key(p: Pair) -> float:
+        corrected = p.row.p if p.row.p_holm is None else p.row.p_holm
+        return 2.0 if corrected is None else corrected
+
+    return sorted(subject.pairs, key=key)[:count]
+
+
+def _name_first(axes: list, columns: int, metric: str) -> None:
+    for k, ax in enumerate(axes):
+        if k % columns == 0:
+            ax.set_ylabel(shown(metric))
+
+
+__all__ = ["arm_looks", "draw_differences", "draw_forest", "draw_heat", "draw_slopes"]

@@ -1,0 +1,152 @@
+"""Figures of ranks and runs for any study: critical differences, mean ranks, performance profiles, probability of improvement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orledger.reports.figures.generic_looks import arm_looks, shown
+from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
+
+if TYPE_CHECKING:
+    from orledger.reports.figures.figure import Canvas
+    from orledger.reports.generic import Subject
+
+
+def cliques(subject: Subject) -> list[tuple[str, ...]]:
+    """Maximal runs of arms, neighbours in mean rank, among which the audit found no difference in any pair."""
+    arms = subject.ordered
+    found: list[tuple[str, ...]] = []
+    for i in range(len(arms)):
+        j = i
+        while j + 1 < len(arms) and all(_same(subject, a, arms[j + 1]) for a in arms[i : j + 1]):
+            j += 1
+        if j > i and not any(set(arms[i : j + 1]) <= set(c) for c in found):
+            found.append(arms[i : j + 1])
+    return found
+
+
+def _same(subject: Subject, a: str, b: str) -> bool:
+    row = subject.pair(a, b)
+    return row is not None and not row.decided
+
+
+def draw_critical(canvas: Canvas, subject: Subject) -> str:
+    """Arms on the axis of mean ranks, joined by a bar where no pair among them differs after the correction."""
+    ranking = subject.ranking
+    arms = subject.ordered
+    k = len(arms)
+    bars = cliques(subject)
+    half = -(-k // 2)
+    (ax,) = canvas.axes(1, 1, height=1.0 + 0.17 * len(bars) + 0.24 * half)
+    if ranking is None:
+        canvas.nothing(ax, "the audit has no mean ranks")
+        return "Mean ranks and groups."
+    ranks = ranking.details["mean_ranks"]
+    ax.set_axis_off()
+    ax.set_xlim(0.4 - 0.28 * k, k + 0.6 + 0.28 * k)
+    depth = 0.6 + 0.32 * len(bars)
+    ax.set_ylim(-(depth + 0.55 * half + 0.1), 0.9)
+    ax.plot([1, k], [0, 0], color=BLACK, linewidth=0.9)
+    for tick in range(1, k + 1):
+        ax.plot([tick, tick], [0, 0.14], color=BLACK, linewidth=0.9)
+        ax.text(tick, 0.24, str(tick), ha="center", va="bottom", fontsize=7)
+    for i, arm in enumerate(arms):
+        left = i < half
+        level = -(depth + 0.55 * (i if left else k - 1 - i))
+        end = 0.7 if left else k + 0.3
+        ax.plot([ranks[arm], ranks[arm], end], [0, level, level], color=BLACK, linewidth=0.7)
+        text = f"{shown(arm)}  {ranks[arm]:.2f}" if left else f"{ranks[arm]:.2f}  {shown(arm)}"
+        ax.text(
+            end - 0.06 if left else end + 0.06, level, text, ha="right" if left else "left", va="center", fontsize=7.5
+        )
+    for b, group in enumerate(bars):
+        y = -(0.3 + 0.32 * b)
+        ax.plot(
+            [ranks[group[0]] - 0.05, ranks[group[-1]] + 0.05], [y, y], color=BLUE, linewidth=3, solid_capstyle="butt"
+        )
+    test = subject.pairs[0].row if subject.pairs else None
+    how = (
+        f"{test.test.replace('_', ' ')} tests at {test.alpha:g}, Holm's correction" if test else "no pairs were tested"
+    )
+    return (
+        f"Mean ranks by {subject.metric} over {ranking.n} units, the best on the left. A bar joins arms among which no pair differs"
+        f" ({how}): that a difference was not found does not say that there is none."
+    )
+
+
+def draw_ranks(canvas: Canvas, subject: Subject) -> str:
+    """Mean ranks with their stored intervals."""
+    ranking = subject.ranking
+    arms = subject.ordered
+    (ax,) = canvas.axes(1, 1, height=1.0 + 0.22 * max(len(arms), 3))
+    if ranking is None:
+        canvas.nothing(ax, "the audit has no mean ranks")
+        return "Mean ranks."
+    d = ranking.details
+    for i, arm in enumerate(arms):
+        y = len(arms) - 1 - i
+        ax.plot(
+            [d["mean_rank_low"][arm], d["mean_rank_high"][arm]],
+            [y, y],
+            color=BLUE,
+            linewidth=1.6,
+            solid_capstyle="butt",
+        )
+        ax.plot([d["mean_ranks"][arm]], [y], "o", color=BLUE, markersize=4.5)
+    ax.set_yticks(range(len(arms)), [shown(a) for a in reversed(arms)])
+    ax.set_ylim(-0.6, len(arms) - 0.4)
+    ax.set_xlabel("mean rank (1 is best)")
+    method = ranking.interval_method or d.get("mean_rank_interval", "")
+    return (
+        f"Mean ranks by {subject.metric} over {ranking.n} units with {ranking.level or 0.95:.0%} intervals ({method})."
+    )
+
+
+def draw_profiles(canvas: Canvas, subject: Subject) -> str:
+    """The share of runs beyond each threshold, with stratified bootstrap bands, for every arm."""
+    found = subject.of("profile")
+    (ax,) = canvas.axes(1, 1, height=3.0)
+    if not found:
+        canvas.nothing(ax, "the audit has no profiles: they need several runs per unit, all on one scale")
+        return "Performance profiles."
+    row = found[0]
+    d = row.details
+    arms = [a for a in subject.ordered if a in d["share"]]
+    for arm, look in arm_looks(arms).items():
+        ax.plot(d["thresholds"], d["share"][arm], color=look.colour, linestyle=look.line, label=look.name)
+        ax.fill_between(d["thresholds"], d["low"][arm], d["high"][arm], color=look.colour, alpha=0.15, linewidth=0)
+    ax.set_xlabel(shown(subject.metric))
+    ax.set_ylabel(row.effect_name)
+    ax.set_ylim(0, 1)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    return (
+        f"Performance profiles: {row.effect_name} of {subject.metric}, averaged over {row.n} units, with {row.level or 0.95:.0%} bands"
+        f" ({row.method})."
+    )
+
+
+def draw_improvement(canvas: Canvas, subject: Subject) -> str:
+    """The probability that a run of the first arm is better than one of the second, with its interval, for every pair."""
+    rows = subject.of("improvement")
+    (ax,) = canvas.axes(1, 1, height=min(8.5, 1.1 + 0.19 * max(len(rows), 2)))
+    if not rows:
+        canvas.nothing(ax, "the audit has no probabilities of improvement: they need several runs per unit")
+        return "Probability of improvement."
+    ax.axvline(0.5, color=BLACK, linewidth=0.6)
+    names = []
+    for i, row in enumerate(rows):
+        y = len(rows) - 1 - i
+        first, second = subject.sides[row.comparison]
+        names.append(f"{shown(first)} over {shown(second)}")
+        if row.effect is None or row.low is None or row.high is None:
+            continue
+        colour = BLUE if row.low > 0.5 else RED if row.high < 0.5 else GREY
+        ax.plot([row.low, row.high], [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")
+        ax.plot([row.effect], [y], "o", color=colour, markersize=4)
+    ax.set_yticks(range(len(rows)), list(reversed(names)), fontsize=6 if len(rows) > 20 else 7)
+    ax.set_ylim(-0.7, len(rows) - 0.3)
+    ax.set_xlabel("probability of improvement")
+    return (
+        f"Probability that a run of the first arm has the better {subject.metric} than a run of the second, averaged over {rows[0].n} units,"
+        f" with {rows[0].level or 0.95:.0%} intervals ({rows[0].method}). They speak about new runs on these units."
+    )

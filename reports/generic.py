@@ -1,0 +1,237 @@
+"""Any study as its generic tables and figures see it: what the audit compared, on which values, and the rows that it stored.
+
+A subject is one metric of one block that a hypothesis compares between arms. Its values come from the database, one per
+unit and arm (the mean over repetitions); every p-value, interval, rank with its interval and verdict is an audit row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from orledger.reports.audit_rows import AuditRows, TestRow
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from orledger.reports.source import Database
+
+COMPARED = ("signed_rank", "sign", "friedman", "skillings_mack", "mean_ranks")
+PAIRED = ("signed_rank", "sign")
+OMNIBUS = ("friedman", "skillings_mack")
+IMPORTED = "The results came in as a table: the ledger knows when, and cannot know when their author first saw them."
+
+
+@dataclass(frozen=True)
+class Values:
+    """One value per unit and arm: ``units`` names the rows, ``arms`` the columns of ``matrix``, NaN where there is none."""
+
+    units: tuple[str, ...]
+    arms: tuple[str, ...]
+    matrix: NDArray[np.float64]
+
+    def ranks(self, better: str) -> NDArray[np.float64]:
+        """Ranks within units, 1 the best, ties sharing, among the arms that have a value; NaN where there is none."""
+        signed = self.matrix if better == "lower" else -self.matrix
+        ranks = np.full_like(signed, np.nan)
+        for i, row in enumerate(signed):
+            there = np.isfinite(row)
+            ranks[i, there] = rankdata(row[there])
+        return ranks
+
+    def column(self, arm: str) -> NDArray[np.float64]:
+        """The values of one arm."""
+        return self.matrix[:, self.arms.index(arm)]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two arms that the audit compared, and the row that says how; effects are first minus second."""
+
+    first: str
+    second: str
+    row: TestRow
+
+
+@dataclass
+class Subject:
+    """One metric that a hypothesis compares between ``arms``; ``repeats`` are the keys that were averaged over."""
+
+    results: Database
+    audit: AuditRows
+    hypothesis: str
+    case: str
+    block: str
+    metric: str
+    unit: tuple[str, ...]
+    repeats: tuple[str, ...]
+    arms: tuple[str, ...]
+    sides: dict[str, tuple[str, ...]]
+    last: bool = False
+    better: str = "lower"
+    described: str = ""
+    queries: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """A name for files and labels: letters, digits and hyphens of the hypothesis."""
+        return slug(self.hypothesis)
+
+    def sql(self, query: str) -> Any:
+        """The rows of ``query``, which is kept for provenance."""
+        if query not in self.queries:
+            self.queries.append(query)
+        return self.results.sql(query)
+
+    @cached_property
+    def values(self) -> Values:
+        """The means over repetitions, units in order of name, arms in order of the hypothesis file."""
+        names = ", ".join(f"c.keys[{literal(k)}]" for k in self.unit)
+        listed = ", ".join(literal(a) for a in self.arms)
+        inner = (
+            f"SELECT concat_ws('/', {names}) AS unit, r.arm, "
+            + ("arg_max(r.value, r.idx)" if self.last else "r.value")
+            + " AS value FROM record r JOIN cell c USING (cell_id)\n"
+            f"WHERE c.state = 'done' AND c.case_name = {literal(self.case)} AND c.block = {literal(self.block)}\n"
+            f"AND r.metric = {literal(self.metric)} AND r.arm IN ({listed}) AND r.label IS NULL"
+            + (" AND r.idx IS NOT NULL GROUP BY c.cell_id, unit, r.arm" if self.last else " AND r.idx IS NULL")
+        )
+        rows = self.sql(f"SELECT unit, arm, avg(value) AS value FROM (\n{inner}\n)\nGROUP BY ALL ORDER BY ALL")
+        units = tuple(sorted(set(rows["unit"].to_list()), key=natural))
+        matrix = np.full((len(units), len(self.arms)), np.nan)
+        place = {u: i for i, u in enumerate(units)}
+        for unit, arm, value in rows.iter_rows():
+            matrix[place[unit], self.arms.index(arm)] = value
+        return Values(units, self.arms, matrix)
+
+    @cached_property
+    def tests(self) -> tuple[TestRow, ...]:
+        """The rows of the hypothesis that decide or are declared, without the naive variants beside them."""
+        found = {}
+        for row in self.audit.tests(self.hypothesis):
+            if row.comparison in self.sides:
+                found.setdefault(row.comparison, row)
+        return tuple(found.values())
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pairs of arms that were tested, in order of the hypothesis file."""
+        return tuple(Pair(*self.sides[t.comparison], t) for t in self.tests if t.test in PAIRED)
+
+    def pair(self, a: str, b: str) -> TestRow | None:
+        """The row that compares ``a`` with ``b``, effects being a minus b; None when the audit has none."""
+        for p in self.pairs:
+            if (p.first, p.second) == (a, b):
+                return p.row
+            if (p.second, p.first) == (a, b) and p.row.side == "two-sided":
+                return p.row.reversed()
+        return None
+
+    def of(self, *tests: str) -> tuple[TestRow, ...]:
+        """The rows of the given kinds."""
+        return tuple(t for t in self.tests if t.test in tests)
+
+    def single(self, test: str, arm: str) -> TestRow | None:
+        """The row of a kind that looks at one arm."""
+        return next((t for t in self.of(test) if self.sides[t.comparison] == (arm,)), None)
+
+    @cached_property
+    def ranking(self) -> TestRow | None:
+        """The row with mean ranks and their intervals: of the estimate, or of Friedman's test."""
+        found = (*self.of("mean_ranks"), *self.of("friedman"))
+        return next((t for t in found if "mean_rank_low" in t.details), None)
+
+    @cached_property
+    def ordered(self) -> tuple[str, ...]:
+        """The arms, best mean rank first where the audit has ranks."""
+        if self.ranking is None:
+            return self.arms
+        ranks = self.ranking.details["mean_ranks"]
+        return tuple(sorted(self.arms, key=lambda a: (ranks.get(a, np.inf), a)))
+
+
+def subjects(results: Database) -> list[Subject]:
+    """Every metric that a hypothesis of the newest audit compares between at least two arms, with nothing left out of it.
+
+    A comparison that narrows its cells, labels, events or ratios is no subject: its values are not those of a plain table.
+    """
+    audit = AuditRows(results)
+    if audit.audit_id is None:
+        return []
+    better = _metrics(results)
+    found: dict[tuple[str, str, str, str], Subject] = {}
+    query = f"SELECT hypothesis, comparison, test, unit, quantities FROM test_result WHERE audit_id = {literal(audit.audit_id)} ORDER BY rowid"
+    for hypothesis, comparison, test, unit, text in results.sql(query).iter_rows():
+        sides = json.loads(text)
+        place = _plain(sides)
+        if place is None:
+            continue
+        case, block, metric, over, last = place
+        key = (hypothesis, case, block, metric)
+        if key not in found:
+            if test not in COMPARED:
+                continue
+            direction, described = better.get((case, block, metric), (None, metric))
+            found[key] = Subject(
+                results, audit, hypothesis, case, block, metric, tuple(unit.split(", ")), over, (), {}, last,
+                direction or "lower", described,
+            )  # fmt: skip
+        subject = found[key]
+        arms = tuple(q["source"]["arm"] for q in sides.values())
+        subject.sides.setdefault(comparison, arms)
+        subject.arms = (*subject.arms, *(a for a in arms if a not in subject.arms))
+    return [s for s in found.values() if len(s.arms) > 1]
+
+
+def _plain(sides: dict[str, Any]) -> tuple[str, str, str, tuple[str, ...], bool] | None:
+    """Case, block, metric, the keys averaged over, and whether the last index counts; None for anything more special."""
+    places = set()
+    for q in sides.values():
+        source, aggregate = q.get("source") or {}, q.get("aggregate") or {}
+        special = any(
+            q.get(k) for k in ("where", "divide_by", "event", "identical", "refused", "key", "sql", "once", "idx")
+        )
+        if special or not source.get("arm") or source.get("label") or aggregate.get("stat", "mean") != "mean":
+            return None
+        if q.get("over_idx") not in (None, "last"):
+            return None
+        places.add(
+            (q["case"], q["block"], source["metric"], tuple(aggregate.get("over", ())), q.get("over_idx") == "last")
+        )
+    return places.pop() if len(places) == 1 else None
+
+
+def _metrics(results: Database) -> dict[tuple[str, str, str], tuple[str | None, str]]:
+    rows = results.sql("SELECT case_name, block, metric, better, description FROM metric")
+    return {(case, block, metric): (better, text) for case, block, metric, better, text in rows.iter_rows()}
+
+
+def literal(text: str) -> str:
+    """``text`` as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def natural(text: str) -> list[tuple[int, float, str]]:
+    """A sorting key in which numbers inside a text count as numbers."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(0, float(p), "") if i % 2 else (1, 0.0, p.lower()) for i, p in enumerate(parts)]
+
+
+def slug(text: str) -> str:
+    """``text`` as a name for files and labels: letters, digits and hyphens, a letter first, never empty.
+
+    A text that loses characters gets a few digits of its hash, so that two texts never share a name.
+    """
+    kept = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
+    kept = kept if kept[:1].isalpha() else f"study-{kept}".strip("-")
+    return kept if kept == text else f"{kept[:40]}-{sha256(text.encode()).hexdigest()[:6]}"
+
+
+__all__ = ["IMPORTED", "Pair", "Subject", "Values", "literal", "natural", "slug", "subjects"]

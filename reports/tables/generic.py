@@ -1,0 +1,181 @@
+"""Tables of values for any study: arms by unit with ranks, and a summary of every arm with its intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orledger.reports.generic import IMPORTED, Subject, literal
+from orledger.reports.tables import format as rules
+from orledger.reports.tables.format import Style, fixed
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table
+from orledger.reports.tables.values import Absent, Blank, Interval, Number, Text, Value, best, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orledger.reports.audit_rows import TestRow
+
+PART = 40  # units in one table, so that it fits a page
+RANKED = 6  # arms beyond which ranks no longer fit beside the values
+
+
+def result_tables(subject: Subject, style: Style | None = None) -> Iterator[Table]:
+    """Arms by unit: the mean over repetitions, its rank beside it, the best in bold; the last rows hold the mean ranks."""
+    values, ranks = subject.values, subject.values.ranks(subject.better)
+    style = style or number_style(values.matrix)
+    arms = subject.ordered
+    place = [values.arms.index(a) for a in arms]
+    parts = [range(i, min(i + PART, len(values.units))) for i in range(0, len(values.units), PART)] or [range(0)]
+    for number, part in enumerate(parts, 1):
+        rows = []
+        for i in part:
+            cells = [_value(values.matrix[i, j], ranks[i, j], style, len(arms)) for j in place]
+            scores = [None if np.isnan(ranks[i, j]) else float(ranks[i, j]) for j in place]
+            rows.append(Row(values.units[i], (Text(values.units[i]), *best(cells, scores))))
+        groups = [Group(tuple(rows))]
+        if number == len(parts):
+            groups.append(Group(tuple(_rank_rows(subject, arms))))
+        several = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
+        suffix = f"-{number}" if len(parts) > 1 else ""
+        yield Table(
+            name=f"{subject.name}-results{suffix}",
+            title=f"{subject.metric} by {', '.join(subject.unit)}{several}",
+            caption=_caption(subject, len(arms), several),
+            columns=(
+                Column("unit", Text(", ".join(subject.unit)), "l"),
+                *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1)),
+            ),
+            groups=tuple(g for g in groups if g.rows),
+            notes=notes(subject),
+            queries=tuple(subject.queries),
+            layout=Layout("scriptsize" if len(arms) > RANKED else "footnotesize", 3.0 if len(arms) > RANKED else 4.0),
+        )
+
+
+def summary_table(subject: Subject) -> Table:
+    """One row per arm: units, median over units with its interval, mean rank with its interval, and what runs say."""
+    style = number_style(subject.values.matrix)
+    with_runs = bool(subject.of("interquartile_mean"))
+    columns = [
+        Column("arm", Text("arm"), "l"),
+        Column("n", Text("units"), "r"),
+        Column("median", Text("median"), "r"),
+        Column("median interval", Text("interval"), "r"),
+        Column("rank", Text("mean rank"), "r"),
+        Column("rank interval", Text("interval"), "r"),
+    ]
+    if with_runs:
+        columns += [Column("iqm", Text("IQM"), "r"), Column("iqm interval", Text("interval"), "r")]
+    rows = []
+    for arm in subject.ordered:
+        median = subject.single("median", arm)
+        cells: list[Value] = [Text(arm)]
+        cells.append(Number(median.n, rules.INTEGER) if median else Absent("no median in the audit"))
+        cells += _estimate(median, style)
+        cells += _rank(subject.ranking, arm)
+        if with_runs:
+            cells += _estimate(subject.single("interquartile_mean", arm), style)
+        rows.append(Row(arm, tuple(cells)))
+    lower = subject.better == "lower"
+    medians = [subject.single("median", a) for a in subject.ordered]
+    marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
+    rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
+    return Table(
+        name=f"{subject.name}-summary",
+        title=f"Summary of {subject.metric}",
+        caption=Text(
+            f"Every arm over its units, best mean rank first; {subject.better} {subject.metric} is better. "
+            f"{_intervals(subject, with_runs)}"
+        ),
+        columns=tuple(columns),
+        groups=(Group(tuple(rows)),),
+        notes=notes(subject),
+        queries=audit_queries(subject, ("median", "mean_ranks", "friedman", "interquartile_mean")),
+    )
+
+
+def number_style(matrix: np.ndarray) -> Style:
+    """Decimals that tell the values apart: three for shares, fewer for large numbers, significant digits for wide ranges."""
+    x = np.abs(matrix[np.isfinite(matrix)])
+    if not x.size:
+        return fixed(3)
+    top, nonzero = float(x.max()), x[x > 0]
+    if nonzero.size and top / float(nonzero.min()) > 1e4:
+        return rules.significant(3)
+    return fixed(3 if top <= 10 else 2 if top <= 100 else 1 if top <= 1000 else 0)
+
+
+def notes(subject: Subject) -> tuple[Value, ...]:
+    """What a reader must know of every table of an imported study."""
+    query = f"SELECT count(*) FROM cell WHERE case_name = {literal(subject.case)} AND hash_version LIKE 'import%'"
+    return (Text(IMPORTED),) if subject.results.sql(query).item() else ()
+
+
+def audit_queries(subject: Subject, tests: tuple[str, ...]) -> tuple[str, ...]:
+    """The query that returns the audit rows of the given kinds."""
+    ids = ", ".join(f"'{t.test_id}'" for t in subject.of(*tests))
+    return (f"SELECT * FROM test_result\nWHERE test_id IN ({ids})\nORDER BY comparison, variant",) if ids else ()
+
+
+def _value(value: float, rank: float, style: Style, arms: int) -> Value:
+    if np.isnan(value):
+        return Absent("no value: every run of the arm on this unit is missing")
+    number = Number(float(value), style)
+    if arms > RANKED:
+        return number
+    return join(number, " (", Number(float(rank), fixed(0 if float(rank).is_integer() else 1)), ")", names=("", "rank"))
+
+
+def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
+    if subject.ranking is None:
+        return
+    d = subject.ranking.details
+    ranks = [d["mean_ranks"].get(a) for a in arms]
+    cells: list[Value] = [Absent("not ranked") if r is None else Number(r, fixed(2)) for r in ranks]
+    yield Row("mean rank", (Text("mean rank", italic=True), *best(cells, ranks)))
+    ends = [
+        Interval(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)) if a in d["mean_rank_low"] else Blank()
+        for a in arms
+    ]
+    yield Row("interval", (Text(f"{subject.ranking.level or 0.95:.0%} interval", italic=True), *ends))
+
+
+def _rank(row: TestRow | None, arm: str) -> list[Value]:
+    if row is None or arm not in row.details["mean_ranks"]:
+        return [Absent("no ranks in the audit"), Blank()]
+    d = row.details
+    return [
+        Number(d["mean_ranks"][arm], fixed(2)),
+        Interval(d["mean_rank_low"][arm], d["mean_rank_high"][arm], fixed(2)),
+    ]
+
+
+def _estimate(row: TestRow | None, style: Style) -> list[Value]:
+    if row is None or row.effect is None:
+        return [Absent("not in the audit" if row is None else row.why_absent), Blank()]
+    ends = Blank() if row.low is None or row.high is None else Interval(row.low, row.high, style)
+    return [Number(row.effect, style), ends]
+
+
+def _caption(subject: Subject, arms: int, several: str) -> Value:
+    mean = f" Values are means over {', '.join(subject.repeats)}." if subject.repeats else ""
+    ranks = " Ranks within a row in brackets." if arms <= RANKED else ""
+    return Text(
+        f"{subject.described or subject.metric} by {', '.join(subject.unit)}{several}; {subject.better} is better, the best of a row in bold."
+        f"{mean}{ranks}"
+    )
+
+
+def _intervals(subject: Subject, with_runs: bool) -> str:
+    ranking = subject.ranking
+    medians = subject.of("median")
+    words = []
+    if medians:
+        words.append(f"Medians: {medians[0].interval_method}")
+    if ranking is not None:
+        words.append(f"mean ranks: {ranking.interval_method or ranking.details.get('mean_rank_interval', '')}")
+    if with_runs:
+        words.append(f"interquartile means (IQM): {subject.of('interquartile_mean')[0].interval_method}")
+    return "Intervals: " + "; ".join(words) + "." if words else ""

@@ -1,0 +1,205 @@
+"""Tables of audit rows for any study: the matrix of pairs, all tests, claims, dispositions, and what was refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orledger.reports.generic import literal
+from orledger.reports.tables import format as rules
+from orledger.reports.tables.format import SHORT, fixed
+from orledger.reports.tables.generic import audit_queries, notes
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table
+from orledger.reports.tables.values import Absent, Blank, Interval, Number, PValue, Text, Value, join
+
+if TYPE_CHECKING:
+    from orledger.reports.audit_rows import AuditRows, TestRow
+    from orledger.reports.generic import Subject
+    from orledger.reports.source import Database
+
+TESTED = ("signed_rank", "sign", "friedman", "skillings_mack")
+NAMES = {
+    "signed_rank": "signed rank",
+    "sign": "sign",
+    "friedman": "Friedman",
+    "skillings_mack": "Skillings-Mack",
+    "mean_ranks": "mean ranks",
+    "median": "median",
+    "improvement": "improvement",
+    "interquartile_mean": "IQM",
+    "profile": "profiles",
+}
+
+
+def pair_table(subject: Subject) -> Table | None:
+    """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference; None without pairs."""
+    arms = [a for a in subject.ordered if any(a in (p.first, p.second) for p in subject.pairs)]
+    if not arms:
+        return None
+    rows = []
+    for a in arms:
+        cells: list[Value] = [Text(a)]
+        for b in arms:
+            row = None if a == b else subject.pair(a, b)
+            cells.append(Blank() if a == b else Absent("not compared") if row is None else _p(row, subject.better))
+        rows.append(Row(a, tuple(cells)))
+    first = subject.pairs[0].row
+    corrected = "Holm's correction over the family" if first.p_holm is not None else "no correction"
+    return Table(
+        name=f"{subject.name}-pairs",
+        title=f"Pairs of arms, {subject.metric}",
+        caption=Text(
+            f"Two-sided p of the {NAMES[first.test]} test of each pair over {first.n} units, {corrected}. Bold: a difference at"
+            f" {first.alpha:g}; + where the arm of the row is better, - where it is worse."
+        ),
+        columns=(Column("arm", Text(""), "l"), *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1))),
+        groups=(Group(tuple(rows)),),
+        notes=notes(subject),
+        queries=audit_queries(subject, ("signed_rank", "sign")),
+        layout=Layout("scriptsize" if len(arms) > 6 else "footnotesize", 3.0),
+    )
+
+
+def test_table(subject: Subject) -> Table:
+    """Every test and estimate of the subject: n, effect with interval, p, corrected p, wins, and the outcome."""
+    columns = (
+        Column("comparison", Text("comparison"), "l"),
+        Column("test", Text("test"), "l"),
+        Column("n", Text("n"), "r"),
+        Column("effect", Text("effect"), "r"),
+        Column("interval", Text("interval"), "r"),
+        Column("p", Text("p"), "r"),
+        Column("holm", Text("p, Holm"), "r"),
+        Column("wins", Text("won/lost/drawn"), "r"),
+        Column("outcome", Text("outcome"), "l"),
+    )
+    rows = [Row(t.comparison, _test_cells(t)) for t in subject.tests if t.test in (*TESTED, "improvement")]
+    return Table(
+        name=f"{subject.name}-tests",
+        title=f"Tests of {subject.metric}",
+        caption=Text(
+            "Every comparison of the hypothesis file as the audit stored it. Effects are first arm minus second, in the units of the"
+            " metric; for Friedman's test Kendall's W, for improvement the probability that a run of the first is better."
+        ),
+        columns=columns,
+        groups=(Group(tuple(rows)),),
+        notes=(*notes(subject), *_methods(subject)),
+        queries=audit_queries(subject, (*TESTED, "improvement")),
+        layout=Layout("scriptsize", 3.0),
+    )
+
+
+def disposition_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Table:
+    """The verdict on every hypothesis and its reason."""
+    rows = []
+    for h in hypotheses:
+        d = audit.disposition(h)
+        if d is not None:
+            rows.append(Row(h, (Text(h), Text(d.verdict, bold=True), Text(d.mode), Text(d.statement), Text(d.reason))))
+    return Table(
+        name=f"{name}-dispositions",
+        title="Dispositions",
+        caption=Text("What the audit concludes about every hypothesis, and why."),
+        columns=(
+            Column("hypothesis", Text("hypothesis"), "l"),
+            Column("verdict", Text("verdict"), "l"),
+            Column("mode", Text("mode"), "l"),
+            Column("statement", Text("statement"), 1.5),
+            Column("reason", Text("reason"), 1.9),
+        ),
+        groups=(Group(tuple(rows)),),
+        queries=(f"SELECT * FROM disposition WHERE audit_id = '{audit.audit_id}'",),
+    )
+
+
+def claim_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Table | None:
+    """Every claim and what was observed; None when the hypotheses make none."""
+    claims = [c for h in hypotheses for c in audit.claims(h)]
+    if not claims:
+        return None
+    rows = [
+        Row(
+            c.address,
+            (
+                Text(c.address),
+                Text(c.statement),
+                Text(c.state, bold=True),
+                Number(c.n, rules.INTEGER),
+                Text(c.observed),
+            ),
+        )
+        for c in claims
+    ]
+    return Table(
+        name=f"{name}-claims",
+        title="Claims",
+        caption=Text("Statements in words, checked on the database."),
+        columns=(
+            Column("claim", Text("claim"), "l"),
+            Column("statement", Text("statement"), 1.6),
+            Column("state", Text("state"), "l"),
+            Column("n", Text("units"), "r"),
+            Column("observed", Text("observed"), 1.8),
+        ),
+        groups=(Group(tuple(rows)),),
+        queries=(f"SELECT * FROM claim WHERE audit_id = '{audit.audit_id}'",),
+    )
+
+
+def refusal_table(results: Database, case: str, name: str) -> Table | None:
+    """Missing results by arm and reason, counted; None when nothing is missing."""
+    query = (
+        "SELECT f.arm, f.reason, count(*) AS n, count(DISTINCT c.cell_id) AS cells\nFROM refusal f JOIN cell c USING (cell_id)\n"
+        f"WHERE c.case_name = {literal(case)}\nGROUP BY ALL ORDER BY f.arm, n DESC, f.reason"
+    )
+    found = results.sql(query)
+    if found.is_empty():
+        return None
+    rows = [
+        Row(f"{arm}: {reason}", (Text(arm), Text(reason), Number(cells, rules.INTEGER)))
+        for arm, reason, _, cells in found.iter_rows()
+    ]
+    return Table(
+        name=f"{name}-refusals",
+        title="Missing results",
+        caption=Text("Arms without a number, by the reason given. They are absent everywhere, and zero nowhere."),
+        columns=(
+            Column("arm", Text("arm"), "l"),
+            Column("reason", Text("reason"), 3.5),
+            Column("cells", Text("cells"), "r"),
+        ),
+        groups=(Group(tuple(rows)),),
+        queries=(query,),
+    )
+
+
+def _p(row: TestRow, better: str) -> Value:
+    p = row.p if row.p_holm is None else row.p_holm
+    if p is None:
+        return Absent(row.why_absent)
+    value = PValue(p, row.floor if row.p_holm is None and row.floor is not None else 0.0)
+    if not row.decided:
+        return value
+    won = (row.outcome == "greater") == (better == "higher")
+    return join("+" if won else "-", " ", value, names=("",)).strong()
+
+
+def _test_cells(t: TestRow) -> tuple[Value, ...]:
+    style = fixed(3) if t.effect is not None and 1e-3 <= abs(t.effect) < 1e3 else SHORT
+    effect = Blank() if t.effect is None else Number(t.effect, style)
+    interval = Blank() if t.low is None or t.high is None else Interval(t.low, t.high, style)
+    wins = Blank() if t.wins is None else Text(f"{t.wins}/{t.losses}/{t.draws}")
+    holm = Blank() if t.p_holm is None else Number(t.p_holm, rules.P_VALUE)
+    p: Value = Blank() if t.test == "improvement" else Absent(t.why_absent)
+    if t.p is not None:
+        p = PValue(t.p, t.floor or 0.0)
+    return (
+        Text(t.comparison.removeprefix("improvement:")), Text(NAMES.get(t.test, t.test)), Number(t.n, rules.INTEGER), effect,
+        interval, p, holm, wins, Text(t.outcome, bold=t.decided),
+    )  # fmt: skip
+
+
+def _methods(subject: Subject) -> tuple[Value, ...]:
+    methods = dict.fromkeys(
+        f"{NAMES.get(t.test, t.test)}: {t.method}" for t in subject.tests if t.test in (*TESTED, "improvement")
+    )
+    return (Text("Methods. " + "; ".join(methods) + "."),)

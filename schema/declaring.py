@@ -1,0 +1,51 @@
+"""Catalogue files: the keys, arms and metrics of a case as its author declares them, in TOML.
+
+``[keys]`` gives the type of each key, what it is and the blocks that have it (all of them when left out); ``[arms]`` the name
+of each arm for people; every ``[[metric]]`` the metrics that some arms record in some blocks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orledger.schema.catalogue import TYPES, Arm, Catalogue, Key, Metric
+from orledger.toml_tables import Table, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def parse_catalogue(case: str, text: str, file: str) -> Catalogue:
+    """The catalogue of ``case`` in a TOML ``text``; ``file`` is the name that messages use."""
+    top = parse(text, file)
+    metrics = tuple(m for t in top.tables("metric") for m in _metrics(t))
+    blocks = tuple(dict.fromkeys(m.block for m in metrics))
+    keys = top.table("keys", Table({}, file, "keys"))
+    declared = [_key(keys.table(name), name, blocks) for name in keys.data]
+    arms = top.table("arms", Table({}, file, "arms"))
+    labels = tuple(Arm(name, arms.text(name)) for name in arms.data)
+    named = {a.arm for a in labels}
+    found = [Arm(a, a) for a in dict.fromkeys(a for m in metrics for a in m.arms.split(", ")) if a not in named]
+    top.done()
+    return Catalogue(case, metrics, tuple(k for group in declared for k in group), (*labels, *found))
+
+
+def _key(t: Table, name: str, blocks: tuple[str, ...]) -> list[Key]:
+    kind, description = t.choice("type", TYPES), t.text("description", "")
+    found = [Key(block, name, kind, description) for block in t.texts("blocks", blocks)]
+    t.done()
+    return found
+
+
+def _metrics(t: Table) -> Iterator[Metric]:
+    blocks, arms = t.texts("blocks"), ", ".join(t.texts("arms"))
+    label, idx = t.text("label", None), t.text("idx", None)
+    metrics = t.table("metrics")
+    texts = {name: t.table(name, Table({}, t.file, name)) for name in ("unit", "better")}
+    for metric in metrics.data:
+        unit = texts["unit"].text(metric, None)
+        better = texts["better"].choice(metric, ("lower", "higher"), None)
+        for block in blocks:
+            yield Metric(block, arms, metric, label, idx, unit, better, metrics.text(metric))
+    for table in (*texts.values(), t):
+        table.done()

@@ -1,0 +1,295 @@
+"""The wide views, generated from the catalogue: per block of a case its arms, its series and its cells, with typed keys.
+
+``layouts`` decides the names, ``statements`` writes the SQL; both are pure functions of the catalogue. ``refresh`` brings the
+views of a database up to date with it. A name that two things would share belongs to neither: both get a longer one, so that
+a query never silently begins to mean something else when a study is added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from orledger import studies
+from orledger.errors import DatabaseError
+from orledger.schema import catalogue
+from orledger.schema.transactions import transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from duckdb import DuckDBPyConnection
+
+    from orledger.schema.catalogue import Catalogue, Key, Metric
+    from orledger.study import Study
+
+# How the generated views are recorded in the table migration.
+GENERATED = "views of the catalogue"
+EARLIER = {"a.sql", "b.sql", "c.sql"}  # what earlier versions wrote by hand
+
+ALLOWED = re.compile(r"(?is)(\s|--[^\n]*\n)*(create\s+(or\s+replace\s+)?view|comment\s+on\s+(view|column))\b")
+REPLACING = re.compile(r"(?i)\bcreate\s+or\s+replace\s+view\b")  # a study may not take the place of another view
+
+# Columns that every block has; keys of these names get longer ones, and metrics where they would stand beside each other.
+FIXED = {
+    "cell_id": "The cell",
+    "cell": "Name of the cell for people",
+    "computed_on": "Device and floating-point type that computed the cell",
+    "arm": "Method, rule or object the numbers belong to",
+    "label": "A second, named index; NULL when there is none",
+    "idx": "Point, step or grid position",
+    "refused": "Why the arm declined to answer; NULL when it did answer. On the row without label",
+    "state": "planned, done, refused (see reason) or failed (see error)",
+    "reason": "Why the whole cell was refused",
+    "error": "Traceback of a failed cell",
+    "seconds": "Seconds the cell took",
+    "settings": "What else the numbers depend on, as JSON",
+}
+OF_CELLS = {"state", "reason", "error", "seconds", "settings"}  # in the view of cells alone, which has no metrics
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The views of one block: their names, and the column of every key and metric.
+
+    ``name`` is the view of arms, ``series`` that of indexed metrics, ``cells`` that of cells.
+    """
+
+    case: str
+    block: str
+    name: str
+    keys: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # key: (column, type)
+    scalars: Mapping[str, str] = field(default_factory=dict)  # metric: column
+    indexed: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[str, str] = field(default_factory=dict)  # by column
+
+    @property
+    def series(self) -> str:
+        """The view with one row per cell, arm, label and index."""
+        return f"{self.name}_series"
+
+    @property
+    def cells(self) -> str:
+        """The view with one row per planned cell."""
+        return f"{self.name}_cells"
+
+
+def literal(text: str) -> str:
+    """``text`` as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """``name`` as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def layouts(found: Iterable[Catalogue], tables: Iterable[str] = ()) -> list[Layout]:
+    """The views of every block of the catalogues ``found``; ``tables`` are names that are taken."""
+    found = list(found)
+    blocks = [(c, block) for c in found for block in c.blocks]
+    taken = {t.lower() for t in tables}
+    plain = {(c.case, block): f"{c.case}_{block}" for c, block in blocks}
+    counts = Counter(name for base in plain.values() for name in _names(base))
+    result = []
+    for c, block in blocks:
+        base = plain[c.case, block]
+        if any(counts[name] > 1 or name in taken for name in _names(base)):
+            base = f"{base}_{_digest(c.case, block)}"
+        keys = [k for k in c.keys if k.block == block]
+        metrics = [m for m in c.metrics if m.block == block]
+        result.append(_layout(c.case, block, base, keys, metrics))
+    return result
+
+
+def _names(base: str) -> list[str]:
+    return [base.lower(), f"{base}_series".lower(), f"{base}_cells".lower()]
+
+
+def _layout(case: str, block: str, base: str, keys: Sequence[Key], metrics: Sequence[Metric]) -> Layout:
+    named = [("key", k.key) for k in keys] + list(dict.fromkeys(("metric", m.metric) for m in metrics))
+    columns = _columns(named)
+    comments = {columns["key", k.key]: k.description for k in keys}
+    for m in metrics:
+        text = "; ".join(
+            t for t in (m.description, m.unit and f"in {m.unit}", m.better and f"{m.better} is better") if t
+        )
+        comments.setdefault(columns["metric", m.metric], text)
+    return Layout(
+        case,
+        block,
+        base,
+        {k.key: (columns["key", k.key], k.type) for k in keys},
+        {m.metric: columns["metric", m.metric] for m in metrics if m.idx is None},
+        {m.metric: columns["metric", m.metric] for m in metrics if m.idx is not None},
+        comments,
+    )
+
+
+def _columns(named: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The column of every (kind, name): the name itself, or with its kind, or with its kind and a digest of it."""
+    counts = Counter(name.lower() for _, name in named)
+    longer = Counter(f"{name}_{kind}".lower() for kind, name in named)
+    columns = {}
+    for kind, name in named:
+        long = f"{name}_{kind}"
+        fixed = name.lower() in FIXED and not (kind == "metric" and name.lower() in OF_CELLS)
+        if name and counts[name.lower()] == 1 and not fixed:
+            columns[kind, name] = name
+        elif longer[long.lower()] == 1 and long.lower() not in counts:
+            columns[kind, name] = long
+        else:
+            columns[kind, name] = f"{long}_{_digest(kind, name)}"
+    return columns
+
+
+def statements(layout: Layout) -> dict[str, str]:
+    """The query of each view of ``layout``, by the name of the view."""
+    key_columns = [_key_column(key, *column) for key, column in layout.keys.items()]
+    these = f"case_name = {literal(layout.case)} AND block = {literal(layout.block)}"
+    cells = ["cell_id", "name AS cell", *key_columns, "state", "reason", "error", "seconds", "backend AS computed_on"]
+    cells.append("CASE WHEN json_valid(spec) THEN json_extract_string(spec, '$.settings') END AS settings")
+    found = {layout.name: _wide(layout.scalars, key_columns, these, series=False)}
+    if layout.indexed:
+        found[layout.series] = _wide(layout.indexed, key_columns, these, series=True)
+    found[layout.cells] = f"SELECT {', '.join(cells)}\nFROM cell WHERE {these}"
+    return found
+
+
+def _wide(metrics: Mapping[str, str], key_columns: Sequence[str], these: str, *, series: bool) -> str:
+    """One row per finished cell, arm and label (and index); an arm that refused has a row too, among the scalars.
+
+    The records of the block are found by the ids of its cells and grouped by short columns before the keys are added; a
+    metric that a query does not ask for costs nothing, because DuckDB leaves out aggregates that nobody reads.
+    """
+    groups = ["cell_id", "arm", "label", *(["idx"] if series else [])]
+    picks = [f"max(value) FILTER (metric = {literal(m)}) AS {identifier(c)}" for m, c in metrics.items()]
+    listed = ", ".join(literal(m) for m in metrics)
+    rows = f"SELECT {', '.join(groups)}, metric, value{'' if series else ', NULL AS reason'} FROM record"
+    rows += f" WHERE idx IS {'NOT ' if series else ''}NULL AND metric IN ({listed})" if metrics else " WHERE false"
+    if not series:
+        rows += "\n  UNION ALL SELECT cell_id, arm, NULL, NULL, NULL, reason FROM refusal"
+        picks.append("min(reason) AS refused")
+    return (
+        f"SELECT c.cell_id, c.name AS cell, c.backend AS computed_on, {''.join(k + ', ' for k in key_columns)}v.* EXCLUDE (cell_id)\n"
+        f"FROM (SELECT {', '.join([*groups, *picks])}\n  FROM ({rows})\n"
+        f"  WHERE cell_id IN (SELECT cell_id FROM cell WHERE {these} AND state = 'done')\n  GROUP BY {', '.join(groups)}) v\n"
+        f"JOIN (SELECT * FROM cell WHERE {these} AND state = 'done') c USING (cell_id)"
+    )
+
+
+def _key_column(key: str, column: str, kind: str) -> str:
+    value = f"keys[{literal(key)}]"
+    return f"{value if kind == 'VARCHAR' else f'TRY_CAST({value} AS {kind})'} AS {identifier(column)}"
+
+
+def read(con: DuckDBPyConnection) -> list[Layout]:
+    """The layouts of the database behind ``con``."""
+    tables = con.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
+    ).fetchall()
+    return layouts([catalogue.read(con, case) for case in catalogue.cases(con)], [row[0] for row in tables])
+
+
+def script(found: Iterable[Layout]) -> str:
+    """The SQL that creates the views of ``found`` with their comments."""
+    parts = []
+    for layout in found:
+        titles = {
+            layout.name: "one row per finished cell, arm and label",
+            layout.series: "one row per finished cell, arm, label and index",
+            layout.cells: "one row per planned cell",
+        }
+        for name, query in statements(layout).items():
+            title = f"{layout.case}, block {layout.block}: {titles[name]}"
+            parts.append(f"CREATE VIEW {identifier(name)} AS\n{query};")
+            parts.append(f"COMMENT ON VIEW {identifier(name)} IS {literal(title)};")
+            columns = [c for c, _ in layout.keys.values()]
+            columns += list({layout.name: layout.scalars, layout.series: layout.indexed}.get(name, {}).values())
+            for column, text in ((c, layout.comments.get(c)) for c in columns):
+                if text:
+                    parts.append(f"COMMENT ON COLUMN {identifier(name)}.{identifier(column)} IS {literal(text)};")
+    return "\n".join(parts)
+
+
+def pending(con: DuckDBPyConnection) -> bool:
+    """Whether the views of the database are not those of its catalogue."""
+    return GENERATED not in (held := _held(con)) or held[GENERATED][0] != _sha(script(read(con)))
+
+
+def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = ()) -> bool:
+    """Whether views had to be made anew: they now are those of the catalogue and of the studies, in one transaction.
+
+    The studies are the installed ones and those ``brought``, where the database has all their cases. Views of a study that
+    is not known here stay as they are.
+    """
+    with transaction(con):
+        text = script(read(con))
+        held = _held(con)
+        changed = GENERATED not in held or held[GENERATED][0] != _sha(text)
+        wanted = _of_studies(con, brought)
+        stale = [n for n in held if n in EARLIER or (n == GENERATED and changed)]
+        stale += [n for n, file in wanted.items() if n in held and (changed or held[n][0] != _sha(file))]
+        for name in stale:
+            for view in held[name][1]:
+                con.execute(f"DROP VIEW IF EXISTS {identifier(view)}")
+            con.execute("DELETE FROM migration WHERE kind = 'views' AND name = ?", [name])
+        todo = {GENERATED: text} if changed else {}
+        todo |= {n: file for n, file in wanted.items() if n in stale or n not in held}
+        for name, file in todo.items():
+            _apply(con, name, file)
+        return bool(stale or todo)
+
+
+def _of_studies(con: DuckDBPyConnection, brought: Sequence[Study]) -> dict[str, str]:
+    """The files of views of the studies whose cases all have a catalogue here, by study and file."""
+    known = set(catalogue.cases(con))
+    found = {s.name: s for s in (*studies.installed(), *brought) if s.views and s.cases}
+    chosen = [s for s in found.values() if known.issuperset(c.name for c in s.cases)]
+    return {f"{s.name}/{name}": text for s in chosen for name, text in s.files("views", ".sql").items()}
+
+
+def _apply(con: DuckDBPyConnection, name: str, text: str) -> None:
+    """Makes the views of one text and records them; a file of a study may make views and comment on them, and nothing else."""
+    before = _names_of_views(con)
+    try:
+        if name != GENERATED:
+            for statement in con.extract_statements(text):
+                if not ALLOWED.match(statement.query):
+                    raise DatabaseError(
+                        f"{name}: {statement.query.strip()[:60]!r} is refused",
+                        hint="a file of views holds CREATE VIEW and COMMENT ON statements",
+                    )
+        if text:
+            con.execute(text if name == GENERATED else REPLACING.sub("CREATE VIEW", text))
+    except duckdb.Error as error:
+        raise DatabaseError(f"{name} could not be applied, and the database is as it was: {error}") from error
+    con.execute(
+        "INSERT INTO migration VALUES ('views', NULL, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+        [name, _sha(text), sorted(_names_of_views(con) - before), metadata.version("orledger")],
+    )
+
+
+def _held(con: DuckDBPyConnection) -> dict[str, tuple[str, list[str]]]:
+    """The hash and the views of every text of views that the database has, by name."""
+    rows = con.execute("SELECT name, sha256, objects FROM migration WHERE kind = 'views'").fetchall()
+    return {name: (sha, objects or []) for name, sha, objects in rows}
+
+
+def _names_of_views(con: DuckDBPyConnection) -> set[str]:
+    query = "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
+    return {row[0] for row in con.execute(query).fetchall()}
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:8]

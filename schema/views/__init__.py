@@ -1,1 +1,0 @@
-"""Wide views for people, recreated whenever their text changes."""

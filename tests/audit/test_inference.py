@@ -1,0 +1,160 @@
+"""What a table seems to mean: the shapes people have, each taken as they meant it, and questions where it cannot say."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from orledger.audit.importing import words
+from orledger.audit.importing.inference import Wishes, infer
+from orledger.audit.importing.loading import import_files
+from orledger.audit.importing.mapping import parse_mapping
+from orledger.audit.importing.tables import programs, read_tables, stacked
+from orledger.audit.importing.writing import draft
+from orledger.audit.registry.reading import parse_hypothesis
+from orledger.errors import DataError, UsageError
+from orledger.schema.writing import Writer
+
+
+def guess(text: str, name: str = "t.csv", wishes: Wishes | None = None):
+    return infer(stacked([(name, pl.read_csv(text.encode(), infer_schema=False))]), name, wishes)
+
+
+def test_arm_column_and_metric_columns():
+    rows = [
+        f"{m},{d},{s},0.{k}5,{k}" for k, (m, d, s) in enumerate((m, d, s) for m in "ab" for d in "uv" for s in (0, 1))
+    ]
+    found = guess("method,dataset,seed,acc,seconds\n" + "\n".join(rows) + "\n")
+    m = found.mapping
+    assert (m.form, m.arm, m.keys, m.columns) == ("rows", "method", ("dataset", "seed"), ("acc", "seconds"))
+    assert (found.unit, found.repeats) == (("dataset",), ("seed",))
+    assert found.primary == "acc"
+    assert {x.name: x.better for x in m.metrics} == {"acc": "higher", "seconds": "lower"}
+
+
+def test_one_column_per_arm_asks_for_the_direction():
+    text = "dataset,svm,forest\nu,0.5,0.6\nv,0.7,0.8\n"
+    with pytest.raises(UsageError, match="lower or higher 'value' is better"):
+        guess(text)
+    found = guess(text, wishes=Wishes(better="higher", metrics=("auc",)))
+    assert (found.mapping.form, found.mapping.arms, found.primary) == ("wide", ("svm", "forest"), "auc")
+
+
+def test_one_row_per_number():
+    text = "model,task,metric,value\na,u,f1,0.5\nb,u,f1,0.6\na,v,f1,0.5\nb,v,f1,0.6\n"
+    m = guess(text).mapping
+    assert (m.form, m.arm, m.metric, m.value, m.keys) == ("long", "model", "metric", "value", ("task",))
+
+
+def test_metrics_that_share_out_the_datasets_become_one_score():
+    text = "framework,task,fold,result,auc,logloss,info\n" + "".join(
+        f"{f},{t},{k},{r},{r if t == 'bin' else ''},{r if t == 'multi' else ''},{'' if r else 'out of time'}\n"
+        for f, t, k, r in [
+            ("x", "bin", 0, 0.5), ("y", "bin", 0, 0.6), ("x", "bin", 1, 0.55), ("y", "bin", 1, ""),
+            ("x", "multi", 0, 1.5), ("y", "multi", 0, 1.6), ("x", "multi", 1, 1.2), ("y", "multi", 1, 1.3),
+        ]
+    )  # fmt: skip
+    found = guess(text)
+    m = found.mapping
+    assert (m.combined, m.combines, m.columns, m.reason) == ("score", ("auc", "logloss"), ("auc", "logloss"), "info")
+    assert (found.primary, found.unit, found.repeats) == ("score", ("task",), ("fold",))
+    assert any(r.startswith("result: left out, it repeats auc or logloss") for r in found.reasons)
+
+
+def test_a_curve_has_its_step_as_index():
+    text = "algo,seed,step,loss\n" + "".join(f"{a},{s},{k},{k}.5\n" for a in "xy" for s in (0, 1) for k in range(3))
+    found = guess(text)
+    assert (found.mapping.idx, found.mapping.keys) == ("step", ("seed",))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("val_accuracy", "higher"), ("trainLoss", "lower"), ("neg_log_loss", "higher"), ("Test RMSE", "lower"),
+        ("episodic_return", "higher"), ("wall time", "lower"), ("foo", None), ("neg_mean_squared_error", "higher"),
+    ],
+)  # fmt: skip
+def test_directions_from_names(name, expected):
+    found = words.direction(name)
+    assert (found[0] if found else None) == expected
+
+
+def test_questions_that_the_table_cannot_answer_are_asked():
+    with pytest.raises(DataError, match="cannot tell which column names the arms"):
+        guess("colour,shape,acc,time\nred,round,0.5,1\nblue,square,0.6,2\n")
+    with pytest.raises(DataError, match="several rows have the same method, dataset"):
+        guess("method,dataset,acc\na,u,0.5\na,u,0.6\nb,v,0.1\n")
+    with pytest.raises(UsageError, match="did you mean 'method'"):
+        guess("method,dataset,acc\na,u,0.5\nb,u,0.6\n", wishes=Wishes(arm="metod"))
+
+
+def test_mlflow_and_wandb_exports(tmp_path):
+    mlflow = tmp_path / "runs.csv"
+    mlflow.write_text(
+        "run_id,experiment_id,status,artifact_uri,start_time,metrics.rmse,params.model,params.dataset,tags.mlflow.runName\n"
+        "1,0,FINISHED,x,2020,0.5,ridge,u,one\n2,0,FAILED,x,2020,0.9,forest,u,two\n3,0,FINISHED,x,2020,0.4,ridge,v,three\n"
+        "4,0,FINISHED,x,2020,0.3,forest,v,four\n",
+        encoding="utf-8",
+    )
+    assert programs([mlflow]) == ("MLflow (search_runs)",)
+    drawn = draft(read_tables([mlflow]), "runs.csv")
+    m = parse_mapping(drawn.mapping_text, "m")
+    assert (m.arm, m.keys, m.columns, m.reason_wins) == ("model", ("dataset",), ("rmse",), True)
+    with Writer(tmp_path / "d.duckdb") as writer:
+        found = import_files(writer, [mlflow], m)
+        assert (found.records, found.missing) == (3, 1)
+        assert writer.con.execute("SELECT arm, reason FROM refusal").fetchall() == [("forest", "run state: FAILED")]
+    chart = tmp_path / "chart.csv"
+    chart.write_text(
+        '"Step","fast - loss","fast - loss__MIN","fast - loss__MAX","slow - loss"\n0,1,1,1,2\n1,0.5,0.5,0.5,1.5\n',
+        encoding="utf-8",
+    )
+    curves = infer(read_tables([chart]), "chart.csv").mapping
+    assert (curves.form, curves.arm, curves.idx, curves.metric) == ("long", "run", "step", "metric")
+
+
+def test_the_drafted_files_are_read_back(tmp_path):
+    """The texts are valid whatever the names are, and the mapping says what was inferred."""
+    hostile = 'a"b\\c', "d,e'f\n", "x/y_%&"
+    frame = pl.DataFrame(
+        {
+            "dataset": ["u", "v", "w"] * 3,
+            "method": [h for h in hostile for _ in range(3)],
+            "acc": [k / 10 for k in range(9)],
+        }
+    )
+    drawn = draft(stacked([("t.csv", frame)]), "t.csv")
+    assert parse_mapping(drawn.mapping_text, "m").keys == ("dataset",)
+    h = parse_hypothesis(drawn.questions.text, "h")
+    assert [c.test for c in h.comparisons].count("signed_rank") == 3
+    assert {name for c in h.comparisons for name, _ in c.sides} >= {n.strip() for n in hostile}
+
+
+def test_pairs_control_and_best():
+    frame = pl.DataFrame(
+        {"dataset": [d for d in "uvwxyz" for _ in range(3)], "method": ["a", "b", "c"] * 6, "acc": [0.1, 0.2, 0.9] * 6}
+    )
+    table = stacked([("t.csv", frame)])
+
+    def asked(**options):
+        h = parse_hypothesis(draft(table, "t.csv", **options).questions.text, "h")
+        return [c.id for c in h.comparisons if c.family == "pairs"]
+
+    assert asked() == ["a/b", "a/c", "b/c"]
+    assert asked(compare="control", control="b") == ["b/a", "b/c"]
+    assert asked(compare="best") == ["c/a", "c/b"]
+    with pytest.raises(UsageError, match="arms are a, b, c"):
+        asked(compare="control", control="z")
+
+
+def test_scales_that_differ_give_a_sign_test():
+    frame = pl.DataFrame(
+        {
+            "game": [g for g in "uvw" for _ in range(2)],
+            "agent": ["a", "b"] * 3,
+            "return": [1.0, 2.0, 500.0, 900.0, 9e4, 8e4],
+        }
+    )
+    text = draft(stacked([("t.csv", frame)]), "t.csv").questions.text
+    assert 'test = "sign"' in text
+    assert 'test = "signed_rank"' not in text

@@ -1,0 +1,149 @@
+"""Every page answers, shows what is stored, escapes what is hostile, and nothing can be written or reached through it."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from explorer_db import HOSTILE, fill
+from starlette.testclient import TestClient
+
+from orledger.explorer.app import HEADERS, Explorer, application
+from orledger.explorer.mirror import Mirror
+from orledger.schema.opening import connect
+from orledger.schema.sandbox import Limits
+
+PAGES = (
+    "/",
+    "/run",
+    "/run?part=1",
+    "/cells",
+    "/cell/c0",
+    "/cell/c6",
+    "/metric",
+    "/metric?metric=mine/main/error&group=seed",
+    "/tables",
+    "/sql",
+    "/sql?q=SELECT+1",
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_answers_and_lets_no_markup_of_the_data_through(client: TestClient, page: str) -> None:
+    answer = client.get(page)
+    assert answer.status_code == 200, answer.text
+    assert "<script>alert" not in answer.text
+    for name, value in HEADERS.items():
+        assert answer.headers[name] == value
+    inline = re.findall(r"<script(?![^>]*\b(?:src|type=\"application/json\"))", answer.text)
+    assert inline == []
+
+
+def test_a_cell_shows_its_records_refusals_and_neighbours(client: TestClient) -> None:
+    text = client.get("/cell/c2").text
+    assert "<td>2</td>" in text
+    assert "<td>3</td>" in text
+    assert "-0.5" in text
+    assert 'href="/cell/' in text
+    assert "ValueError" in client.get("/cell/c6").text
+    assert client.get("/cell/nobody").status_code == 404
+
+
+def test_cells_are_filtered_by_key_sorted_and_paged(tmp_path: Path) -> None:
+    path = tmp_path / "many.duckdb"
+    fill(path, 150)
+    with TestClient(application(Explorer(path)), base_url="http://localhost") as client:
+        assert "152 cells; page 1 of 2" in client.get("/cells").text
+        hostile = client.get("/cells", params={"key.dataset": HOSTILE}).text
+        assert "76 cells; page 1 of 1" in hostile
+        last = client.get("/cells", params={"order": "key.seed", "down": "1"}).text
+        names = re.findall(r'href="/cell/(c\d+)"', last)
+        assert names[0] == "c151"  # by number: as texts, 99 would come first
+        assert "No cell is like this" in client.get("/cells", params={"word": "zzz"}).text
+        assert client.get("/cells", params={"order": "key.'; DROP TABLE cell; --", "page": "-3"}).status_code == 200
+
+
+def test_medians_of_the_metric_page_are_those_of_the_records(client: TestClient) -> None:
+    """Even cells hold the values 0, 2, 4 for arm x: the median is 2, by hand."""
+    text = client.get("/metric?metric=mine/main/error&group=dataset&arm=x").text
+    row = re.search(r">plain</a></td><td class=\"text\">x</td><td>3</td><td>(\S+?)</td>", text)
+    assert row is not None
+    assert row.group(1) == "2"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DROP TABLE cell",
+        "INSERT INTO cell SELECT * FROM cell",
+        "SELECT 1; DELETE FROM record",
+        "COPY record TO '/tmp/stolen.csv'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "ATTACH '/tmp/x.duckdb'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+    ],
+)
+def test_hostile_sql_is_refused_with_a_message(client: TestClient, query: str) -> None:
+    answer = client.get("/sql", params={"q": query})
+    assert answer.status_code == 200
+    assert 'class="problem"' in answer.text
+    assert client.get("/query.csv", params={"q": query}).status_code == 400
+    assert "152" in client.get("/cells").text or "8 cells" in client.get("/cells").text
+
+
+def test_a_query_can_be_linked_and_downloaded(client: TestClient) -> None:
+    query = "SELECT arm, sum(value) AS s FROM record GROUP BY ALL ORDER BY s"
+    assert "15" in client.get("/sql", params={"q": query}).text  # 0 + 1 + ... + 5
+    csv = client.get("/query.csv", params={"q": query}).text
+    assert csv.splitlines()[0] == "arm,s"
+    frame = pl.read_parquet(io.BytesIO(client.get("/query.parquet", params={"q": query}).content))
+    assert frame["s"].to_list() == [15.0, 21.0]
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
+def test_nothing_can_be_written(client: TestClient, method: str) -> None:
+    assert getattr(client, method)("/cells").status_code == 405
+
+
+def test_another_host_name_is_refused(client: TestClient) -> None:
+    assert client.get("/", headers={"Host": "attacker.example"}).status_code == 400
+
+
+def test_beyond_this_machine_a_token_is_asked_for(database: Path) -> None:
+    app = application(Explorer(database, token="secret-token", hosts=("*",)))
+    with TestClient(app, base_url="http://machine.example") as client:
+        assert client.get("/").status_code == 401
+        assert client.get("/?token=wrong").status_code == 401
+        assert client.get("/cells?token=secret-token").status_code == 200  # redirected with a cookie
+        assert client.get("/cells").status_code == 200
+
+
+def test_an_unknown_page_and_a_missing_database_are_told(client: TestClient, tmp_path: Path) -> None:
+    assert "Overview" in client.get("/nowhere").text
+    app = application(Explorer(tmp_path / "absent.duckdb"))
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as other:
+        answer = other.get("/")
+        assert answer.status_code == 500
+        assert "no database at" in answer.text
+        assert "Traceback" not in answer.text
+
+
+def test_the_copy_follows_the_file_and_never_holds_it(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", 0.0)
+    mirror = Mirror(database, Limits())
+    try:
+        with mirror.results() as results:
+            assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 8
+            # A writer can open the file while a page reads.
+            con = connect(database, "write")
+            con.execute("DELETE FROM cell WHERE cell_id = 'c7'")
+            con.close()
+            assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 8, "a page sees one state"
+        with mirror.results() as results:
+            assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 7
+    finally:
+        mirror.close()

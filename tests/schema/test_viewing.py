@@ -1,0 +1,324 @@
+"""The catalogue and the wide views made from it, against rows written by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from orledger import studies
+from orledger.errors import DatabaseError, UsageError
+from orledger.schema import catalogue, chain, viewing
+from orledger.schema.catalogue import Arm, Catalogue, Key, Metric, merged
+from orledger.schema.declaring import parse_catalogue
+from orledger.schema.exchange import export, import_folder
+from orledger.schema.opening import connect
+from orledger.schema.reading import open_results
+from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.study import Case, Study
+
+HOSTILE = (
+    'a"b',
+    "x'; DROP TABLE cell; --",
+    "m" * 300,
+    "RMSE",
+    "rmse",
+    "seed",
+    "arm",
+    "idx",
+    "",
+    "line\nbreak",
+    "ä",
+    "Ä",
+    "error",
+)
+
+
+def columns(rows: list[tuple[str, str, str | None, int | None, float]]) -> dict[str, np.ndarray]:
+    texts = {n: np.array([r[i] for r in rows], dtype=object) for i, n in enumerate(("arm", "metric", "label"))}
+    idx = np.ma.array([r[3] or 0 for r in rows], mask=[r[3] is None for r in rows], dtype=np.int32)
+    return {**texts, "idx": idx, "value": np.array([r[4] for r in rows])}
+
+
+def write(
+    db: Path, cells: list[tuple[str, dict, Outcome]], case: str = "lab", declared: Catalogue | None = None
+) -> None:
+    """``cells``: block, keys, outcome; a cell is named by both."""
+    with Writer(db) as writer:
+        if declared:
+            writer.catalogue(declared)
+        names = [f"{case}/{block}/{'/'.join(map(str, keys.values()))}" for block, keys, _ in cells]
+        writer.plan([PlannedCell(n, case, b, n, k, "{}", "1") for n, (b, k, _) in zip(names, cells, strict=True)])
+        for name, (_, _, outcome) in zip(names, cells, strict=True):
+            if outcome.state != "planned":
+                writer.store(name, outcome)
+
+
+@pytest.fixture
+def lab(db: Path) -> Path:
+    """Two finished cells, one refused as a whole, one failed, one planned; an arm that refused; a series with labels."""
+    first = [("cp", "cov", None, None, 0.9), ("cp", "width", None, None, 2.0), ("or", "cov", None, None, 0.95)]
+    first += [("cp", "cov", "gap", None, 0.5), ("cp", "half", None, 0, 1.5), ("cp", "half", None, 1, 2.5)]
+    second = [("cp", "cov", None, None, 0.8)]
+    write(
+        db,
+        [
+            ("main", {"seed": 1, "rel": 0.0, "data": "x"}, Outcome("done", columns=columns(first), backend="cpu")),
+            (
+                "main",
+                {"seed": 10, "rel": 0.25, "data": "y"},
+                Outcome("done", columns=columns(second), refusals=[("or", "empty set", 0.1)]),
+            ),
+            ("main", {"seed": 2, "rel": 0.5, "data": "y"}, Outcome("refused", reason="too few rows")),
+            ("main", {"seed": 3, "rel": 0.5, "data": "y"}, Outcome("failed", error="boom")),
+            ("main", {"seed": 4, "rel": 0.5, "data": "y"}, Outcome("planned")),
+        ],
+    )
+    return db
+
+
+def test_a_study_that_declares_nothing_has_typed_wide_views(lab: Path) -> None:
+    with open_results(lab) as results:
+        wide = results.sql("SELECT seed, rel, data, arm, label, cov, width, refused FROM lab_main ORDER BY ALL")
+        assert wide.rows() == [
+            (1, 0.0, "x", "cp", "gap", 0.5, None, None),
+            (1, 0.0, "x", "cp", None, 0.9, 2.0, None),
+            (1, 0.0, "x", "or", None, 0.95, None, None),
+            (10, 0.25, "y", "cp", None, 0.8, None, None),
+            (10, 0.25, "y", "or", None, None, None, "empty set"),
+        ]
+        series = results.sql("SELECT seed, arm, label, idx, half, computed_on FROM lab_main_series ORDER BY idx")
+        assert series.rows() == [(1, "cp", None, 0, 1.5, "cpu"), (1, "cp", None, 1, 2.5, "cpu")]
+        cells = results.sql("SELECT seed, state, reason, error FROM lab_main_cells ORDER BY seed")
+        assert cells.rows() == [
+            (1, "done", None, None),
+            (2, "refused", "too few rows", None),
+            (3, "failed", None, "boom"),
+            (4, "planned", None, None),
+            (10, "done", None, None),
+        ]
+        assert results.sql("SELECT key, type FROM key ORDER BY position").rows() == [
+            ("data", "VARCHAR"), ("rel", "DOUBLE"), ("seed", "BIGINT")
+        ]  # fmt: skip
+        assert results.sql("SELECT arm, label FROM arm ORDER BY position").rows() == [("cp", "cp"), ("or", "or")]
+
+
+def test_the_ledger_vouches_for_the_catalogue(lab: Path) -> None:
+    with connect(lab, "write") as con:
+        assert chain.verify(con) == []
+        con.execute("UPDATE key SET type = 'VARCHAR' WHERE key = 'seed'")
+        assert [f.where for f in chain.verify(con)] == ["key lab"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["1", "2", "-3"], "BIGINT"),
+        (["1", "2.5"], "DOUBLE"),
+        (["1e-3", "0.5"], "DOUBLE"),
+        (["007", "7"], "VARCHAR"),  # two cells, one number
+        (["007", "8"], "DOUBLE"),
+        (["1", "nan"], "VARCHAR"),
+        (["1", "inf"], "VARCHAR"),
+        (["a"], "VARCHAR"),
+        ([""], "VARCHAR"),
+        (["99999999999999999999"], "DOUBLE"),
+    ],
+)
+def test_a_key_has_the_narrowest_type_that_keeps_its_values_apart(db: Path, texts: list[str], kind: str) -> None:
+    write(db, [("main", {"k": t}, Outcome("done", columns=columns([("a", "m", None, None, 1.0)]))) for t in texts])
+    with open_results(db) as results:
+        assert results.sql("SELECT type FROM key").rows() == [(kind,)]
+        assert results.sql("SELECT count(DISTINCT k) AS n, count(k) AS k FROM lab_main").rows() == [(len(texts),) * 2]
+
+
+def test_a_value_that_does_not_fit_the_declared_type_widens_it(db: Path) -> None:
+    declared = Catalogue("lab", (Metric("main", "a", "m"),), (Key("main", "k", "BIGINT", "a count"),))
+    done = Outcome("done", columns=columns([("a", "m", None, None, 1.0)]))
+    write(db, [("main", {"k": 1}, done), ("main", {"k": "one"}, done)], declared=declared)
+    with open_results(db) as results:
+        assert results.sql("SELECT type, description FROM key").rows() == [("VARCHAR", "a count")]
+        assert sorted(results.sql("SELECT k FROM lab_main")["k"]) == ["1", "one"]
+
+
+def test_what_comes_later_is_added_and_nothing_is_taken_away(lab: Path) -> None:
+    late = [("new", "cov", None, None, 0.7), ("new", "time", None, None, 3.0), ("new", "cov", None, 5, 0.1)]
+    write(lab, [("main", {"seed": 7, "rel": 1.0, "data": "z"}, Outcome("done", columns=columns(late)))])
+    with open_results(lab) as results:
+        assert results.sql("SELECT cov, time, width FROM lab_main WHERE arm = 'new'").rows() == [(0.7, 3.0, None)]
+        assert results.sql("SELECT idx, cov, half FROM lab_main_series WHERE arm = 'new'").rows() == [(5, 0.1, None)]
+        assert results.sql("SELECT count(cov) AS n FROM lab_main").rows() == [(5,)]
+        assert results.sql("SELECT arms FROM metric WHERE metric = 'cov' AND idx IS NULL").rows() == [("cp, or, new",)]
+
+
+def test_merging_catalogues_replaces_by_name_and_keeps_the_order() -> None:
+    old = Catalogue("x", (Metric("b", "a", "m"), Metric("b", "a", "n")), (Key("b", "k", "DOUBLE"),), (Arm("a", "A"),))
+    new = Catalogue(
+        "x", (Metric("b", "z", "o"), Metric("b", "a", "m", idx="i"), Metric("b", "a", "m")), (), (), ("s", "t", "c")
+    )
+    both = merged(old, new)
+    assert [(m.metric, m.idx) for m in both.metrics] == [("m", "i"), ("m", None), ("n", None), ("o", None)]
+    assert (both.keys, both.arms, both.study) == (old.keys, old.arms, ("s", "t", "c"))
+    assert merged(both, new) == both
+
+
+def test_hostile_names_are_quoted_or_told_apart(db: Path) -> None:
+    values = {name: float(i) for i, name in enumerate(HOSTILE, 1)}
+    rows = [("x", m, None, None, v) for m, v in values.items()]
+    keys = dict.fromkeys(("seed", "arm", 'k"ey', "label", "x' OR 1=1"), "v")
+    write(db, [("b; DROP TABLE record", keys, Outcome("done", columns=columns(rows)))], case='l"ab')
+    with open_results(db) as results:
+        (layout,) = viewing.read(results.con)
+        assert len({c.lower() for c in (*layout.scalars.values(), *(c for c, _ in layout.keys.values()))}) == 18
+        wide = results.sql(f"SELECT * FROM {viewing.identifier(layout.name)}")
+        assert {m: wide[c][0] for m, c in layout.scalars.items()} == values
+        assert all(wide[c][0] == "v" for c, _ in layout.keys.values())
+        assert (layout.scalars["seed"], layout.keys["seed"][0]) == ("seed_metric", "seed_key")
+        assert layout.scalars["error"] == "error"  # only the view of cells has a column of this name, and no metrics
+        assert layout.scalars["rmse"] != layout.scalars["RMSE"]
+        assert re.fullmatch(r"rmse_metric_[0-9a-f]{8}", layout.scalars["rmse"])
+
+
+def test_two_blocks_that_would_share_a_view_both_get_longer_names() -> None:
+    def one(case: str, block: str) -> Catalogue:
+        return Catalogue(case, (Metric(block, "a", "m"),))
+
+    alone = viewing.layouts([one("x", "y_z")])
+    assert [v.name for v in alone] == ["x_y_z"]
+    names = [v.name for v in viewing.layouts([one("x", "y_z"), one("x_y", "Z"), one("other", "b")])]
+    assert names[2] == "other_b"
+    assert len({n.lower() for n in names}) == 3
+    assert all(re.fullmatch(r"x_y_z_[0-9a-f]{8}", n.lower()) for n in names[:2])
+    assert viewing.layouts([one("test", "result")], ["test_result"])[0].name != "test_result"
+    series = viewing.layouts([one("x", "y"), one("x", "y_series")])
+    assert "x_y_series" not in {n for v in series for n in (v.name, v.series, v.cells)}
+
+
+def test_names_do_not_depend_on_the_order_of_the_catalogue() -> None:
+    metrics = tuple(Metric("b", "a", m) for m in HOSTILE)
+    one, two = (
+        viewing.layouts([Catalogue("x", m, (Key("b", "seed", "BIGINT"),))])[0] for m in (metrics, metrics[::-1])
+    )
+    assert dict(one.scalars) == dict(two.scalars)
+
+
+def test_a_folder_of_parquet_files_opens_with_the_views(lab: Path, tmp_path: Path) -> None:
+    export(lab, tmp_path / "folder")
+    import_folder(tmp_path / "folder", tmp_path / "copy.duckdb")
+    query = "SELECT * FROM lab_main ORDER BY ALL"
+    with open_results(lab) as one, open_results(tmp_path / "copy.duckdb") as two:
+        assert one.sql(query).equals(two.sql(query))
+        assert {t.name for t in two.tables() if t.study == "lab"} == {"lab_main", "lab_main_series", "lab_main_cells"}
+
+
+def test_an_older_file_is_catalogued_when_it_is_migrated(lab: Path, tmp_path: Path) -> None:
+    """Schema version 3 listed several blocks in one row of metric and had no keys."""
+    with duckdb.connect(str(lab)) as con:
+        for table in ("key", "arm", "study"):
+            con.execute(f"DROP TABLE {table}")
+        con.execute("ALTER TABLE metric DROP COLUMN position")
+        con.execute("UPDATE metric SET block = 'main, deep'")
+        con.execute("DELETE FROM migration WHERE kind = 'views' OR number > 3")
+        for (view,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
+            con.execute(f"DROP VIEW {view}")
+        con.execute("CREATE VIEW a_rules AS SELECT 1 AS x")
+        con.execute("INSERT INTO migration VALUES ('views', NULL, 'a.sql', 'x', ['a_rules'], '0.1', now()::TIMESTAMP)")
+    connect(lab, "write").close()
+    with open_results(lab) as results:
+        assert results.sql("SELECT count(cov) AS n FROM lab_main").rows() == [(4,)]
+        assert "lab_deep" in {t.name for t in results.tables()}
+        assert "a_rules" not in {t.name for t in results.tables()}
+
+
+def study(folder: Path, text: str, case: str = "lab") -> Study:
+    (folder / "views").mkdir(exist_ok=True)
+    (folder / "views" / "best.sql").write_text(text, encoding="utf-8")
+    return Study("lab", cases=(Case(case, "nowhere"),), views="views", path=str(folder))
+
+
+BEST = "CREATE OR REPLACE VIEW lab_best AS SELECT arm, max(cov) AS cov FROM lab_main GROUP BY arm;"
+
+
+def test_studies_bring_views_over_the_generated_ones(
+    lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, BEST + "COMMENT ON VIEW lab_best IS 'Best';"),))
+    with connect(lab, "write") as con:
+        assert con.execute("SELECT * FROM lab_best ORDER BY arm").fetchall() == [("cp", 0.9), ("or", 0.95)]
+        assert not viewing.refresh(con)
+    monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, BEST.replace("max", "min")),))
+    with connect(lab, "write") as con:
+        assert con.execute("SELECT * FROM lab_best ORDER BY arm").fetchall() == [("cp", 0.5), ("or", 0.95)]
+    monkeypatch.setattr(studies, "installed", tuple)
+    connect(lab, "write").close()
+    with open_results(lab) as results:  # a study that is not known here keeps its views
+        assert results.sql("SELECT count(*) AS n FROM lab_best").rows() == [(2,)]
+    with connect(lab, "write") as con:
+        assert not viewing.refresh(con, [study(tmp_path, BEST, case="absent")])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DROP TABLE cell",
+        f"{BEST} DROP TABLE cell",
+        "CREATE VIEW x AS SELECT * FROM nowhere",
+        "CREATE OR REPLACE VIEW lab_main AS SELECT 1 AS x",
+        "CREATE TABLE t (i INTEGER)",
+        "nonsense",
+    ],
+)
+def test_a_file_of_views_that_does_anything_else_leaves_the_database_as_it_was(
+    lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, text),))
+    with pytest.raises(DatabaseError, match=r"lab/best\.sql"):
+        connect(lab, "write")
+    monkeypatch.undo()
+    with open_results(lab) as results:
+        assert results.sql("SELECT count(*) AS n FROM lab_main").rows() == [(5,)]
+
+
+def test_a_catalogue_file_says_what_is_wrong_and_where() -> None:
+    text = '[keys]\nseed = { type = "INT" }\n[[metric]]\nblocks = ["b"]\narms = ["a"]\nmetrics = { m = "d" }\n'
+    with pytest.raises(
+        UsageError, match=r"c\.toml: table \[keys\.seed\], key 'type': expected one of VARCHAR, BIGINT, DOUBLE"
+    ):
+        parse_catalogue("x", text, "c.toml")
+    good = parse_catalogue("x", text.replace("INT", "BIGINT"), "c.toml")
+    assert good == Catalogue(
+        "x", (Metric("b", "a", "m", description="d"),), (Key("b", "seed", "BIGINT"),), (Arm("a", "a"),)
+    )
+    with pytest.raises(UsageError, match="'bests'"):
+        parse_catalogue("x", text.replace("INT", "BIGINT") + 'bests = { m = "lower" }\n', "c.toml")
+
+
+def test_every_case_declares_its_keys() -> None:
+    """The keys of every cell of every preset stand in the catalogue of their case, with a type that fits their values."""
+    from orledger.runners.plan import catalogue as declared
+    from orledger.runners.plan import load_preset, make_plan, preset_names
+
+    kinds = {"VARCHAR": str, "BIGINT": int, "DOUBLE": float}
+    known = {(c, k.block, k.key): kinds[k.type] for c in "abc" for k in declared(c).keys}
+    for name in preset_names():
+        for job in make_plan(load_preset(name)):
+            for cell in job.cells:
+                for key, value in cell.keys.items():
+                    assert isinstance(value, known[cell.case, cell.block, key]), (name, cell.name, key)
+
+
+def test_the_catalogue_of_a_case_without_cells_makes_views_too(db: Path) -> None:
+    with Writer(db) as writer:
+        writer.catalogue(
+            Catalogue(
+                "lab", (Metric("main", "a", "m", description="what it is"),), (Key("main", "k", "DOUBLE", "a key"),)
+            )
+        )
+    with open_results(db) as results:
+        (view,) = [t for t in results.tables() if t.name == "lab_main"]
+        comments = {c.name: (c.type, c.comment) for c in view.columns}
+        assert (comments["k"], comments["m"]) == (("DOUBLE", "a key"), ("DOUBLE", "what it is"))
+        assert catalogue.read(results.con, "lab").blocks == ("main",)
