@@ -200,7 +200,9 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     decision = decide(hypothesis, deciding, by_claim)
     coarser = {e.comparison.id: e for e in tests if e.variant == Variant.COARSER}
     named = [n for n in decision.evidence if n in deciding]
-    again = decide(hypothesis, {**deciding, **coarser}, by_claim) if any(n in coarser for n in named) else None
+    # What the verdict rests on is needed here: a test that cannot decide at the coarser unit is no refutation.
+    stricter = replace(hypothesis, needs=tuple(dict.fromkeys((*hypothesis.needs, *named))))
+    again = decide(stricter, {**deciding, **coarser}, by_claim) if any(n in coarser for n in named) else None
     sensitivity = speaks(decision, again, [deciding[n] for n in named or deciding], coarser)
     return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
 

@@ -16,6 +16,7 @@ from orledger.audit.registry.registration import (
     register,
     register_shipped,
 )
+from orledger.studies import installed
 
 TEXT = (
     GOOD
@@ -131,10 +132,10 @@ def test_an_old_text_cannot_return(db):
 
 
 def test_shipped_hypotheses_register_in_one_call(db):
-    rows = register_shipped(db.con)
+    rows = register_shipped(db.con, installed())
     assert [r.hypothesis for r in rows] == [h.id for h in shipped_hypotheses()]
     assert all(r.new for r in rows)
-    assert not any(r.new for r in register_shipped(db.con))
+    assert not any(r.new for r in register_shipped(db.con, installed()))
     assert combined_hash(rows) == combined_hash(rows[::-1])
 
 

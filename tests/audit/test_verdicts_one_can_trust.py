@@ -134,7 +134,7 @@ def test_every_verdict_shows_the_coarser_unit_and_its_population(made, tmp_path)
     found = audited(made, tmp_path, ruled(compared(RANK), rule("supported", 'all = ["c is less"]')))
     coarser = next(t for t in found["tests"] if t["variant"] == "coarser")
     assert (found["verdict"], coarser["n"], coarser["p"], coarser["outcome"]) == ("supported", 4, 0.125, "untestable")
-    assert found["coarser_verdict"] == "inconclusive"
+    assert found["coarser_verdict"] == "not testable at this n"
     assert "not other values of dataset" in found["population"]
 
 
