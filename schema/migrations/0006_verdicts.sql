@@ -1,3 +1,4 @@
+-- Defaults are for rows of exports that older versions wrote.
 -- Verdicts that say more: intervals of the tests, margins, standardised effects, units coarser than the declared ones,
 -- what is known about the time of a registration, and earlier looks. Tables are rebuilt: a CHECK cannot be changed in place.
 
@@ -43,9 +44,9 @@ CREATE TABLE test_result_new (
     details         VARCHAR NOT NULL,
     versions        VARCHAR NOT NULL,
     units_sql       VARCHAR NOT NULL,
-    interval_ends VARCHAR NOT NULL,
+    interval_ends VARCHAR NOT NULL DEFAULT '[]',
     standard_effect DOUBLE,
-    standard_effect_name VARCHAR NOT NULL,
+    standard_effect_name VARCHAR NOT NULL DEFAULT '',
     superiority DOUBLE,
     e_value DOUBLE,
     untestable VARCHAR CHECK (untestable IN ('too few units', 'too many units tie')),
@@ -57,7 +58,7 @@ CREATE TABLE test_result_new (
     posterior_below DOUBLE,
     posterior_within DOUBLE,
     posterior_above DOUBLE,
-    refusals VARCHAR NOT NULL CHECK (refusals IN ('drop', 'loss', 'worst rank', 'bounds')),
+    refusals VARCHAR NOT NULL DEFAULT 'drop' CHECK (refusals IN ('drop', 'loss', 'worst rank', 'bounds')),
     registered_units INTEGER
 );
 INSERT INTO test_result_new SELECT *, '[]', NULL, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'drop', NULL FROM test_result;
@@ -139,7 +140,7 @@ CREATE TABLE claim_new (
     low DOUBLE,
     high DOUBLE,
     level DOUBLE,
-    interval_method VARCHAR NOT NULL,
+    interval_method VARCHAR NOT NULL DEFAULT 'bare',
     clearly VARCHAR CHECK (clearly IN ('clearly-holds', 'clearly-fails'))
 );
 INSERT INTO claim_new SELECT *, NULL, NULL, NULL, 'bare', NULL FROM claim;
@@ -179,13 +180,13 @@ CREATE TABLE disposition_new (
     claim_ids      VARCHAR[] NOT NULL,
     after_data     BOOLEAN NOT NULL,
     amendment      BOOLEAN NOT NULL,
-    population VARCHAR NOT NULL,
-    coarser_unit VARCHAR NOT NULL,
+    population VARCHAR NOT NULL DEFAULT '',
+    coarser_unit VARCHAR NOT NULL DEFAULT '',
     coarser_verdict VARCHAR,
-    coarser_reason VARCHAR NOT NULL,
-    known VARCHAR NOT NULL,
-    earlier VARCHAR NOT NULL,
-    remarks VARCHAR NOT NULL
+    coarser_reason VARCHAR NOT NULL DEFAULT '',
+    known VARCHAR NOT NULL DEFAULT '',
+    earlier VARCHAR NOT NULL DEFAULT '[]',
+    remarks VARCHAR NOT NULL DEFAULT '[]'
 );
 INSERT INTO disposition_new SELECT *, '', '', NULL, '', '', '[]', '[]' FROM disposition;
 DROP TABLE disposition;
