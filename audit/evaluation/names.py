@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -48,9 +49,17 @@ def check_names(results: Results, hypotheses: Iterable[Hypothesis]) -> None:
                 if q.case not in known:
                     known[q.case] = _known(results, q.case)
                 for kind, name, names, required in _named(q, part.pair, known[q.case]):
+                    if name in names:
+                        continue
                     near = get_close_matches(name, names, n=3, cutoff=0.6)
-                    if name not in names and (required or near):
+                    if required or _misspelt(name, names):
                         raise _unknown(place, kind, name, names, near)
+
+
+def _misspelt(name: str, names: list[str]) -> bool:
+    """Whether ``name`` looks like one of ``names`` with a slip in it; another number at the end is another name."""
+    near = get_close_matches(name, names, n=1, cutoff=0.9)
+    return bool(near) and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", name)
 
 
 def _unknown(place: str, kind: str, name: str, names: list[str], near: list[str]) -> UnknownNameError:

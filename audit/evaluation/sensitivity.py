@@ -27,9 +27,9 @@ def speaks(
     decision: Decision, again: Decision | None, tests: Sequence[Evaluation], coarser: Mapping[str, Evaluation]
 ) -> Sensitivity:
     """The population of ``decision``, which rests on ``tests``, and the decision ``again`` at the coarser unit."""
-    counts = [e for e in tests if e.unit_values]
+    counts = [e for e in tests if e.unit_values and e.result.n]
     if not counts:
-        return Sensitivity("the units looked at, and no others: it rests on no test of independent units", "", None, "")
+        return Sensitivity("nothing beyond what was looked at: it rests on no test of independent units", "", None, "")
     e = max(counts, key=lambda e: e.result.n)
     units = f"{e.result.n} units ({' by '.join(e.unit_values)})"
     pair = next((coarser[t.comparison.id] for t in counts if t.comparison.id in coarser), None)
@@ -41,7 +41,7 @@ def speaks(
         f"further values of {', '.join(inner)} at these {pair.result.n} values of {', '.join(outer)} ({units});"
         f" not other values of {', '.join(outer)}"
     )
-    same = "the same" if again.verdict == decision.verdict else f"{again.verdict}, not {decision.verdict}"
-    return Sensitivity(
-        text, ", ".join(outer), again.verdict, f"with {', '.join(outer)} as the unit: {same}. {again.reason}"
-    )
+    told = f"{again.verdict}, not {decision.verdict}. {again.reason}"
+    if again.verdict == decision.verdict:
+        told = f"{again.verdict} as well"
+    return Sensitivity(text, ", ".join(outer), again.verdict, f"with {', '.join(outer)} as the unit: {told}")
