@@ -52,22 +52,39 @@ from orledger.recovery.transfer import TruthCoverage, gaussian_truth_coverage, t
 from orledger.recovery.waterfill import WaterFill, pinsker_variances
 
 if TYPE_CHECKING:
-    from orledger.recovery.estimator import CertifiedRegressor
+    from orledger.recovery.regression import (
+        CertifiedPipeline,
+        CertifiedRegressor,
+        IntervalPrediction,
+        certified_pipeline,
+        interval_score,
+        interval_scorer,
+    )
 
 __all__ = [
-    "CORNERS", "CRITERIA", "GRID97", "KAPPA_CAP", "KAPPA_GRID", "CertifiedRegressor", "ConformalRadius", "Delivery", "EmptySetError",
-    "GlobalCertificate", "GramError", "InputError", "Interval", "Invariance", "Moments", "Occam", "Projection",
+    "CORNERS", "CRITERIA", "GRID97", "KAPPA_CAP", "KAPPA_GRID", "CertifiedPipeline", "CertifiedRegressor", "ConformalRadius", "Delivery", "EmptySetError",
+    "GlobalCertificate", "GramError", "InputError", "Interval", "IntervalPrediction", "Invariance", "Moments", "Occam", "Projection",
     "RecoveryError", "RuleChoice", "SingularGramError", "Spectral", "Substitution", "TruthCoverage", "WaterFill",
-    "conformal_radius", "covering_radius", "discrepancy", "flatness_bound", "gaussian_truth_coverage", "gcv",
-    "global_radius", "guarded_delivery", "kappa_invariance", "lcurve_corner", "local_interval", "log_marginal",
+    "certified_pipeline", "conformal_radius", "covering_radius", "discrepancy", "flatness_bound", "gaussian_truth_coverage", "gcv",
+    "global_radius", "guarded_delivery", "interval_score", "interval_scorer", "kappa_invariance", "lcurve_corner", "local_interval", "log_marginal",
     "matched_mu", "minimise", "occam", "pinsker_variances", "primal_elements", "profiled_scale", "radius_values", "truth_coverage",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """`CertifiedRegressor`, loaded on first use: scikit-learn is a slow import that the numerics do not need."""
-    if name == "CertifiedRegressor":
-        from orledger.recovery.estimator import CertifiedRegressor
+_REGRESSION = (
+    "CertifiedPipeline",
+    "CertifiedRegressor",
+    "IntervalPrediction",
+    "certified_pipeline",
+    "interval_score",
+    "interval_scorer",
+)
 
-        return CertifiedRegressor
+
+def __getattr__(name: str) -> Any:
+    """The regressor and its tools, loaded on first use: scikit-learn is a slow import that the numerics do not need."""
+    if name in _REGRESSION:
+        from orledger.recovery import regression
+
+        return getattr(regression, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

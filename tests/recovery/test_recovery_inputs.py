@@ -200,7 +200,7 @@ def test_torch_is_not_imported_by_the_package():
     assert out.split() == ["False", "False"]
 
 
-@pytest.mark.parametrize("module", ["orledger.recovery", "orledger.recovery.estimator"])
+@pytest.mark.parametrize("module", ["orledger.recovery", "orledger.recovery.regression.estimator"])
 def test_documented_examples_run(module):
     found = doctest.testmod(importlib.import_module(module))
     assert found.attempted >= 4

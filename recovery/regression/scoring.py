@@ -1,0 +1,65 @@
+"""How good intervals are: coverage, mean width and the interval score, and a scorer for scikit-learn's searches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orledger.recovery.regression.calibration import check_level
+from orledger.recovery.regression.errors import ParameterError
+
+
+def _checked(y: Any, intervals: Any) -> tuple[np.ndarray, np.ndarray]:
+    y, intervals = np.asarray(y, dtype=float), np.asarray(intervals, dtype=float)
+    if intervals.ndim < 2 or intervals.shape[1] != 2 or len(y) != len(intervals) or len(y) == 0:
+        raise ParameterError(
+            f"intervals {intervals.shape} do not belong to {y.shape} responses; (n, 2) for (n,) is needed"
+        )
+    if y.shape != (len(y), *intervals.shape[2:]):
+        raise ParameterError(f"responses have shape {y.shape} and intervals {intervals.shape}; outputs do not match")
+    return y, intervals
+
+
+def coverage(y: Any, intervals: Any) -> float:
+    """The share of responses y (n,) that lie in their intervals (n, 2); for (n, q) and (n, 2, q), over all outputs."""
+    y, intervals = _checked(y, intervals)
+    return float(np.mean((intervals[:, 0] <= y) & (y <= intervals[:, 1])))
+
+
+def mean_width(intervals: Any) -> float:
+    """The mean of upper minus lower edge."""
+    intervals = np.asarray(intervals, dtype=float)
+    return float(np.mean(intervals[:, 1] - intervals[:, 0]))
+
+
+def interval_score(y: Any, intervals: Any, level: float = 0.9) -> float:
+    """The mean interval (Winkler) score: width, plus 2 / (1 - level) times the distance by which a response is missed.
+
+    Smaller is better, and it is proper: the true quantiles at (1 - level) / 2 on either side minimise it.
+    """
+    y, intervals = _checked(y, intervals)
+    lower, upper = intervals[:, 0], intervals[:, 1]
+    missed = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
+    return float(np.mean(upper - lower + 2 / (1 - check_level(level)) * missed))
+
+
+@dataclass(frozen=True)
+class IntervalScorer:
+    """A scorer for GridSearchCV and cross_val_score: minus the interval score of the model's intervals at `level`.
+
+    Works with `CertifiedRegressor`, alone or as the last step of a Pipeline, through `predict(X, return_interval=...)`.
+    """
+
+    level: float = 0.9
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Minus the interval score on rows X and responses y: larger is better, as scikit-learn expects."""
+        _, intervals = estimator.predict(X, return_interval="observation", level=self.level)
+        return -interval_score(y, intervals, self.level)
+
+
+def interval_scorer(level: float = 0.9) -> IntervalScorer:
+    """The scorer at `level`, for the `scoring` argument of scikit-learn's model selection."""
+    return IntervalScorer(check_level(level))
