@@ -105,6 +105,19 @@ def merged(old: Catalogue, new: Catalogue) -> Catalogue:
     )
 
 
+def unknown(old: Catalogue, new: Catalogue) -> Catalogue:
+    """The entries of ``new`` that ``old`` has nothing of the same name for."""
+    metrics, keys = {(m.block, m.metric) for m in old.metrics}, {(k.block, k.key) for k in old.keys}
+    arms = {a.arm for a in old.arms}
+    return Catalogue(
+        new.case,
+        tuple(m for m in new.metrics if (m.block, m.metric) not in metrics),
+        tuple(k for k in new.keys if (k.block, k.key) not in keys),
+        tuple(a for a in new.arms if a.arm not in arms),
+        None if old.study else new.study,
+    )
+
+
 def _replaced(old: Sequence[T], new: Sequence[T], name: Callable[[T], Hashable]) -> tuple[T, ...]:
     groups: dict[Hashable, list[T]] = {}
     for entry in new:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "4"
+AUDIT_VERSION = "5"
 
 COPY = "copy of "  # before the name of a view: a temporary table with a part of it
 

@@ -57,6 +57,7 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
     for number, rule in enumerate(hypothesis.rules, 1):
         if applies(rule, states):
             return _by_rule(hypothesis, number, rule, states, tests, claims)
+    assert hypothesis.otherwise is not None  # a file that only describes is never decided
     lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 

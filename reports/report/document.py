@@ -181,7 +181,7 @@ def case_views(
     for table in tables:
         step(f"table {table.name}")
         shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(db, table))
-    known = titles | {name: name for name in (*drawn, *shown) if name not in titles}
+    known = dict(titles) | {name: name for name in (*drawn, *shown) if name not in titles}
     return [
         CaseView(name, title, drawn.get(name, []), shown.get(name, []))
         for name, title in known.items()

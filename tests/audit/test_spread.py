@@ -109,3 +109,12 @@ def test_resampling_backends():
     assert np.array_equal(r.low, again.low)
     with pytest.raises(DataError):
         resample_backends(same[:1], np.random.default_rng(0))
+
+
+def test_a_mean_does_not_depend_on_the_order_of_its_values():
+    """0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last bit when they are added up one by one."""
+    from orledger.audit.statistics.dispersion import statistic
+
+    assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
+    assert statistic("mean", [0.1, 0.2, 0.3]) == statistic("mean", [0.3, 0.2, 0.1])
+    assert statistic("mean", [1.0, float("inf")]) == float("inf")

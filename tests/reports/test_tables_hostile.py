@@ -134,9 +134,7 @@ def test_markdown_keeps_its_columns_and_no_raw_html(built):
 def test_csv_cells_are_never_formulas(built):
     seen = 0
     for t in built:
-        lines = render.table_csv(t).split("\n")
-        data = "\n".join(lines[next(i for i, line in enumerate(lines) if not line.startswith("#")) :])
-        for row in csv.reader(io.StringIO(data)):
+        for row in csv.reader(io.StringIO(render.table_csv(t))):
             for value in row:
                 seen += value.startswith("'=")
                 if value[:1] in "=+@" and value:
