@@ -16,7 +16,7 @@ from orledger.audit.evaluation.names import check_names
 from orledger.audit.evaluation.pairing import Ledger, layouts
 from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
 from orledger.audit.evaluation.storing import digest, store
-from orledger.audit.registry.quantities import Source, identifier
+from orledger.audit.registry.quantities import Source
 from orledger.audit.registry.registration import (
     Registration,
     current_registrations,
@@ -32,6 +32,7 @@ from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query, sandbox_config
 from orledger.schema.transactions import transaction
+from orledger.schema.viewing import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -227,9 +228,12 @@ def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
 def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str]:
     """Temporary tables with the arms, labels and metrics that the hypotheses ask of each wide view, by the name of the view."""
     known = layouts(results)
+    scalar_views = {layout.name for layout in known.values()}
     asked: dict[str, tuple[Mapping[str, str], list[Source]]] = {}
-    for q in (q for h in hypotheses for q in h.quantities if (q.case, q.block) in known and q.source is not None):
-        layout = known[q.case, q.block]
+    for q in (q for h in hypotheses for q in h.quantities):
+        layout = known.get((q.case, q.block))
+        if layout is None or q.source is None:
+            continue
         arms = [Source(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
         for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
             if q.source.metric in columns and (q.is_series or view == layout.name):
@@ -237,7 +241,7 @@ def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str
     for view, (columns, sources) in asked.items():
         left_out = ", ".join(identifier(c) for m, c in columns.items() if m not in {s.metric for s in sources})
         rows = " OR ".join(sorted({f"({' AND '.join(s.sql())})" for s in sources}))
-        rows += " OR refused IS NOT NULL" if columns is not None and not view.endswith("_series") else ""
+        rows += " OR refused IS NOT NULL" if view in scalar_views else ""
         results.con.execute(
             f"CREATE OR REPLACE TEMP TABLE {identifier(COPY + view)} AS"
             f" SELECT *{f' EXCLUDE ({left_out})' if left_out else ''} FROM {identifier(view)} WHERE {rows}"
