@@ -172,14 +172,11 @@ def application(explorer: Explorer) -> Starlette:
             return x.page("explorer_cell.html.j2", request, note=results.note, **found)
 
     def metric(request: Request) -> Response:
-        asked = dict(request.query_params) | {"arm": ",".join(request.query_params.getlist("arm"))}
+        asked = request.query_params
         with x.mirror.results() as results:
-            return x.page(
-                "explorer_metric.html.j2",
-                request,
-                note=results.note,
-                **metrics.page(results, asked, studies.labels(studies.present(results))),
-            )
+            labels = studies.labels(studies.present(results))
+            found = metrics.page(results, asked, asked.getlist("arm"), labels)
+            return x.page("explorer_metric.html.j2", request, note=results.note, **found)
 
     def hypothesis(request: Request) -> Response:
         with x.mirror.results() as results:

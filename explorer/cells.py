@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
 
 PAGE = 100
-FIXED = ("case", "block", "state")
 COLUMNS = {"name": "name", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
 
 
@@ -34,7 +33,10 @@ class Chosen:
         keys = {k.removeprefix("key."): v for k, v in query.items() if k.startswith("key.") and v != ""}
         number = query.get("page", "1")
         return cls(
-            *(query.get(name, "") for name in (*FIXED, "word")),
+            case=query.get("case", ""),
+            block=query.get("block", ""),
+            state=query.get("state", ""),
+            word=query.get("word", ""),
             keys=keys,
             order=query.get("order", "name"),
             down=query.get("down") == "1",

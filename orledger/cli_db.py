@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import LocalPath, db_option, echo_json, echo_table, json_option, reading
+from orledger.cli_options import LocalPath, PlacePath, db_option, echo_json, echo_table, json_option, reading
 from orledger.cli_output import check_file, check_folder, out_option
 from orledger.errors import VerificationError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from orledger.schema.addresses import Place
 
 
 @click.group()
@@ -70,49 +71,59 @@ def snapshot(db: Path, out: Path | None) -> None:
 
 
 @db.command()
-@click.argument("folder", type=LocalPath())
+@click.argument("folder", type=PlacePath())
 @db_option
 @json_option
-def export(folder: Path, db: Path, as_json: bool) -> None:
-    """Write every table to FOLDER as Parquet, with a manifest of hashes; equal databases give equal bytes."""
-    from orledger.schema import exchange
+def export(folder: Place, db: Path, as_json: bool) -> None:
+    """Write every table to FOLDER as Parquet, with a manifest of hashes; equal databases give equal bytes.
 
-    check_folder(folder)
-    manifest = exchange.export(db, folder)
+    FOLDER may be an address: s3://, gs:// or az://.
+    """
+    from orledger.schema import addresses, exchange
+
+    if isinstance(folder, Path):
+        check_folder(folder)
+    with addresses.writing_folder(folder, new=True) as local:
+        manifest = exchange.export(db, local)
     _show_manifest(manifest, as_json, f"{folder}: {{tables}} tables, {{rows:,}} rows")
 
 
 @db.command("import")
-@click.argument("folder", type=LocalPath(file_okay=False, exists=True))
+@click.argument("folder", type=PlacePath(file_okay=False, exists=True))
 @db_option
 @click.option(
     "--keep-both", is_flag=True, help="Keep cells with other results apart, with their origin among their keys."
 )
 @json_option
-def import_(folder: Path, db: Path, keep_both: bool, as_json: bool) -> None:
-    """Bring in an exported FOLDER, after verifying every hash: a new database, or a merge into one that is there."""
-    from orledger.schema import exchange
+def import_(folder: Place, db: Path, keep_both: bool, as_json: bool) -> None:
+    """Bring in an exported FOLDER, after verifying every hash: a new database, or a merge into one that is there.
+
+    FOLDER may be an address: s3://, gs://, az:// or https://.
+    """
+    from orledger.schema import addresses, exchange
 
     if db.exists():
         _show_joined(db, [folder], keep_both, as_json)
         return
-    manifest = exchange.import_folder(folder, db)
+    with addresses.reading_export(folder) as local:
+        manifest = exchange.import_folder(local, db)
     _show_manifest(manifest, as_json, f"{db}: {{tables}} tables, {{rows:,}} rows, hashes verified")
 
 
 @db.command()
 @click.argument("out", type=LocalPath(dir_okay=False))
-@click.argument("sources", nargs=-1, required=True, type=LocalPath(exists=True))
+@click.argument("sources", nargs=-1, required=True, type=PlacePath(exists=True))
 @click.option(
     "--keep-both", is_flag=True, help="Keep cells with other results apart, with their origin among their keys."
 )
 @json_option
-def merge(out: Path, sources: tuple[Path, ...], keep_both: bool, as_json: bool) -> None:
+def merge(out: Path, sources: tuple[Place, ...], keep_both: bool, as_json: bool) -> None:
     """Join SOURCES, databases and exported folders, into the database OUT, made when it is not there.
 
     Sources are verified first. Cells are matched by id; equal ones are stored once, and cells that were computed with other
     results are named and refused. Registrations, runs and catalogues are joined, and the history of each source stands
-    beside that of OUT. Audits are left behind: audit the joined data. All is done, or nothing.
+    beside that of OUT. Audits are left behind: audit the joined data. All is done, or nothing. SOURCES may be addresses
+    (s3://, gs://, az://, https://); one that ends in .duckdb is a database.
     """
     _show_joined(out, list(sources), keep_both, as_json)
 
@@ -139,12 +150,17 @@ def check(db: Path, as_json: bool) -> None:
         raise VerificationError(f"{len(report.findings)} findings in {db}")
 
 
-def _show_joined(out: Path, sources: list[Path], keep_both: bool, as_json: bool) -> None:
-    from dataclasses import asdict
+def _show_joined(out: Path, sources: list[Place], keep_both: bool, as_json: bool) -> None:
+    from contextlib import ExitStack
+    from dataclasses import asdict, replace
 
+    from orledger.schema import addresses
     from orledger.schema.merging import merge as join
 
-    joined = join(out, sources, keep_both=keep_both)
+    with ExitStack() as stack:
+        local = [stack.enter_context(addresses.reading(place)) for place in sources]
+        found = join(out, local, keep_both=keep_both)
+    joined = [replace(one, source=str(place)) for one, place in zip(found, sources, strict=True)]
     if as_json:
         echo_json({"db": str(out), "sources": [asdict(j) for j in joined]})
         return

@@ -21,6 +21,21 @@ if TYPE_CHECKING:
 ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
+class PlacePath(click.Path):
+    """A path on this machine, or the address of a folder or file in an object store."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A Path, or an Address."""
+        if not ADDRESS.match(str(value)):
+            return super().convert(value, param, ctx)
+        from orledger.schema.addresses import parse
+
+        return parse(str(value))
+
+
 class LocalPath(click.Path):
     """A path on this machine; an address such as s3://bucket/x, which would otherwise become a folder ``s3:``, is refused."""
 

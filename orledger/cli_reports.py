@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orledger.cli_options import (
+    PlacePath,
     chosen_studies,
     db_option,
     echo_json,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from orledger.schema.addresses import Place
+
 LINES = 15  # rows of a comparison that the terminal shows before it says how many more there are
 
 
@@ -34,15 +37,32 @@ LINES = 15  # rows of a comparison that the terminal shows before it says how ma
 @db_option
 @out_option(default=Path("out/figures"), show_default=True, help="Folder for the files.")
 @click.option("--format", "formats", default="svg,pdf,png", show_default=True, help="File types, separated by commas.")
+@click.option("--width", type=click.FloatRange(2.0, 30.0), default=6.9, show_default=True, help="Width in inches.")
+@click.option("--dpi", type=click.FloatRange(30, 1200), help="Dots per inch of PNG files.  [default: 200]")
+@click.option(
+    "--style",
+    type=click.Choice(["print", "talk", "plain"]),
+    default="print",
+    show_default=True,
+    help="Sizes for print or for a talk; plain has no grid.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
 @study_option
 def figures(
-    names: tuple[str, ...], db: Path, out: Path, formats: str, listing: bool, references: tuple[str, ...]
+    names: tuple[str, ...],
+    db: Path,
+    out: Path,
+    formats: str,
+    width: float,
+    dpi: float | None,
+    style: str,
+    listing: bool,
+    references: tuple[str, ...],
 ) -> None:
     """Draw the figures NAMES (all of them by default) from the database.
 
     \b
-    orledger figures Aprofile Cinv --db results.duckdb --format svg
+    orledger figures aprofile cinv --db results.duckdb --format svg --width 3.4
     """
     from orledger.errors import UsageError
     from orledger.reports.figures.drawing import FORMATS, declared, write_figures
@@ -55,18 +75,27 @@ def figures(
         known = declared([*(studies.find(r) for r in references), *studies.installed()])
         echo_table([{"name": s.name, "case": s.case, "title": s.title} for s in known.values()])
         return
-    wanted = [f.strip() for f in formats.split(",") if f.strip()]
+    wanted = [f.strip().lower() for f in formats.split(",") if f.strip()]
     if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
     check_folder(out)
     with reading(db) as results, filling(out) as folder:
-        paths = write_figures(results, folder, names, wanted, chosen_studies(results, references))
+        paths = write_figures(
+            results, folder, names, wanted, chosen_studies(results, references),
+            width=width, dpi=dpi, style=style, progress=_drawn if on_terminal() else None,
+        )  # fmt: skip
     click.echo(f"{len(paths)} files in {out}")
+
+
+def _drawn(name: str) -> None:
+    """One line on the terminal for a figure that is written."""
+    click.echo(f"  {name}", err=True)
 
 
 @click.command()
 @db_option
 @out_option(
+    type=PlacePath(),
     default=Path("out/report.html"),
     show_default=True,
     help="The HTML file; the PDF stands beside it. A name ending in .pdf makes the PDF alone.",
@@ -74,7 +103,7 @@ def figures(
 @click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
 @click.option("--title", default="Audit report", show_default=True, help="Heading of the report.")
 @study_option
-def report(db: Path, out: Path, pdf: bool | None, title: str, references: tuple[str, ...]) -> None:
+def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple[str, ...]) -> None:
     """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
 
     The first screen says what was run, what was registered and when, and what follows; every number opens to its query and rows.
@@ -84,6 +113,15 @@ def report(db: Path, out: Path, pdf: bool | None, title: str, references: tuple[
     from orledger.reports.report.document import render_report
     from orledger.reports.report.pdf import write_pdf
 
+    if not isinstance(out, Path):
+        from orledger.schema.addresses import writing_folder
+
+        with writing_folder(out.parent) as folder:
+            folder.mkdir()
+            here = {"db": db, "out": folder / out.name, "pdf": pdf, "title": title, "references": references}
+            click.get_current_context().invoke(report, **here)
+        click.echo(f"sent to {out.parent}")
+        return
     latex = shutil.which("pdflatex")
     only_pdf = out.suffix.lower() == ".pdf"
     if only_pdf and pdf is False:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import LocalPath, db_option, echo_json, json_option
+from orledger.cli_options import PlacePath, db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from orledger.runners.cells import Job
     from orledger.runners.driver import Summary
     from orledger.runners.plan import Preset
+    from orledger.schema.addresses import Place
     from orledger.study import Study
 
 
@@ -56,9 +57,9 @@ if TYPE_CHECKING:
 @click.option("--retry-refused", is_flag=True, help="Compute refused cells again.")
 @click.option(
     "--data-dir",
-    type=LocalPath(exists=True, file_okay=False),
+    type=PlacePath(exists=True, file_okay=False),
     envvar="ORLEDGER_DATA",
-    help="Where datasets are kept.",
+    help="Where datasets are kept: a folder, or its address (s3://, gs://, az://).",
 )
 @click.option("--offline", is_flag=True, help="Fetch nothing: cells whose data are not at hand are refused.")
 @click.option(
@@ -83,7 +84,7 @@ def run(
     shard: str | None,
     retry_failed: bool,
     retry_refused: bool,
-    data_dir: Path | None,
+    data_dir: Place | None,
     offline: bool,
     snapshot_every: float,
     ray_address: str | None,
@@ -125,12 +126,15 @@ def run(
     from orledger.runners.driver import RunFacts, run_plan
     from orledger.runners.plan import catalogue, resolved, setting_rows
     from orledger.runners.progress import reporter
+    from orledger.schema.addresses import reading_folder
 
     present = sorted({cell.case for job in plan for cell in job.cells})
     known = studies.cases(None if study is None else (study,))
     for name in present:
         known[name].require()
     device = host.resolve_device(device)
+    if data_dir is not None:
+        data_dir = click.get_current_context().with_resource(reading_folder(data_dir))
     workers = 1 if engine == "serial" else jobs or (1 if device == "cuda" else engines.available_cpus())
     context = Context(
         device=device,

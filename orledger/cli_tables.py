@@ -23,7 +23,7 @@ from orledger.errors import UsageError, VerificationError
 if TYPE_CHECKING:
     from orledger.reports.tables.table import Table
 
-FORMATS = ("tex", "csv", "md", "html")
+FORMATS = ("tex", "csv", "md", "html", "typ", "txt")
 
 
 def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:  # noqa: ARG001
@@ -44,7 +44,7 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     default="tex",
     show_default=True,
     callback=_formats,
-    help="Comma-separated: tex, csv, md, html.",
+    help="Comma-separated: tex, csv, md, html, typ (Typst), txt.",
 )
 @click.option(
     "--check",
@@ -67,10 +67,11 @@ def tables(
 ) -> None:
     """Write the tables called NAMES (all of them without NAMES) from the database.
 
-    With tex also numbers.tex, every number as a macro, and, for all tables, tables.tex: one document that pdflatex and booktabs compile.
+    With csv also NAME.csv-metadata.json: caption, notes, queries and the hash of the database. With tex also numbers.tex, every number as a macro, and, for all tables, tables.tex: one document that pdflatex and booktabs compile.
     With --check the exit code is 6 when the manuscript prints a number that is not the database's.
     """
     from orledger.expected import expected_cells
+    from orledger.reports.audit_rows import AuditRows
     from orledger.reports.source import content_hash
     from orledger.reports.tables.building import build_tables, declared
 
@@ -90,6 +91,7 @@ def tables(
             results, expected_cells(results, warn), names or None, chosen=chosen_studies(results, references)
         )
         database = content_hash(results)
+        audited = AuditRows(results).audit_id is not None
     if paper is not None:
         _check(paper, built, database, as_json)
         return
@@ -102,6 +104,8 @@ def tables(
         return
     for path in written:
         click.echo(str(path))
+    if not audited:
+        warn("this database has no audit: p-values, intervals and verdicts are absent; orledger audit stores them")
 
 
 def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> None:

@@ -34,7 +34,27 @@ DRAWN: dict[str, tuple[str, str, str | tuple[int, tuple[float, ...]]]] = {
 }
 LOOKS: dict[str, Look] = {arm: Look(ARMS[arm], *drawn) for arm, drawn in DRAWN.items()}
 
-DATASET_COLOURS = {"diabetes": BLUE, "concrete": ORANGE, "energy": GREEN, "yacht": RED, "california": PINK}
+# What is not an arm never borrows the colour of one. Datasets have a palette of their own (Paul Tol's muted one) and a marker
+# each; noise levels are shades of one violet, darker with more noise; grids, heads of the ablation and rungs compared in
+# pairs are told apart by fill, line and marker.
+DATASETS = {
+    "diabetes": ("#332288", "o"),
+    "concrete": ("#999933", "s"),
+    "energy": ("#44AA99", "^"),
+    "yacht": ("#882255", "D"),
+    "california": ("#88CCEE", "v"),
+}
+LEVEL_COLOURS = ("#C3B1E1", "#8E63BE", "#4A1F7A", "#1B0633")
+GRIDS: tuple[tuple[str, str, str | tuple[int, tuple[float, ...]]], ...] = (
+    (BLACK, BLACK, "-"),
+    (GREY, "white", (0, (4, 2))),
+)  # edge, fill and line of the finest grid and of the next
+HEADS = {  # marker and fill: squares clamp and circles drop, open marks deliver from all rows
+    "clamp_all": ("s", "white"),
+    "clamp_fit": ("s", GREY),
+    "drop_all": ("o", "white"),
+    "drop_fit": ("o", GREY),
+}
 
 
 def look(arm: str) -> Look:

@@ -6,7 +6,7 @@ unit and arm (the mean over repetitions); every p-value, interval, rank with its
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,13 +14,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import rankdata
+import polars as pl
 
+from orledger.audit.registry.reading import parse_hypothesis
 from orledger.reports.audit_rows import AuditRows, TestRow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from orledger.audit.registry.hypotheses import Comparison
     from orledger.reports.source import Database
 
 COMPARED = ("signed_rank", "sign", "friedman", "skillings_mack", "mean_ranks")
@@ -43,7 +45,7 @@ class Values:
         ranks = np.full_like(signed, np.nan)
         for i, row in enumerate(signed):
             there = np.isfinite(row)
-            ranks[i, there] = rankdata(row[there])
+            ranks[i, there] = pl.Series(row[there]).rank("average").to_numpy()
         return ranks
 
     def column(self, arm: str) -> NDArray[np.float64]:
@@ -103,12 +105,12 @@ class Subject:
             f"AND r.metric = {literal(self.metric)} AND r.arm IN ({listed}) AND r.label IS NULL"
             + (" AND r.idx IS NOT NULL GROUP BY c.cell_id, unit, r.arm" if self.last else " AND r.idx IS NULL")
         )
-        rows = self.sql(f"SELECT unit, arm, avg(value) AS value FROM (\n{inner}\n)\nGROUP BY ALL ORDER BY ALL")
+        rows = self.sql(f"SELECT unit, arm, list(value) AS runs FROM (\n{inner}\n)\nGROUP BY ALL ORDER BY ALL")
         units = tuple(sorted(set(rows["unit"].to_list()), key=natural))
         matrix = np.full((len(units), len(self.arms)), np.nan)
         place = {u: i for i, u in enumerate(units)}
-        for unit, arm, value in rows.iter_rows():
-            matrix[place[unit], self.arms.index(arm)] = value
+        for unit, arm, runs in rows.iter_rows():  # added up with one rounding, as the audit does: ties stay ties
+            matrix[place[unit], self.arms.index(arm)] = math.fsum(runs) / len(runs)
         return Values(units, self.arms, matrix)
 
     @cached_property
@@ -160,57 +162,56 @@ class Subject:
 def subjects(results: Database) -> list[Subject]:
     """Every metric that a hypothesis of the newest audit compares between at least two arms, with nothing left out of it.
 
-    A comparison that narrows its cells, labels, events or ratios is no subject: its values are not those of a plain table.
+    Which arm comes first is what the registered text says. A comparison that narrows its cells, labels, events or ratios is
+    no subject: its values are not those of a plain table.
     """
     audit = AuditRows(results)
     if audit.audit_id is None:
         return []
-    better = _metrics(results)
+    described = _descriptions(results)
     found: dict[tuple[str, str, str, str], Subject] = {}
-    query = f"SELECT hypothesis, comparison, test, unit, quantities FROM test_result WHERE audit_id = {literal(audit.audit_id)} ORDER BY rowid"
-    for hypothesis, comparison, test, unit, text in results.sql(query).iter_rows():
-        sides = json.loads(text)
-        place = _plain(sides)
-        if place is None:
-            continue
-        case, block, metric, over, last = place
-        key = (hypothesis, case, block, metric)
-        if key not in found:
-            if test not in COMPARED:
+    query = (
+        "SELECT DISTINCT r.hash, r.text, r.file FROM registration r SEMI JOIN"
+        f" (SELECT registration AS hash FROM test_result WHERE audit_id = {literal(audit.audit_id)}) USING (hash) ORDER BY r.hash"
+    )
+    for _, text, file in results.sql(query).iter_rows():
+        hypothesis = parse_hypothesis(text, file, stored=True)
+        for c in hypothesis.comparisons:
+            row, place = audit.test(f"{hypothesis.id}/{c.id}"), _plain(c)
+            if row is None or place is None:
                 continue
-            direction, described = better.get((case, block, metric), (None, metric))
-            found[key] = Subject(
-                results, audit, hypothesis, case, block, metric, tuple(unit.split(", ")), over, (), {}, last,
-                direction or "lower", described,
-            )  # fmt: skip
-        subject = found[key]
-        arms = tuple(q["source"]["arm"] for q in sides.values())
-        subject.sides.setdefault(comparison, arms)
-        subject.arms = (*subject.arms, *(a for a in arms if a not in subject.arms))
+            case, block, metric, over, last = place
+            key = (hypothesis.id, case, block, metric)
+            if key not in found and c.test in COMPARED:
+                found[key] = Subject(
+                    results, audit, hypothesis.id, case, block, metric, tuple(row.unit.split(", ")), over, (), {}, last, c.better,
+                    described.get((case, block, metric), metric),
+                )  # fmt: skip
+            if key in found:
+                arms = tuple(str(q.source.arm) for _, q in c.sides if q.source is not None)
+                found[key].sides.setdefault(c.id, arms)
+                found[key].arms = (*found[key].arms, *(a for a in arms if a not in found[key].arms))
     return [s for s in found.values() if len(s.arms) > 1]
 
 
-def _plain(sides: dict[str, Any]) -> tuple[str, str, str, tuple[str, ...], bool] | None:
+def _plain(comparison: Comparison) -> tuple[str, str, str, tuple[str, ...], bool] | None:
     """Case, block, metric, the keys averaged over, and whether the last index counts; None for anything more special."""
     places = set()
-    for q in sides.values():
-        source, aggregate = q.get("source") or {}, q.get("aggregate") or {}
-        special = any(
-            q.get(k) for k in ("where", "divide_by", "event", "identical", "refused", "key", "sql", "once", "idx")
-        )
-        if special or not source.get("arm") or source.get("label") or aggregate.get("stat", "mean") != "mean":
+    for _, q in comparison.sides:
+        if q.source is None or q.source.arm is None or q.source.label is not None or q.over_idx not in (None, "last"):
             return None
-        if q.get("over_idx") not in (None, "last"):
+        if any((q.where, q.divide_by, q.event, q.identical, q.refused, q.key, q.sql, q.once, q.idx)):
             return None
-        places.add(
-            (q["case"], q["block"], source["metric"], tuple(aggregate.get("over", ())), q.get("over_idx") == "last")
-        )
+        if q.aggregate is not None and q.aggregate.stat != "mean":
+            return None
+        over = q.aggregate.over if q.aggregate is not None else ()
+        places.add((q.case, q.block, q.source.metric, over, q.over_idx == "last"))
     return places.pop() if len(places) == 1 else None
 
 
-def _metrics(results: Database) -> dict[tuple[str, str, str], tuple[str | None, str]]:
-    rows = results.sql("SELECT case_name, block, metric, better, description FROM metric")
-    return {(case, block, metric): (better, text) for case, block, metric, better, text in rows.iter_rows()}
+def _descriptions(results: Database) -> dict[tuple[str, str, str], str]:
+    rows = results.sql("SELECT case_name, block, metric, description FROM metric")
+    return {(case, block, metric): text for case, block, metric, text in rows.iter_rows()}
 
 
 def literal(text: str) -> str:

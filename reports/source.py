@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,6 +9,7 @@ from orledger.errors import OrledgerError
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.tables.values import Absent, Text, Value
 from orledger.schema.hashing import DATABASE_HASH
+from orledger.schema.viewing import FIXED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from orledger.reports.audit_rows import ClaimRow, TestRow
 
-NUMERIC_KEYS = {"grid", "level", "seed", "rel", "repeat", "dim", "evaluations", "mixtures", "init", "forcing", "rank"}
-# Within a group of cells that agree on all other keys, these axes are planned as a full product.
-AXES = ("seed", "rel", "level", "repeat")
+# A block that the database knows nothing of.
+NO_ROWS = "(SELECT NULL::VARCHAR AS arm WHERE false)"
 NAMED = 4  # cells named one by one in a note before it says "and n more"
 
 
@@ -127,26 +126,28 @@ class Source:
         use = Use(case, block, narrowed, tuple(arms))
         if use not in self.uses:
             self.uses.append(use)
-        columns = [f"{_key(k)} AS {k}" for k in keys]
-        conditions = [f"c.case_name = '{case}'", f"c.block = '{block}'", "c.state = 'done'"]
-        conditions += [f"{_key(k)} IN ({', '.join(_literal(k, v) for v in values)})" for k, values in narrowed]
-        conditions += [f"r.arm IN ({_list(arms)})", f"r.metric IN ({_list(metrics)})"]
-        conditions.append(f"r.idx IS {'NOT ' if indexed else ''}NULL")
-        picks = [f"max(r.value) FILTER (r.metric = '{m}') AS {m}" for m in metrics]
-        selected = [
-            "c.cell_id",
-            "c.name AS cell",
-            "c.backend AS computed_on",
-            *columns,
-            "r.arm",
-            "r.label",
-            *(["r.idx"] if indexed else []),
-            *picks,
+        name = f"{case}_{block}" + ("_series" if indexed else "")
+        known = self._columns(name)
+        fixed = ["cell_id", "cell", "computed_on", *keys, "arm", "label", *(["idx"] if indexed else [])]
+        columns = [c if c in known else f"NULL AS {_name(c)}" for c in fixed]
+        columns += [_name(m) if m in known else f"NULL::DOUBLE AS {_name(m)}" for m in metrics]
+        recorded = [_name(m) for m in metrics if m in known]
+        conditions = [
+            f"arm IN ({_list(arms)})",
+            f"coalesce({', '.join(recorded)}) IS NOT NULL" if recorded else "false",
         ]
+        conditions += [_condition(k, values, known) for k, values in narrowed]
         return self.rows(
-            f"SELECT {', '.join(selected)}\nFROM cell c JOIN record r USING (cell_id)\nWHERE {' AND '.join(conditions)}"
-            f"\nGROUP BY ALL\nORDER BY {', '.join([*keys, 'arm', 'label', *(['idx'] if indexed else []), 'cell_id'])}"
+            f"SELECT {', '.join(columns)}\nFROM {_name(name) if known else NO_ROWS}\nWHERE {' AND '.join(conditions)}"
+            f"\nORDER BY {', '.join([*keys, 'arm', 'label', *(['idx'] if indexed else []), 'cell_id'])}"
         )
+
+    def _columns(self, view: str) -> dict[str, str]:
+        """The columns of a view and their types; none when the database has no such view."""
+        frame = self.results.sql(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE database_name = current_database()"
+        )
+        return {name: kind for table, name, kind in frame.iter_rows() if table == view}
 
     def test(self, address: str) -> TestRow | Absent:
         """The row of the newest audit at ``address`` (``faster/time/ours``), which the table then cites; or why there is none."""
@@ -165,13 +166,6 @@ class Source:
             raise NothingToShowError(f"the database has no {what}")
         return frame
 
-    def refusals(self, case: str, block: str, arms: Sequence[str]) -> pl.DataFrame:
-        """Refusals of ``arms`` in a block: cell_id, cell, arm, reason, margin."""
-        return self.rows(
-            "SELECT f.cell_id, c.name AS cell, f.arm, f.reason, f.margin\nFROM refusal f JOIN cell c USING (cell_id)\n"
-            f"WHERE c.case_name = '{case}' AND c.block = '{block}' AND f.arm IN ({_list(arms)})\nORDER BY ALL"
-        )
-
     def notes(self) -> tuple[Value, ...]:
         """One line per block used: delivered out of planned, then every refused, failed, missing or unfinished cell by name."""
         merged: dict[tuple[str, str], list[Use]] = {}
@@ -182,21 +176,18 @@ class Source:
         return (*((Text(said),) if said else ()), *blocks)
 
     def _block_notes(self, case: str, block: str, uses: list[Use]) -> Iterable[Value]:
-        frame = self.results.sql(
-            "SELECT cell_id, name, map_keys(keys) AS k, map_values(keys) AS v, state, reason, error FROM cell "
-            f"WHERE case_name = '{case}' AND block = '{block}' ORDER BY name, cell_id"
-        )
-        stored = [{**row, "keys": dict(zip(row["k"], row["v"], strict=True))} for row in frame.to_dicts()]
-        stored = [row for row in stored if any(u.holds(row["keys"]) for u in uses)]
+        view = f"{case}_{block}"
+        columns = self._columns(f"{view}_cells")
+        parts_used = [" AND ".join([_condition(k, v, columns) for k, v in u.where] or ["true"]) for u in uses]
+        query = f"SELECT * FROM {_name(f'{view}_cells')} WHERE {' OR '.join(f'({p})' for p in parts_used)} ORDER BY cell, cell_id"
+        stored = self.results.sql(query).to_dicts() if columns else []
         by_state: dict[str, list[str]] = {}
         for row in stored:
             why = row["reason"] or (row["error"] or "").strip().rpartition("\n")[2]
-            by_state.setdefault(row["state"], []).append(row["name"] + (f" ({why})" if why else ""))
+            by_state.setdefault(row["state"], []).append(row["cell"] + (f" ({why})" if why else ""))
         known = {row["cell_id"] for row in stored}
         wanted = [p for p in self.planned if (p.case, p.block) == (case, block) and any(u.holds(p.keys) for u in uses)]
         missing = sorted(p.name for p in wanted if p.cell_id not in known)
-        if not wanted:
-            missing = holes([row["keys"] for row in stored])
         done, total = len(by_state.get("done", [])), len(stored) + len(missing)
         if not total:
             yield Text(f"No cell of {case}/{block} was planned for this table.")
@@ -212,7 +203,8 @@ class Source:
                 more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
                 parts.append(f"{state}: {', '.join(names[:NAMED])}{more}")
         yield Text("; ".join(parts) + ".")
-        shared = len(stored) - len({tuple(sorted(row["keys"].items())) for row in stored})
+        keys = [c for c in columns if c not in FIXED]
+        shared = len(stored) - len({tuple(row[k] for k in keys) for row in stored})
         if shared:
             yield Text(
                 f"{shared} cells of {case}/{block} share their keys with another cell computed under other settings; all are used."
@@ -220,49 +212,18 @@ class Source:
         arms = sorted({a for u in uses for a in u.arms})
         if arms:
             query = (
-                "SELECT c.name, list(f.arm ORDER BY f.arm) AS arms, min(f.reason) AS reason, min(f.margin) AS margin "
-                f"FROM refusal f JOIN cell c USING (cell_id) WHERE c.case_name = '{case}' AND c.block = '{block}' "
-                f"AND f.arm IN ({_list(arms)}) GROUP BY c.cell_id, c.name ORDER BY c.name"
+                "SELECT cell, list(arm ORDER BY arm) AS arms, min(refused) AS reason, min(refused_by) AS margin "
+                f"FROM {_name(view)} WHERE refused IS NOT NULL AND arm IN ({_list(arms)}) GROUP BY cell_id, cell ORDER BY cell"
             )
-            found = [r for r in self.results.sql(query).to_dicts() if r["name"] in {row["name"] for row in stored}]
+            cells = {row["cell"] for row in stored}
+            found = [r for r in self.results.sql(query).to_dicts() if r["cell"] in cells]
             if found:
                 listed = "; ".join(
-                    f"{r['name']}: {' + '.join(self.labels.get(a, a) for a in r['arms'])} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
+                    f"{r['cell']}: {' + '.join(self.labels.get(a, a) for a in r['arms'])} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
                     for r in found[:NAMED]
                 )
                 more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
                 yield Text(f"Arms that refused, in {len(found)} cell{'s' * (len(found) > 1)}: {listed}{more}.")
-
-
-def holes(cells: list[dict[str, str]]) -> list[str]:
-    """Combinations of seed, noise and repetition that the other cells of their group make one expect, and that have no cell.
-
-    A seed that any group of several seeds has is expected of every such group; the other axes are compared within a group.
-    """
-    groups: dict[tuple[tuple[str, str], ...], list[dict[str, str]]] = {}
-    for keys in cells:
-        groups.setdefault(tuple((k, v) for k, v in sorted(keys.items()) if k not in AXES), []).append(keys)
-    many = [rows for rows in groups.values() if len({r.get("seed") for r in rows}) > 1]
-    seeds = {r["seed"] for rows in many for r in rows if "seed" in r}
-    found: list[str] = []
-    for fixed, rows in groups.items():
-        axes = [a for a in AXES if a in rows[0]]
-        values = [_expected(a, rows, seeds if rows in many else set()) for a in axes]
-        present = {tuple(r.get(a) for a in axes) for r in rows}
-        found += [
-            "/".join([*(v for _, v in fixed), *(f"{a}={v}" for a, v in zip(axes, combination, strict=True))])
-            for combination in itertools.product(*values)
-            if combination not in present
-        ]
-    return sorted(found)
-
-
-def _expected(axis: str, rows: list[dict[str, str]], seeds: set[str]) -> list[str]:
-    """The values of an axis that a group should have, from those it has (repetitions are numbered from 0 without gaps)."""
-    found = {r[axis] for r in rows if axis in r}
-    if axis == "repeat" and all(v.isdigit() for v in found):
-        return [str(i) for i in range(max(map(int, found)) + 1)]
-    return sorted(found | (seeds if axis == "seed" else set()))
 
 
 def content_hash(results: Database) -> str:
@@ -270,13 +231,17 @@ def content_hash(results: Database) -> str:
     return str(results.sql(DATABASE_HASH)["hash"][0])
 
 
-def _key(name: str) -> str:
-    text = f"c.keys['{name}']"
-    return f"TRY_CAST({text} AS DOUBLE)" if name in NUMERIC_KEYS else text
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
-def _literal(key: str, value: Any) -> str:
-    return repr(float(value)) if key in NUMERIC_KEYS else "'" + str(value).replace("'", "''") + "'"
+def _condition(key: str, values: Sequence[str | float], known: Mapping[str, str]) -> str:
+    """A key equals one of ``values``: numbers are compared as numbers, texts as texts."""
+    if key not in known:
+        return "false"
+    if all(isinstance(v, str) for v in values):
+        return f"{_name(key)}::VARCHAR IN ({_list([str(v) for v in values])})"
+    return f"TRY_CAST({_name(key)} AS DOUBLE) IN ({', '.join(repr(float(v)) for v in values)})"
 
 
 def _list(words: Sequence[str]) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, replace
-from importlib.resources import files
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orledger import studies
 from orledger.errors import UsageError
 from orledger.runners.settings import resolve
-from orledger.schema.declaring import parse_catalogue
+from orledger.schema.declaring import declared
 from orledger.toml_tables import parse
 
 if TYPE_CHECKING:
@@ -130,7 +129,6 @@ def resolved(preset: Preset, cases: Iterable[str] | None = None) -> dict[str, di
 
 def catalogue(case: str, study: Study | None = None) -> Catalogue:
     """What ``case`` declares about its keys, arms and metrics, and the study it belongs to."""
-    file = files(package(case, study)).joinpath("catalog.toml")
-    found = parse_catalogue(case, file.read_text(encoding="utf-8"), f"{package(case, study)}/catalog.toml")
-    owner = study or next((s for s in studies.installed() if case in {c.name for c in s.cases}), None)
-    return found if owner is None else replace(found, study=(owner.name, owner.title, owner.citation))
+    package(case, study)  # refuses a case that nobody has
+    owner, found = next((s, c) for s in ((study,) if study else studies.installed()) for c in s.cases if c.name == case)
+    return declared(found, owner)

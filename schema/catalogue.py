@@ -105,6 +105,19 @@ def merged(old: Catalogue, new: Catalogue) -> Catalogue:
     )
 
 
+def unknown(old: Catalogue, new: Catalogue) -> Catalogue:
+    """The entries of ``new`` that ``old`` has nothing of the same name for."""
+    metrics, keys = {(m.block, m.metric) for m in old.metrics}, {(k.block, k.key) for k in old.keys}
+    arms = {a.arm for a in old.arms}
+    return Catalogue(
+        new.case,
+        tuple(m for m in new.metrics if (m.block, m.metric) not in metrics),
+        tuple(k for k in new.keys if (k.block, k.key) not in keys),
+        tuple(a for a in new.arms if a.arm not in arms),
+        None if old.study else new.study,
+    )
+
+
 def _replaced(old: Sequence[T], new: Sequence[T], name: Callable[[T], Hashable]) -> tuple[T, ...]:
     groups: dict[Hashable, list[T]] = {}
     for entry in new:
@@ -197,8 +210,9 @@ def complete(con: DuckDBPyConnection, case: str, *, records: bool = True) -> Non
         alike = [i for i, m in enumerate(same) if (m.idx is not None) == indexed]
         listed = {arm for i in alike for arm in same[i].arms.split(", ")}
         if not alike:
-            texts = {"label": "label" if labelled else None, "idx": "index" if indexed else None}
-            same.append(replace(same[0] if same else Metric(block, "", metric), arms=", ".join(names), **texts))
+            like = same[0] if same else Metric(block, "", metric)
+            label, idx = ("label" if labelled else None), ("index" if indexed else None)
+            same.append(replace(like, arms=", ".join(names), label=label, idx=idx))
         elif more := [a for a in names if a not in listed]:
             same[alike[0]] = replace(same[alike[0]], arms=", ".join([same[alike[0]].arms, *more]))
     named = {a.arm for a in known.arms}

@@ -6,13 +6,46 @@ of each arm for people; every ``[[metric]]`` the metrics that some arms record i
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from orledger import studies
+from orledger.errors import OrledgerError
+from orledger.schema import catalogue
 from orledger.schema.catalogue import TYPES, Arm, Catalogue, Key, Metric
 from orledger.toml_tables import Table, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from duckdb import DuckDBPyConnection
+
+    from orledger.study import Case, Study
+
+
+def declared(case: Case, study: Study) -> Catalogue:
+    """What a case of ``study`` declares about its keys, arms and metrics, and whose case it is."""
+    text = files(case.package).joinpath("catalog.toml").read_text(encoding="utf-8")
+    found = parse_catalogue(case.name, text, f"{case.package}/catalog.toml")
+    return replace(found, study=(study.name, study.title, study.citation))
+
+
+def declare_installed(con: DuckDBPyConnection) -> None:
+    """Adds what installed studies declare, and the database does not know, of the cases of every study that has cells in it.
+
+    Views of all its blocks are then there, if empty, and what reads them needs no second way for a block that was not run.
+    """
+    present = set(catalogue.cases(con))
+    for study in studies.installed():
+        if present.isdisjoint(c.name for c in study.cases):
+            continue
+        for case in study.cases:
+            try:
+                catalogue.store(con, catalogue.unknown(catalogue.read(con, case.name), declared(case, study)))
+            except (OrledgerError, OSError, ImportError) as error:
+                warnings.warn(f"the catalogue of {case.name} ({study.name}) is left out: {error}", stacklevel=2)
 
 
 def parse_catalogue(case: str, text: str, file: str) -> Catalogue:

@@ -101,8 +101,8 @@ views, whether the study ships with the package, was imported or was written fro
 
 | view | rows | columns |
 |---|---|---|
-| `mylab_main` | one per finished cell, arm and label | `cell_id`, `cell`, `computed_on`, the keys, `arm`, `label`, the metrics without index, `refused` |
-| `mylab_main_series` | one per finished cell, arm, label and index | the same with `idx` and the indexed metrics, without `refused` |
+| `mylab_main` | one per finished cell, arm and label | `cell_id`, `cell`, `computed_on`, the keys, `arm`, `label`, the metrics without index, `refused`, `refused_by` |
+| `mylab_main_series` | one per finished cell, arm, label and index | the same with `idx` and the indexed metrics, without the last two |
 | `mylab_main_cells` | one per planned cell | `cell_id`, `cell`, the keys, `state`, `reason`, `error`, `seconds`, `computed_on`, `settings` |
 
 A key is a column of its type (`BIGINT`, `DOUBLE` or `VARCHAR`; of a key that nobody declared, the first that all its values fit).

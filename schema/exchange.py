@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
-from orledger.schema import catalogue, chain, explaining, migrate, opening, placing, viewing
+from orledger.schema import catalogue, chain, declaring, explaining, migrate, opening, placing, viewing
 from orledger.schema.describing import Table, tables
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
             _load(con, name, entry, folder)
         if chain.head(con) is None:
             chain.begin(con)
+        declaring.declare_installed(con)
         if manifest["schema_version"] < migrate.CATALOGUED:
             catalogue.complete_all(con)
         viewing.refresh(con)

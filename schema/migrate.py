@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
-from orledger.schema import catalogue, chain, ledger, viewing
+from orledger.schema import catalogue, chain, declaring, ledger, viewing
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None
         if file.name in applied:
             _in_transaction(con, file, lambda file=file: _apply_migration(con, file))
     if schema_version(con) >= CATALOGUED:
+        if catalogue.cases(con):
+            declaring.declare_installed(con)
         if 0 < current < CATALOGUED:
             catalogue.complete_all(con)
         if viewing.refresh(con):

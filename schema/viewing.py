@@ -45,6 +45,7 @@ FIXED = {
     "label": "A second, named index; NULL when there is none",
     "idx": "Point, step or grid position",
     "refused": "Why the arm declined to answer; NULL when it did answer. On the row without label",
+    "refused_by": "By how much the condition was missed, where that is a number",
     "state": "planned, done, refused (see reason) or failed (see error)",
     "reason": "Why the whole cell was refused",
     "error": "Traceback of a failed cell",
@@ -171,11 +172,13 @@ def _wide(metrics: Mapping[str, str], key_columns: Sequence[str], these: str, *,
     groups = ["cell_id", "arm", "label", *(["idx"] if series else [])]
     picks = [f"max(value) FILTER (metric = {literal(m)}) AS {identifier(c)}" for m, c in metrics.items()]
     listed = ", ".join(literal(m) for m in metrics)
-    rows = f"SELECT {', '.join(groups)}, metric, value{'' if series else ', NULL AS reason'} FROM record"
+    rows = (
+        f"SELECT {', '.join(groups)}, metric, value{'' if series else ', NULL AS reason, NULL AS margin'} FROM record"
+    )
     rows += f" WHERE idx IS {'NOT ' if series else ''}NULL AND metric IN ({listed})" if metrics else " WHERE false"
     if not series:
-        rows += "\n  UNION ALL SELECT cell_id, arm, NULL, NULL, NULL, reason FROM refusal"
-        picks.append("min(reason) AS refused")
+        rows += "\n  UNION ALL SELECT cell_id, arm, NULL, NULL, NULL, reason, margin FROM refusal"
+        picks += ["min(reason) AS refused", "min(margin) AS refused_by"]
     return (
         f"SELECT c.cell_id, c.name AS cell, c.backend AS computed_on, {''.join(k + ', ' for k in key_columns)}v.* EXCLUDE (cell_id)\n"
         f"FROM (SELECT {', '.join([*groups, *picks])}\n  FROM ({rows})\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
-from orledger.schema import catalogue, chain, explaining, opening, viewing
+from orledger.schema import catalogue, chain, declaring, explaining, opening, viewing
 from orledger.schema.outcomes import Outcome, PlannedCell, dataset_row, planned_columns, record_columns, settled_rows
 from orledger.schema.transactions import transaction
 
@@ -174,6 +174,7 @@ class Writer:
         """Adds what is ``declared`` to the catalogue of its case, and brings the views up to date; see ``viewing.refresh``."""
         with self.transaction() as con:
             catalogue.store(con, declared)
+            declaring.declare_installed(con)
             viewing.refresh(con, brought)
         self._declared.add(declared.case)
 

@@ -6,39 +6,32 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from orledger.paper.looks import look
+from orledger.paper.looks import GRIDS, look
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
-from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, spread
+from orledger.reports.figures.style import BLACK, GREY, VIOLET, spread
 
 RULES = ("released", "morozov", "ml2", "gcv", "lcurve", "oracle")
 DEPLOYABLE = RULES[:-1]
 
 SELECTED = """
-SELECT c.keys['grid']::INTEGER AS grid, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.arm AS rule,
-       max(r.value) FILTER (r.metric = 'rmse') AS rmse, max(r.value) FILTER (r.metric = 'lam2') AS lam2
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'rules' AND c.state = 'done' AND r.label IS NULL
-  AND r.arm IN ('released', 'morozov', 'ml2', 'gcv', 'lcurve', 'oracle') AND r.metric IN ('rmse', 'lam2')
-GROUP BY ALL ORDER BY grid DESC, level, seed, rule
+SELECT grid, level, seed, arm AS rule, rmse, lam2 FROM a_rules
+WHERE label IS NULL AND arm IN ('released', 'morozov', 'ml2', 'gcv', 'lcurve', 'oracle') AND coalesce(rmse, lam2) IS NOT NULL
+ORDER BY grid DESC, level, seed, rule
 """
 
 SOLVES = """
-SELECT c.block, c.keys['grid']::INTEGER AS grid, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed,
-       c.keys['backend'] AS backend, r.idx AS position,
-       max(r.value) FILTER (r.metric = 'lam2') AS lam2, max(r.value) FILTER (r.metric = 'rmse') AS rmse
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block IN ('rules', 'floor') AND c.state = 'done' AND r.arm = 'solve'
-  AND r.metric IN ('lam2', 'rmse')
-GROUP BY c.block, c.keys, r.cell_id, r.idx ORDER BY c.block, grid DESC, level, seed, backend, r.cell_id, position
+SELECT * EXCLUDE (cell_id) FROM (
+    SELECT cell_id, 'rules' AS block, grid, level, seed, NULL AS backend, idx AS position, lam2, rmse FROM a_rules_series WHERE arm = 'solve'
+    UNION ALL BY NAME
+    SELECT cell_id, 'floor' AS block, grid, level, backend, idx AS position, lam2, rmse FROM a_floor_series WHERE arm = 'solve')
+WHERE coalesce(lam2, rmse) IS NOT NULL
+ORDER BY block, grid DESC, level, seed, backend, cell_id, position
 """
 
 OTHER_BACKEND = """
-SELECT c.keys['backend'] AS backend, c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.arm AS rule,
-       max(r.value) FILTER (r.metric = 'rmse') AS rmse
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'portability' AND c.state = 'done' AND r.label IS NULL
-  AND r.arm IN ('released', 'morozov', 'oracle') AND r.metric = 'rmse'
-GROUP BY ALL ORDER BY backend, level, seed, rule
+SELECT backend, level, seed, arm AS rule, rmse FROM a_portability
+WHERE label IS NULL AND arm IN ('released', 'morozov', 'oracle') AND rmse IS NOT NULL
+ORDER BY backend, level, seed, rule
 """
 
 
@@ -185,18 +178,18 @@ def draw_stability(canvas: Canvas) -> str:
         return "A dispersion over noise seeds needs at least two of them."
     for rule in RULES:
         style = look(rule)
-        for grid, width in zip(grids_of(cv), (1.4, 0.7), strict=False):
+        for nth, grid in enumerate(grids_of(cv)[:2]):
             line = cv.filter((pl.col("rule") == rule) & (pl.col("grid") == grid))
-            name = style.name if grid == grids_of(cv)[0] else None
             axes[0].plot(
                 line["level"],
                 line["cv"],
                 color=style.colour,
                 marker=style.marker,
-                ls=style.line,
-                lw=width,
-                ms=3,
-                label=name,
+                ms=3.2,
+                mfc="white" if nth else style.colour,
+                lw=0.8 if nth else 1.2,
+                ls=(0, (1, 1.2)) if nth else "-",
+                label=None if nth else style.name,
             )
     axes[0].set(xscale="log", yscale="log", xlabel="relative noise", ylabel="seed CV of RMSE", title="by level")
     handles, names = axes[0].get_legend_handles_labels()
@@ -210,22 +203,26 @@ def draw_stability(canvas: Canvas) -> str:
             middle = part.filter(pl.col("rule") == rule)["cv"].median()
             axes[1].plot(place + 0.1 * (nth - 2.5), middle, style.marker, color=style.colour)
     axes[1].set_xticks(range(len(groupings)), [name for name, _ in groupings])
-    axes[1].set(yscale="log", title="median over groups")
+    axes[1].set(yscale="log", ylabel="median seed CV", title="median over groups")
     fixed = seed_cv(solves.filter((pl.col("block") == "rules") & (pl.col("level") > 0)), ["grid", "level", "lam2"])
     floor = seed_cv(solves.filter(pl.col("block") == "floor"), ["grid", "lam2"])
-    for grid, colour in zip(grids_of(fixed), (BLUE, ORANGE), strict=False):
+    for grid, (edge, fill, ls) in zip(grids_of(fixed), GRIDS, strict=False):
         line = fixed.filter(pl.col("grid") == grid).group_by("lam2").agg(pl.col("cv").median()).sort("lam2")
-        axes[2].plot(line["lam2"], line["cv"], "o-", color=colour, label=f"{grid}², over noise seeds")
+        axes[2].plot(
+            line["lam2"], line["cv"], marker="o", color=edge, mfc=fill, ls=ls, label=f"{grid}², over noise seeds"
+        )
         base = floor.filter((pl.col("grid") == grid) & (pl.col("cv") > 0))
         if not base.is_empty():
-            axes[2].plot(base["lam2"], base["cv"], "x:", color=colour, label=f"{grid}², over backends, σ = 0")
+            axes[2].plot(
+                base["lam2"], base["cv"], marker="x", color=edge, ls=":", lw=0.9, label=f"{grid}², over backends, σ = 0"
+            )
     axes[2].set(xscale="log", yscale="log", xlabel="fixed weight λ₂", title="fixed weights, floor")
     handles, names = axes[2].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower right", ncols=2, title="(c)", alignment="left")
     letter(axes)
     return (
-        "Reproducibility over noise draws: coefficient of variation of the test RMSE (ddof 1). (a) by level, thick lines "
-        "the finest grid; (b) median over (grid, level) groups; (c) at each fixed weight, with the dispersion of the "
+        "Reproducibility over noise draws: coefficient of variation of the test RMSE (ddof 1). (a) by level, filled marks "
+        "the finest grid, open marks the next; (b) median over (grid, level) groups; (c) at each fixed weight, with the dispersion of the "
         "noise-free computation over backends below it: no rule can be steadier than the arithmetic underneath."
     )
 
@@ -242,21 +239,17 @@ def draw_gain(canvas: Canvas) -> str:
     wide = data.pivot("rule", index=["grid", "level", "seed"], values="rmse")
     pairs = (("released", "morozov"), ("morozov", "oracle"))
     for ax, (top, bottom) in zip(axes, pairs, strict=True):
-        for grid, colour in zip(grids_of(data), (BLUE, ORANGE), strict=False):
+        for nth, (grid, (edge, fill, ls)) in enumerate(zip(grids_of(data), GRIDS, strict=False)):
             part = wide.filter(pl.col("grid") == grid).with_columns((pl.col(top) / pl.col(bottom)).alias("ratio"))
-            line = (
-                part.group_by("level")
-                .agg(
-                    pl.col("ratio").median().alias("mid"),
-                    pl.col("ratio").min().alias("low"),
-                    pl.col("ratio").max().alias("high"),
-                )
-                .sort("level")
+            line = part.group_by("level").agg(pl.col("ratio").median()).sort("level")
+            aside = 1.06 if nth else 0.94  # the grids stand side by side at each level
+            ax.plot(
+                line["level"] * aside, line["ratio"], marker="o", color=edge, mfc=fill, ls=ls, label=f"{grid}², median"
             )
-            ax.plot(line["level"], line["mid"], "o-", color=colour, label=f"{grid}²")
-            ax.fill_between(line["level"], line["low"], line["high"], color=colour, alpha=0.12, lw=0)
-            ax.plot(part["level"], part["ratio"], ".", color=colour, ms=3, alpha=0.6)
-        for backend in sorted(set(other["backend"].to_list())) if not other.is_empty() else []:
+            ax.plot(part["level"] * aside, part["ratio"], "o", color=edge, mfc=fill, mew=0.5, ms=2.4, alpha=0.7)
+        for backend, marker in zip(
+            sorted(set(other["backend"].to_list())) if not other.is_empty() else [], "+x*", strict=False
+        ):
             there = other.filter((pl.col("backend") == backend) & (pl.col("level") > 0)).pivot(
                 "rule", index=["level", "seed"], values="rmse"
             )
@@ -266,7 +259,8 @@ def draw_gain(canvas: Canvas) -> str:
                 .agg(pl.col("ratio").median())
                 .sort("level")
             )
-            ax.plot(line["level"], line["ratio"], "--", lw=0.9, color=RED if "32" in backend else GREY, label=backend)
+            name = f"{backend}, portability cells"
+            ax.plot(line["level"], line["ratio"], marker, color=VIOLET, ms=5, mew=1, label=name)
         ax.axhline(1, color=GREY, lw=0.7)
         ax.set(xscale="log", xlabel="relative noise")
     axes[0].set(yscale="log", ylabel="RMSE ratio", title="released / Morozov")
@@ -275,8 +269,8 @@ def draw_gain(canvas: Canvas) -> str:
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=len(names))
     letter(axes)
     return (
-        "Gain over the released weight and price against the oracle, per cell (dots), median and range over seeds. "
-        "Dashed: medians of the portability cells, recomputed on the backend named in the legend."
+        "Gain over the released weight and price against the oracle: every cell (small marks) and the median over seeds, the grids side by "
+        "side. Crosses: medians of the portability cells, which repeat the finest grid on the backend named in the legend."
     )
 
 

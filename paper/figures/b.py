@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from orledger.paper.looks import DATASET_COLOURS, look
+from orledger.paper.looks import DATASETS, look
 from orledger.paper.names import REGIMES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, words
 from orledger.reports.figures.style import BLACK, GREY, spread
@@ -17,27 +17,18 @@ NOMINAL = 0.95
 NONE = "no Case B main cells in this database"
 
 SCALARS = """
-SELECT c.cell_id, c.keys['dataset'] AS dataset, c.keys['regime'] AS regime, c.keys['seed']::INTEGER AS seed,
-       c.keys['rel']::DOUBLE AS rel, r.arm,
-       max(r.value) FILTER (r.metric = 'coverage') AS coverage, max(r.value) FILTER (r.metric = 'width_median') AS width,
-       max(r.value) FILTER (r.metric = 'interval_score') AS score, max(r.value) FILTER (r.metric = 'is_width') AS is_width,
-       max(r.value) FILTER (r.metric = 'is_penalty') AS is_penalty,
-       max(r.value) FILTER (r.metric = 'penalty_share') AS penalty_share
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'main' AND c.state = 'done' AND r.label IS NULL AND r.idx IS NULL
-  AND r.arm IN ('dak', 'dak_kl', 'cp', 'ncp', 'triv', 'or1', 'or1_nf', 'or1_int', 'or2')
-GROUP BY ALL HAVING coverage IS NOT NULL ORDER BY regime, dataset, seed, rel, r.arm
+SELECT cell_id, dataset, regime, seed, rel, arm, coverage, width_median AS width, interval_score AS score, is_width, is_penalty, penalty_share
+FROM b_main
+WHERE label IS NULL AND arm IN ('dak', 'dak_kl', 'cp', 'ncp', 'triv', 'or1', 'or1_nf', 'or1_int', 'or2') AND coverage IS NOT NULL
+ORDER BY regime, dataset, seed, rel, arm
 """
 
 REFUSED = """
-SELECT c.keys['dataset'] AS dataset, c.keys['regime'] AS regime, count(DISTINCT c.cell_id) AS cells
-FROM refusal f JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'main' AND f.arm = 'or1' GROUP BY ALL ORDER BY ALL
+SELECT dataset, regime, count(*) AS cells FROM b_main WHERE arm = 'or1' AND refused IS NOT NULL GROUP BY ALL ORDER BY ALL
 """
 
 CELLS = """
-SELECT keys['dataset'] AS dataset, count(*) AS cells FROM cell
-WHERE case_name = 'b' AND block = 'main' AND state = 'done' GROUP BY ALL ORDER BY ALL
+SELECT dataset, count(*) AS cells FROM b_main_cells WHERE state = 'done' GROUP BY ALL ORDER BY ALL
 """
 
 
@@ -47,8 +38,8 @@ def regimes_of(data: pl.DataFrame) -> list[str]:
 
 
 def dataset_legend() -> list[Line2D]:
-    """One legend handle per dataset colour."""
-    return [Line2D([], [], marker="o", ls="", color=c, label=d, ms=4) for d, c in DATASET_COLOURS.items()]
+    """One legend handle per dataset."""
+    return [Line2D([], [], marker=m, ls="", color=c, label=d, ms=4) for d, (c, m) in DATASETS.items()]
 
 
 def draw_pareto(canvas: Canvas) -> str:
@@ -67,16 +58,12 @@ def draw_pareto(canvas: Canvas) -> str:
             if part.is_empty():
                 continue
             style = look(arm)
-            ax.plot(part["width"], part["coverage"], style.marker, color=style.colour, ms=3, alpha=0.45)
-            ax.plot(
-                part["width"].median(),
-                part["coverage"].mean(),
-                style.marker,
-                color=style.colour,
-                ms=8,
-                mec=BLACK,
-                mew=0.7,
-            )
+            ax.plot(part["width"], part["coverage"], style.marker, color=style.colour, ms=2.2, mew=0, alpha=0.3)
+            width, coverage = (np.quantile(part[c].to_numpy(), [0.25, 0.5, 0.75]) for c in ("width", "coverage"))
+            mean = float(part["coverage"].mean())
+            ax.plot(width[[0, 2]], [mean, mean], color=style.colour, lw=1.1, zorder=3)
+            ax.plot([width[1], width[1]], coverage[[0, 2]], color=style.colour, lw=1.1, zorder=3)
+            ax.plot(width[1], mean, style.marker, color=style.colour, ms=7, mec=BLACK, mew=0.7, zorder=4)
         ax.axhline(NOMINAL, color=GREY, lw=0.8, ls="--")
         ax.set(xscale="log", xlabel="within-cell median half-width", title=REGIMES.get(regime, regime))
     axes[0].set_ylabel("coverage")
@@ -89,7 +76,8 @@ def draw_pareto(canvas: Canvas) -> str:
     canvas.figure.legend(handles=handles, loc="outside lower center", ncols=3)
     letter(axes)
     return (
-        "Coverage against width, one small mark per cell; large marks stand at (median width, mean coverage) of an arm. In "
+        "Coverage against width. Large marks: median width and mean coverage of an arm, as in Table Barms; bars: quartiles of each over cells; "
+        "small pale marks: every cell. In "
         "brackets: its delivered cells, panel by panel. The dashed line is the nominal 95 %."
     )
 
@@ -100,7 +88,7 @@ def draw_coverage(canvas: Canvas) -> str:
     if data.is_empty():
         canvas.nothing(canvas.axes()[0], NONE)
         return "No Case B cells were run."
-    names = [d for d in DATASET_COLOURS if d in set(data["dataset"].to_list())]
+    names = [d for d in DATASETS if d in set(data["dataset"].to_list())]
     names += sorted(set(data["dataset"].to_list()) - set(names))
     shown = [a for a in ARMS if a in set(data["arm"].to_list())]
     axes = canvas.axes(1, len(names), height=3.2, sharey=True)
@@ -147,6 +135,7 @@ def draw_coverage(canvas: Canvas) -> str:
         if r in set(data["regime"].to_list())
     ]
     canvas.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    letter(axes)
     return (
         "Coverage of every cell by dataset and arm. Cells in which the OR head refused are counted at the foot; they have no mark in "
         "its column, nor where its variants refused with it. The dashed line is the nominal 95 %."
@@ -166,7 +155,7 @@ def draw_baseline(canvas: Canvas) -> str:
         wide = data.pivot("arm", index=keys, values=metric)
         # The scale comes first: limits found on a linear axis would cut the lowest points.
         ax.set_yscale("symlog", linthresh=1)
-        ax.margins(y=0.06)
+        ax.margins(y=0.14)  # room for the words at the top and at the foot
         ticks = []
         for block, regime in enumerate(("iid", "shift")):
             centre = block * (len(against) + 1) + 1
@@ -188,10 +177,11 @@ def draw_baseline(canvas: Canvas) -> str:
                 difference = (part["triv"] - part[arm]).to_numpy()
                 if not difference.size:
                     continue
-                colours = [DATASET_COLOURS.get(d, GREY) for d in part["dataset"]]
-                ax.scatter(
-                    place + np.asarray(spread(difference.size, 0.25)), difference, c=colours, s=9, lw=0, alpha=0.85
-                )
+                at = place + np.asarray(spread(difference.size, 0.25))
+                for dataset in part["dataset"].unique(maintain_order=True):
+                    mine = (part["dataset"] == dataset).to_numpy()
+                    colour, marker = DATASETS.get(dataset, (GREY, "o"))
+                    ax.plot(at[mine], difference[mine], marker, color=colour, ms=3, mew=0, alpha=0.85)
                 row = canvas.test(f"CaseB/trivial-{metric}/{regime}/{arm}")
                 if row is None or row.effect is None or row.low is None or row.high is None:
                     continue
@@ -200,12 +190,16 @@ def draw_baseline(canvas: Canvas) -> str:
         ax.axhline(0, color=GREY, lw=0.8)
         ax.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right", fontsize=6)
         ax.set_title(title)
+        for height, va, side in ((0.98, "top", "the arm is better"), (0.02, "bottom", "the constant band is better")):
+            ax.text(
+                0.5, height, side, transform=ax.transAxes, ha="center", va=va, fontsize=6, color=GREY, style="italic"
+            )
     axes[0].set_ylabel("constant band − arm")
-    canvas.figure.legend(handles=dataset_legend(), loc="outside lower center", ncols=len(DATASET_COLOURS))
+    canvas.figure.legend(handles=dataset_legend(), loc="outside lower center", ncols=len(DATASETS))
     letter(axes, pad=16)
     tests = canvas.cited.tests()
     return (
-        "A band that uses no features against three arms, paired by cell; below zero the constant band is better. Black: "
+        "A band that uses no features against three arms, paired by cell; the vertical axis is linear between −1 and 1 and logarithmic beyond. Black: "
         f"{words(r.effect_name for r in tests)} and its 95 % interval ({words(r.interval_method for r in tests)}) over independent units "
         f"({words(r.unit for r in tests)}), whose cells are averaged first."
     )

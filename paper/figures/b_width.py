@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from orledger.paper.figures.b import ARMS, MARKERS, NOMINAL, NONE, SCALARS, regimes_of
+from orledger.paper.looks import HEADS as MARKS_OF_HEADS
 from orledger.paper.looks import look
 from orledger.paper.names import HEADS, REGIMES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
-from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, spread
+from orledger.reports.figures.style import BLACK, GREY, RED, spread
 
 BUDGET = """
-SELECT c.keys['regime'] AS regime, c.keys['dataset'] AS dataset, c.keys['seed']::INTEGER AS seed, c.keys['rel']::DOUBLE AS rel,
-       avg(r.value ORDER BY r.idx) FILTER (r.metric = 'w_int') AS w_int, max(r.value) FILTER (r.metric = 'w_add') AS w_add,
-       max(r.value) FILTER (r.metric = 'w_obs') AS w_obs
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'main' AND c.state = 'done' AND r.arm = 'or1' AND r.label IS NULL
-  AND r.metric IN ('w_int', 'w_add', 'w_obs')
-GROUP BY ALL HAVING w_int IS NOT NULL ORDER BY regime, w_int + w_add + w_obs
+WITH interval AS (SELECT cell_id, avg(w_int ORDER BY idx) AS w_int FROM b_main_series WHERE arm = 'or1' AND label IS NULL GROUP BY ALL)
+SELECT regime, dataset, seed, rel, w_int, w_add, w_obs
+FROM b_main JOIN interval USING (cell_id) WHERE arm = 'or1' AND label IS NULL AND w_int IS NOT NULL
+ORDER BY regime, w_int + w_add + w_obs
 """
 
 ABLATION = """
-SELECT c.cell_id, c.keys['dataset'] AS dataset, r.arm, max(r.value) FILTER (r.metric = 'width_median') AS median,
-       max(r.value) FILTER (r.metric = 'width_mean') AS mean, max(r.value) FILTER (r.metric = 'width_max') AS max
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'ablation' AND c.state = 'done'
-  AND r.metric IN ('width_median', 'width_mean', 'width_max') AND r.label IS NULL
-GROUP BY ALL ORDER BY ALL
+SELECT cell_id, dataset, arm, width_median AS median, width_mean AS mean, width_max AS max FROM b_ablation
+WHERE label IS NULL AND coalesce(width_median, width_mean, width_max) IS NOT NULL ORDER BY ALL
 """
 
 ABLATION_REFUSED = """
-SELECT f.arm, count(*) AS refused FROM refusal f JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'ablation' GROUP BY ALL ORDER BY ALL
+SELECT arm, count(*) AS refused FROM b_ablation WHERE refused IS NOT NULL GROUP BY ALL ORDER BY ALL
 """
 
-ABLATION_CELLS = "SELECT count(*) AS n FROM cell WHERE case_name = 'b' AND block = 'ablation' AND state = 'done'"
+ABLATION_CELLS = "SELECT count(*) AS n FROM b_ablation_cells WHERE state = 'done'"
 
 
 def percent(share: float | None) -> str:
@@ -52,47 +47,63 @@ def draw_parts(canvas: Canvas) -> str:
         canvas.nothing(canvas.axes()[0], NONE)
         return "No Case B cells were run."
     regimes = regimes_of(data)
-    axes = canvas.axes(1, len(regimes) + 1, height=3.1)
+    axes = canvas.axes(1, len(regimes) + 1, height=3.3)
+    shown = [a for a in ARMS if a in set(data["arm"].to_list())]
+    tallest = 0.0
     for ax, regime in zip(axes, regimes, strict=False):
-        tallest = 0.0
-        for place, arm in enumerate(ARMS):
-            part = data.filter((pl.col("regime") == regime) & (pl.col("arm") == arm))
+        for place, arm in enumerate(shown):
+            part = data.filter((pl.col("regime") == regime) & (pl.col("arm") == arm)).drop_nulls("score")
             if part.is_empty():
                 continue
-            width, penalty = part["is_width"].median(), part["is_penalty"].median()
-            ax.bar(place, width, color=look(arm).colour, width=0.7)
-            ax.bar(place, penalty, bottom=width, color="white", ec=look(arm).colour, hatch="////", width=0.7, lw=0.8)
-            tallest = max(tallest, width + penalty)
-            share = part["penalty_share"].median()
-            ax.text(place, width + penalty, percent(share), ha="center", va="bottom", fontsize=6)
-        ax.set_ylim(0, 1.12 * tallest)  # room for the share above the tallest bar
-        ax.set_xticks(range(len(ARMS)), [look(a).name for a in ARMS], rotation=60, ha="right", fontsize=6)
+            low, score, high = np.quantile(part["score"].to_numpy(), [0.25, 0.5, 0.75])
+            share = part["penalty_share"].median() or 0.0
+            colour = look(arm).colour
+            ax.bar(place, score * (1 - share), color=colour, width=0.7)
+            ax.bar(
+                place,
+                score * share,
+                bottom=score * (1 - share),
+                color="white",
+                ec=colour,
+                hatch="////",
+                width=0.7,
+                lw=0.8,
+            )
+            ax.plot([place, place], [low, high], color=BLACK, lw=0.9)
+            ax.text(place, high, percent(share), ha="center", va="bottom", fontsize=6)
+            tallest = max(tallest, float(high))
         ax.set_title(REGIMES.get(regime, regime))
         ax.grid(False, axis="x")
-    axes[0].set_ylabel("interval score (medians of its parts)")
+    for ax in axes[:-1]:
+        ax.set_ylim(0, 1.1 * tallest)  # one scale, with room for the share above the tallest bar
+    axes[0].set_ylabel("median interval score")
     last = axes[-1]
-    for place, arm in enumerate(ARMS):
+    for place, arm in enumerate(shown):
         part = data.filter(pl.col("arm") == arm).drop_nulls("penalty_share")
         for regime in regimes:
             values = part.filter(pl.col("regime") == regime)["penalty_share"].to_list()
-            last.plot(
-                [place + s for s in spread(len(values), 0.25)],
-                values,
-                MARKERS.get(regime, "o"),
-                color=look(arm).colour,
-                ms=2.6,
-                alpha=0.6,
-            )
+            at = [place + s for s in spread(len(values), 0.25)]
+            last.plot(at, values, MARKERS.get(regime, "o"), color=look(arm).colour, ms=2.6, alpha=0.6)
         if not part.is_empty():
             last.plot([place - 0.35, place + 0.35], [part["penalty_share"].median()] * 2, color=BLACK, lw=1.4)
-    last.set_xticks(range(len(ARMS)), [look(a).name for a in ARMS], rotation=60, ha="right", fontsize=6)
+    for ax in axes:
+        ax.set_xticks(range(len(shown)), [look(a).name for a in shown], rotation=60, ha="right", fontsize=6)
     last.set_title("penalty share")
+    handles = [
+        Patch(color=GREY, label="width"),
+        Patch(facecolor="white", edgecolor=GREY, hatch="////", label="penalty for misses"),
+        Line2D([], [], color=BLACK, lw=0.9, label="quartiles"),
+        *(
+            Line2D([], [], ls="", marker=MARKERS.get(r, "o"), color=GREY, ms=3.5, label=REGIMES.get(r, r))
+            for r in regimes
+        ),
+    ]
+    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     letter(axes)
     return (
-        "The interval score is twice the half-width plus a penalty for misses; it is never shown without both. Solid: median width "
-        "part; hatched: median penalty. Above a bar: the median over cells of the penalty's share of the score, as in Table Barms; since the median "
-        "of a ratio is not the ratio of medians, it can differ from what the bar shows. Last panel: the penalty share of every cell (circles "
-        "i.i.d., squares covariate shift, diamonds widening shift), black bars at the medians over all of them."
+        "Bars: median interval score over cells with its quartiles, the numbers of Table Barms, on one scale; lower is better. The score is twice the "
+        "half-width plus a penalty for misses: a bar is divided by the median over cells of the penalty's share, which is written above it. "
+        "Last panel: that share in every cell, black bars at the medians over all of them."
     )
 
 
@@ -122,8 +133,12 @@ def draw_budget(canvas: Canvas) -> str:
     axes[0].axhline(NOMINAL, color=GREY, lw=0.8, ls=":")
     axes[0].set(xlabel="median half-width", ylabel="coverage", title="what each part buys")
     axes[0].legend(fontsize=6)
-    # A part has the colour of the arm that it completes in (a).
-    parts = (("w_int", GREEN, "OR interval"), ("w_obs", SKY, "noise allowance"), ("w_add", BLUE, "conformal floor"))
+    # The interval is an arm and keeps its colour; the two parts that are no arms are grey.
+    parts = (
+        ("w_int", look("or1_int").colour, "OR interval"),
+        ("w_obs", "#BDBDBD", "noise allowance"),
+        ("w_add", "#5F5F5F", "conformal floor"),
+    )
     smallest = min(float(budget[name].filter(budget[name] > 0).min() or 1.0) for name, _, _ in parts)
     foot, zeros = smallest / 2.5, 0
     start = 0
@@ -138,7 +153,7 @@ def draw_budget(canvas: Canvas) -> str:
             axes[1].plot(nil, np.full(nil.size, foot), "v", color=colour, ms=3, mew=0)
             zeros += nil.size
         total = (rows["w_int"] + rows["w_add"] + rows["w_obs"]).to_numpy()
-        axes[1].plot(at, total, color=GREY, lw=0.9)
+        axes[1].plot(at, total, color=look("or1").colour, lw=1.1)
         axes[1].text(
             at.mean(),
             1.01,
@@ -157,7 +172,7 @@ def draw_budget(canvas: Canvas) -> str:
         )
         base = 0.0
         for name, colour, label in parts:
-            share = (rows[name] / rows["total"]).median()
+            share = float((rows[name] / rows["total"]).mean())
             axes[2].bar(place, share, bottom=base, color=colour, label=label if place == 0 else None)
             base += share
     axes[2].set_xticks(
@@ -165,15 +180,15 @@ def draw_budget(canvas: Canvas) -> str:
         [REGIMES.get(r, r).replace(" ", "\n") for r in regimes_of(budget)],
         fontsize=6,
     )
-    axes[2].set_title("median shares")
+    axes[2].set_title("mean shares")
     handles, names = axes[2].get_legend_handles_labels()
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=3)
     axes[1].set_title("every delivered cell")
     letter(axes, pad=16)
     return (
         f"The width budget of the OR head on {len(budget)} delivered cells: OR interval, noise allowance, conformal floor. "
-        f"(b) Cells sorted by their total (grey line); the {zeros} triangles at the foot are parts of exactly zero width, which a logarithmic axis "
-        "cannot show. (c) Medians of per-cell shares, which need not add up to one."
+        f"(b) Cells sorted by their total, the OR head (blue line); the {zeros} triangles at the foot are parts of exactly zero width, which a logarithmic axis "
+        "cannot show. (c) Means over cells of the shares of each cell, which add up to one."
     )
 
 
@@ -187,17 +202,17 @@ def draw_ablation(canvas: Canvas) -> str:
             canvas.nothing(ax, "no Case B ablation in this database")
         return "No ablation cells were run."
     counts = dict(refused.iter_rows()) if not refused.is_empty() else {}
-    colours = dict(zip(HEADS, (RED, ORANGE, GREEN, BLUE), strict=True))
     for place, head in enumerate(HEADS):
-        axes[0].bar(place, counts.get(head, 0), color=colours[head])
-        axes[0].text(
-            place, counts.get(head, 0), f"{counts.get(head, 0)}/{total}", ha="center", va="bottom", fontsize=6.5
-        )
+        marker, fill = MARKS_OF_HEADS[head]
+        lost = counts.get(head, 0)
+        axes[0].bar(place, lost, color=fill, ec=BLACK, lw=0.8, hatch="////" if head.startswith("clamp") else None)
+        axes[0].text(place, lost, f"{lost}/{total}", ha="center", va="bottom", fontsize=6.5)
         for ax, scale in zip(axes[1:], ("median", "mean", "max"), strict=True):
             values = np.sort(data.filter(pl.col("arm") == head).drop_nulls(scale)[scale].to_numpy())
-            ax.plot(place + np.asarray(spread(values.size, 0.25)), values, "o", color=colours[head], ms=2.8, alpha=0.7)
+            at = place + np.asarray(spread(values.size, 0.25))
+            ax.plot(at, values, marker, color=BLACK, mfc=fill, mew=0.6, ms=3, alpha=0.8)
             if values.size:
-                ax.plot([place - 0.35, place + 0.35], [np.median(values)] * 2, color=BLACK, lw=1.4)
+                ax.plot([place - 0.35, place + 0.35], [np.median(values)] * 2, color=RED, lw=1.4)
             ax.set(yscale="log", title=f"{scale} half-width")
         for ax in axes:
             ax.set_xticks(range(len(HEADS)), list(HEADS.values()), rotation=50, ha="right", fontsize=6)
@@ -206,7 +221,7 @@ def draw_ablation(canvas: Canvas) -> str:
     letter(axes)
     return (
         f"Two suspected defects crossed on {total} trained networks: clamping or dropping constant feature columns, and delivering from all "
-        "rows or from the fit rows. Refusals are counted and never averaged into a width; the other panels show delivered heads only."
+        "rows or from the fit rows. Refusals are counted and never averaged into a width; the other panels show delivered heads only, red bars at the medians. Squares and hatched bars: clamped; circles and plain bars: dropped; open: all rows."
     )
 
 

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from orledger.paper.looks import LEVEL_COLOURS
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.reports.figures.style import BLACK, BLUE, GREEN, ORANGE, RED, SKY
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-LEVEL_COLOURS = (BLUE, ORANGE, RED, GREEN)
 DELIVERED = "m=1.05"
 
 POINTS = """
-SELECT c.keys['level']::DOUBLE AS level, c.keys['seed']::INTEGER AS seed, r.idx AS point,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'x') AS x,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'y') AS y,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'ring') AS ring,
-       max(r.value) FILTER (r.arm = 'point' AND r.metric = 'error') AS error,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'radius' AND r.label IS NULL) AS radius,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'certificate' AND r.label IS NULL) AS certificate,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'radius' AND r.label = 'grid97') AS grid_radius,
-       max(r.value) FILTER (r.arm = 'global' AND r.metric = 'certificate' AND r.label = 'grid97') AS grid_certificate,
-       max(r.value) FILTER (r.arm = 'conditional' AND r.metric = 'half' AND r.label = 'm=1.05') AS half,
-       max(r.value) FILTER (r.arm = 'conditional' AND r.metric = 'error' AND r.label = 'm=1.05') AS half_error,
-       max(r.value) FILTER (r.arm = 'gp_band' AND r.metric = 'half') AS gp_half,
-       max(r.value) FILTER (r.arm = 'gp_band' AND r.metric = 'error') AS gp_error
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'certificates' AND c.state = 'done' AND r.idx IS NOT NULL
-GROUP BY ALL ORDER BY level, seed, point
+SELECT level, seed, idx AS point,
+       max(x) FILTER (arm = 'point') AS x,
+       max(y) FILTER (arm = 'point') AS y,
+       max(ring) FILTER (arm = 'point') AS ring,
+       max(error) FILTER (arm = 'point') AS error,
+       max(radius) FILTER (arm = 'global' AND label IS NULL) AS radius,
+       max(certificate) FILTER (arm = 'global' AND label IS NULL) AS certificate,
+       max(radius) FILTER (arm = 'global' AND label = 'grid97') AS grid_radius,
+       max(certificate) FILTER (arm = 'global' AND label = 'grid97') AS grid_certificate,
+       max(half) FILTER (arm = 'conditional' AND label = 'm=1.05') AS half,
+       max(a.error) FILTER (arm = 'conditional' AND label = 'm=1.05') AS half_error,
+       max(a.half) FILTER (arm = 'gp_band') AS gp_half,
+       max(a.error) FILTER (arm = 'gp_band') AS gp_error
+FROM a_certificates_series a
+GROUP BY level, seed, idx ORDER BY level, seed, point
 """
 
 
@@ -167,6 +162,14 @@ def draw_attainment(canvas: Canvas) -> str:
     )
 
 
+MAPS = {
+    "certificate": "global certificate",
+    "half": "conditional",
+    "gp_half": "GP credible band",
+    "gp_error": "error of GP mean",
+}
+
+
 def draw_maps(canvas: Canvas) -> str:
     """Certificate, conditional half-width, credible band and its error on the evaluation grid."""
     data = canvas.rows(POINTS)
@@ -176,25 +179,22 @@ def draw_maps(canvas: Canvas) -> str:
         return "No noisy certificates were computed."
     here = first_seed(noisy.filter(pl.col("level") == noisy["level"].min())).sort("y", "x")
     xs, ys = here["x"].unique().sort(), here["y"].unique().sort()
-    axes = canvas.axes(1, 4, height=2.3)
-
-    def heat(ax: Axes, column: str, title: str) -> None:
-        image = np.log10(np.maximum(here[column].to_numpy().reshape(len(ys), len(xs)), 1e-300))
-        mesh = ax.pcolormesh(xs, ys, image, cmap="cividis", shading="nearest", rasterized=True)
-        bar = canvas.figure.colorbar(mesh, ax=ax, location="bottom", pad=0.02)
-        bar.ax.tick_params(labelsize=6)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+    axes = canvas.axes(1, len(MAPS), height=2.35, sharex=True, sharey=True)
+    images = [np.log10(np.maximum(here[c].to_numpy().reshape(len(ys), len(xs)), 1e-300)) for c in MAPS]
+    low, high = min(float(i.min()) for i in images), max(float(i.max()) for i in images)
+    for ax, image, title in zip(axes, images, MAPS.values(), strict=True):
+        mesh = ax.pcolormesh(xs, ys, image, cmap="cividis", shading="nearest", vmin=low, vmax=high, rasterized=True)
+        ax.set(title=title, aspect="equal", xlabel="x")
         ax.grid(False)
-
-    heat(axes[0], "certificate", "global certificate")
-    heat(axes[1], "half", "conditional")
-    heat(axes[2], "gp_half", "GP credible band")
-    heat(axes[3], "gp_error", "error of GP mean")
+    axes[0].set_ylabel("y")
+    bar = canvas.figure.colorbar(mesh, ax=axes, location="right", pad=0.015, shrink=0.72, aspect=14)
+    bar.set_label("log₁₀ half-width, log₁₀ error", fontsize=7)
+    bar.ax.tick_params(labelsize=6)
     failed = here.filter(pl.col("gp_error") > pl.col("gp_half"))
     axes[3].plot(failed["x"], failed["y"], "o", mfc="none", mec=RED, ms=6)
     letter(axes)
     return (
-        f"Noise level {power(here['level'][0])}, seed {here['seed'][0]}, log₁₀ scales. Rings mark the {len(failed)} of {len(here)} "
+        f"Noise level {power(here['level'][0])}, seed {here['seed'][0]}, one logarithmic colour scale for all panels. Rings mark the {len(failed)} of {len(here)} "
         "points at which the credible band does not contain the truth."
     )
 

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
+from orledger.paper.figures.a import quartiles
 from orledger.paper.looks import look
 from orledger.paper.names import REGIONS, SCALES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
@@ -15,39 +16,25 @@ ARMS = ("dak", "cp", "ncp", "triv", "or1", "or1_int")
 NONE = "no Case B gap task in this database"
 
 BANDS = """
-SELECT c.keys['seed']::INTEGER AS seed, r.arm, r.idx AS point,
-       max(r.value) FILTER (r.metric = 'center') AS center, max(r.value) FILTER (r.metric = 'half') AS half
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = 'frozen' AND r.metric IN ('center', 'half')
-  AND r.idx IS NOT NULL
-GROUP BY ALL ORDER BY seed, r.arm, point
+SELECT seed, arm, idx AS point, center, half FROM b_gap_series
+WHERE scale = 'frozen' AND coalesce(center, half) IS NOT NULL ORDER BY seed, arm, point
 """
 
 TRUTH = """
-SELECT r.idx AS point, max(r.value) FILTER (r.metric = 'x') AS x, max(r.value) FILTER (r.metric = 'y') AS y
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND r.arm = 'truth' GROUP BY ALL ORDER BY point
+SELECT idx AS point, max(x) AS x, max(y) AS y FROM b_gap_series WHERE arm = 'truth' GROUP BY ALL ORDER BY point
 """
 
 NOISE = """
-SELECT c.keys['seed']::INTEGER AS seed, max(r.value) FILTER (r.metric = 'w_obs') AS w_obs,
-       max(r.value) FILTER (r.metric = 'kappa_star' AND r.label IS NULL) AS kappa
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND c.keys['scale'] = 'frozen' AND r.arm = 'or1'
-GROUP BY ALL ORDER BY seed
+SELECT seed, w_obs, kappa_star AS kappa FROM b_gap WHERE scale = 'frozen' AND arm = 'or1' AND label IS NULL ORDER BY seed
 """
 
 LEVEL = """
-SELECT max(r.value / (r.value + 1)) AS level FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND r.arm = 'cell' AND r.metric = 'n_cal'
+SELECT max(n_cal / (n_cal + 1)) AS level FROM b_gap WHERE arm = 'cell'
 """
 
 REGION_SCORES = """
-SELECT c.keys['seed']::INTEGER AS seed, c.keys['scale'] AS scale, r.arm, r.label AS region,
-       max(r.value) FILTER (r.metric = 'coverage') AS coverage, max(r.value) FILTER (r.metric = 'interval_score') AS score
-FROM record r JOIN cell c USING (cell_id)
-WHERE c.case_name = 'b' AND c.block = 'gap' AND c.state = 'done' AND r.label IN ('gap', 'ind', 'ext')
-GROUP BY ALL ORDER BY scale, seed, r.arm, region
+SELECT seed, scale, arm, label AS region, coverage, interval_score AS score FROM b_gap
+WHERE label IN ('gap', 'ind', 'ext') ORDER BY scale, seed, arm, region
 """
 
 
@@ -87,22 +74,16 @@ def draw_bands(canvas: Canvas) -> str:
     axes[0].set(xlabel="x", ylabel="y", title=f"seed {seed}", ylim=limits)
     for arm in ARMS:
         style = look(arm)
-        for nth, (_, line) in enumerate(joined.filter(pl.col("arm") == arm).group_by("seed", maintain_order=True)):
-            axes[1].plot(
-                line["x"],
-                line["half"],
-                color=style.colour,
-                ls=style.line,
-                lw=0.7,
-                alpha=0.65,
-                label=style.name if nth == 0 else None,
-                rasterized=True,  # thousands of vertices: as vectors they would be a tenth of the report
-            )
+        line = quartiles(joined.filter(pl.col("arm") == arm), ["x"], "half")
+        if line.is_empty():
+            continue
+        axes[1].fill_between(line["x"], line["low"], line["high"], color=style.colour, alpha=0.15, lw=0)
+        axes[1].plot(line["x"], line["mid"], color=style.colour, ls=style.line, lw=1.1, label=style.name)
     allowance = noise["w_obs"].median() if not noise.is_empty() else None
     if allowance is not None:
         name = r"$1.96\,\hat\sigma$, median over seeds"
         axes[1].axhline(allowance, color=BLACK, lw=1, ls=(0, (6, 2, 1, 2)), label=name)
-    axes[1].set(yscale="log", xlabel="x", ylabel="half-width", title=f"all {joined['seed'].n_unique()} seeds")
+    axes[1].set(yscale="log", xlabel="x", ylabel="half-width", title=f"over {joined['seed'].n_unique()} seeds")
     for ax in axes:
         for edge in (-3, -1, 1, 3):
             ax.axvline(edge, color="#C8C8C8", lw=0.6, zorder=0)
@@ -113,7 +94,7 @@ def draw_bands(canvas: Canvas) -> str:
     letter(axes)
     return (
         f"The gap task with one frozen feature scale. (a) Six bands on seed {seed}, the median seed by conformal inflation.{cut} "
-        "(b) Half-widths of every seed in full. Vertical lines bound the design gap and the extrapolation."
+        "(b) Half-width over all seeds, median and interquartile band. Vertical lines bound the design gap and the extrapolation."
     )
 
 
@@ -125,7 +106,7 @@ def draw_regions(canvas: Canvas) -> str:
         return "The gap task was not run."
     level = canvas.rows(LEVEL)["level"][0]
     scales = [s for s in ("frozen", "train") if s in set(data["scale"].to_list())]
-    axes = canvas.axes(2, 3, height=4.6, sharex=True)
+    axes = canvas.axes(2, 3, height=4.6, sharex=True, sharey="row")
     for column, region in enumerate(REGIONS):
         for row, metric in enumerate(("coverage", "score")):
             ax = axes[3 * row + column]
@@ -163,8 +144,9 @@ def draw_regions(canvas: Canvas) -> str:
         for scale in scales
     ]
     canvas.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    letter(axes)
     return (
-        "Coverage and interval score by region, every seed, black bars at the medians. Filled marks: one frozen feature scale; open marks: the released "
+        "Coverage and interval score by region, one vertical scale in each row, every seed, black bars at the medians. Filled marks: one frozen feature scale; open marks: the released "
         "behaviour, which rescales by the evaluated batch. The dashed line is the conformal level n/(n + 1)."
     )
 

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from orledger.reports.source import Source
 
 LAST_BIT = """
-SELECT CAST(c.keys['grid'] AS INTEGER) AS grid, count(*) AS runs, min(r.value) AS low, max(r.value) AS high
-FROM cell c JOIN record r USING (cell_id)
-WHERE c.case_name = 'a' AND c.block = 'perturbation' AND c.state = 'done' AND CAST(c.keys['level'] AS DOUBLE) = 0
-      AND r.arm = 'perturbed' AND r.metric = 'rmse'
+SELECT grid, count(*) AS runs, min(rmse) AS low, max(rmse) AS high FROM a_perturbation_series
+WHERE level = 0 AND arm = 'perturbed' AND rmse IS NOT NULL
 GROUP BY ALL"""
 DEPLOYABLE = ("released", "morozov", "ml2", "gcv", "lcurve")  # the oracle reads the test set
 REFERENCE_GRID, COARSE_GRID = 24, 16

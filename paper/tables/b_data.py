@@ -26,8 +26,7 @@ def table_baudit(source: Source) -> Table:
     frame = source.wide("b", "audit", ["rf"], ["r2", "n", "d", "distinct", "passed"], ["dataset"])
     source.need(frame, "finished cells of b/audit")
     origins = source.rows(
-        "SELECT c.keys['dataset'] AS dataset, d.origin, d.target\nFROM dataset d JOIN cell c USING (cell_id)\n"
-        "WHERE c.case_name = 'b' AND c.block = 'audit'\nORDER BY ALL"
+        "SELECT dataset, origin, target\nFROM b_audit_cells JOIN dataset d USING (cell_id)\nORDER BY ALL"
     )
     rows = []
     for (name,), part in frame.group_by(["dataset"], maintain_order=True):

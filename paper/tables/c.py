@@ -86,8 +86,7 @@ def table_c(source: Source) -> Table:
         rows.append(Row(f"{benchmark} {dim:g}", (benchmark_name(benchmark, dim), n, *best(cells, medians))))
     quotes = rank_quotes(source)
     budget = source.rows(
-        "SELECT DISTINCT keys['evaluations'] AS evaluations, keys['budget'] AS budget\nFROM cell\n"
-        "WHERE case_name = 'c' AND block = 'main' AND state = 'done'\nORDER BY ALL"
+        "SELECT DISTINCT evaluations::VARCHAR AS evaluations, budget\nFROM c_main_cells\nWHERE state = 'done'\nORDER BY ALL"
     )
     caption = prose(
         """Median (worst) final simple regret over {{ sym.n }} seeds after {{ evaluations }} evaluations, fit budget {{ budget }};

@@ -41,9 +41,8 @@ def inert(source: Source, budget: str | None, suffix: str, benchmark: str) -> s.
 
 
 BUDGETS = """
-SELECT DISTINCT block, keys['budget'] AS budget
-FROM cell
-WHERE case_name = 'c' AND block IN ('main', 'budget') AND state = 'done' AND keys['budget'] IS NOT NULL
+SELECT DISTINCT 'main' AS block, budget FROM c_main_cells WHERE state = 'done' AND budget IS NOT NULL
+UNION ALL SELECT DISTINCT 'budget', budget FROM c_budget_cells WHERE state = 'done' AND budget IS NOT NULL
 ORDER BY ALL"""
 
 

@@ -12,7 +12,7 @@ from orledger.reports.figures.style import TEXT_WIDTH, house_style, save
 from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from orledger.reports.figures.figure import Drawn, FigureSpec
@@ -51,13 +51,18 @@ def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | No
 
 
 def draw(
-    db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | None = None, width: float = TEXT_WIDTH
+    db: Database,
+    names: Iterable[str] = (),
+    chosen: Sequence[Study] | None = None,
+    *,
+    width: float = TEXT_WIDTH,
+    style: str = "print",
 ) -> Iterator[Drawn]:
-    """The chosen figures drawn from ``db``, one after the other."""
+    """The chosen figures drawn from ``db``, one after the other, ``width`` inches wide."""
     once = Remembering(db)  # figures of one block ask the same questions
     audit = AuditRows(once)
     for spec in select(once, names, chosen):
-        with house_style():
+        with house_style(style):
             yield spec.render(once, audit, width)
 
 
@@ -67,20 +72,27 @@ def write_figures(
     names: Iterable[str] = (),
     formats: Iterable[str] = FORMATS,
     chosen: Sequence[Study] | None = None,
+    *,
     width: float = TEXT_WIDTH,
+    dpi: float | None = None,
+    style: str = "print",
+    progress: Callable[[str], None] | None = None,
 ) -> list[Path]:
     """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths.
 
-    ``width`` is in inches: ``COLUMN_WIDTH`` for one column of a two-column page, ``TEXT_WIDTH`` for both.
+    ``width`` is in inches: ``COLUMN_WIDTH`` for one column of a two-column page, ``TEXT_WIDTH`` for both. ``progress`` is told the name of every figure when its files are written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
-    for drawn in draw(db, names, chosen, width):
-        with house_style():
-            for suffix in formats:
+    wanted = list(formats)
+    for drawn in draw(db, names, chosen, width=width, style=style):
+        with house_style(style):
+            for suffix in wanted:
                 path = folder / f"fig_{drawn.name}.{suffix}"
-                save(drawn.figure, path, title=drawn.title, description=drawn.caption)
+                save(drawn.figure, path, title=f"{drawn.name}. {drawn.title}", description=drawn.caption, dpi=dpi)
                 paths.append(path)
         captions.append(f"**{drawn.name}. {drawn.title}.** {drawn.caption}\n")
+        if progress is not None:
+            progress(drawn.name)
     (folder / "captions.md").write_text("\n".join(captions), encoding="utf-8")
     return paths

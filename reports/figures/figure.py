@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
     from orledger.reports.source import Database
 
 
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 @dataclass
 class Canvas:
     """A figure in the making: it runs the queries and remembers them, so that what is drawn can be traced."""
 
     db: Database
     cited: Citations
-    figure: Figure = field(default_factory=lambda: Figure(figsize=(TEXT_WIDTH, 2.6)))
+    figure: Figure = field(default_factory=Figure)
     queries: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     width: float = TEXT_WIDTH
@@ -45,8 +50,7 @@ class Canvas:
 
     def axes(self, rows: int = 1, columns: int = 1, *, height: float | None = None, **options: Any) -> list[Axes]:
         """``rows`` x ``columns`` axes as a flat list, on a canvas ``height`` inches tall."""
-        if height is not None:
-            self.figure.set_size_inches(self.width, height)
+        self.figure.set_size_inches(self.width, 2.6 if height is None else height)
         return list(self.figure.subplots(rows, columns, squeeze=False, **options).ravel())
 
     def nothing(self, axes: Axes, why: str) -> None:
@@ -80,7 +84,7 @@ class FigureSpec:
 
     def render(self, db: Database, audit: AuditRows | None = None, width: float = TEXT_WIDTH) -> Drawn:
         """The figure drawn from ``db``, ``width`` inches wide; ``audit`` are its audit's rows, where several figures read them once."""
-        canvas = Canvas(db, Citations(audit or AuditRows(db)), Figure(figsize=(width, 2.6)), width=width)
+        canvas = Canvas(db, Citations(audit or AuditRows(db)), width=width)
         caption = " ".join(text for text in (self.draw(canvas), canvas.cited.note()) if text)
         tidy(canvas.figure)
         settle(canvas.figure)
@@ -89,19 +93,37 @@ class FigureSpec:
 
 
 def tidy(figure: Figure) -> None:
-    """Give logarithmic axes that span less than two decades plain numbers (0.2, 0.5, 1) instead of powers."""
+    """Write powers as text: 10⁻³ on logarithmic axes, plain numbers (0.2, 0.5, 1) where they span less than two decades.
+
+    The library would set formulas, which readers of a file cannot search and which take longer than all curves to lay out.
+    """
     for ax in figure.axes:
         for axis, limits, scale in (
             (ax.xaxis, ax.get_xlim(), ax.get_xscale()),
             (ax.yaxis, ax.get_ylim(), ax.get_yscale()),
         ):
             low, high = sorted(limits)
+            if scale not in ("log", "symlog"):
+                continue
             if scale == "log" and low > 0 and high / low < 100:
                 axis.set_major_locator(
                     LogLocator(subs=(1.0, 2.0, 5.0) if high / low > 5 else tuple(range(1, 10)), numticks=20)
                 )
                 axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                axis.set_minor_formatter(NullFormatter())
+            else:
+                axis.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
+            axis.set_minor_formatter(NullFormatter())
+
+
+def decade(value: float) -> str:
+    """A tick of a logarithmic axis: 0, 1, −10, 10³, 10⁻⁶."""
+    if value == 0:
+        return "0"
+    sign, size = "−" if value < 0 else "", abs(value)
+    exponent = round(math.log10(size))
+    if exponent in (0, 1):
+        return f"{sign}{10**exponent}"
+    return f"{sign}10{str(exponent).translate(SUPERSCRIPT)}"
 
 
 def settle(figure: Figure) -> None:
@@ -109,8 +131,11 @@ def settle(figure: Figure) -> None:
 
     The layout engine's solver may differ in the last bits from one run to the next, and files would then differ too.
     """
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
+        figure.set_layout_engine(None)  # with none at all, saving draws once instead of twice
     for ax in figure.axes:
         left, bottom, width, height = (round(float(v), 4) for v in ax.get_position(original=True).bounds)
         ax.set_position((left, bottom, width, height))
@@ -137,5 +162,5 @@ def power(level: float) -> str:
     while mantissa < 1 - 1e-9:
         mantissa *= 10
         exponent -= 1
-    digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    digits = str(exponent).translate(SUPERSCRIPT)
     return f"10{digits}" if round(mantissa, 6) == 1 else f"{mantissa:.3g}·10{digits}"

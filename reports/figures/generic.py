@@ -11,6 +11,11 @@ from orledger.reports.figures.generic_looks import arm_looks, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
     from orledger.reports.figures.figure import Canvas
     from orledger.reports.generic import Pair, Subject
 
@@ -32,6 +37,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
             if np.isfinite(a) and np.isfinite(b):
                 colour = GREY if a == b else BLUE if (a > b) == higher else RED
                 ax.plot([0, 1], [a, b], color=colour, linewidth=0.7, marker="o", markersize=2, alpha=0.8)
+        _one_scale(ax.set_yscale, pair, np.concatenate([x, y]))
         ax.set_xticks([0, 1], [shown(pair.first), shown(pair.second)])
         ax.set_xlim(-0.25, 1.25)
         ax.set_title(f"{pair.row.wins}/{pair.row.losses}/{pair.row.draws} won/lost/drawn")
@@ -68,7 +74,9 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
         unit_ticks(ax, [subject.values.units[i] for i in order], MANY_UNITS)
         ax.set_title(f"{shown(pair.first)} - {shown(pair.second)}")
         ax.set_xlabel(f"difference of {shown(subject.metric)}")
-        ax.xaxis.set_major_locator(MaxNLocator(4))
+        if pair.row.test == "signed_rank":
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+        _one_scale(ax.set_xscale, pair, d)
     level = pairs[0].row.level if pairs else None
     band = f" The band is the stored {level:.1%} interval of the median difference (dashed)." if level else ""
     return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}"
@@ -139,7 +147,14 @@ def _first(subject: Subject, count: int) -> list[Pair]:
     return sorted(subject.pairs, key=key)[:count]
 
 
-def _name_first(axes: list, columns: int, metric: str) -> None:
+def _one_scale(set_scale: Callable[..., None], pair: Pair, values: NDArray[np.float64]) -> None:
+    """A symmetric logarithmic axis where the sign test was used because units are not on one scale."""
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    if pair.row.test == "sign" and sizes.size and sizes.max() / sizes.min() > 100:
+        set_scale("symlog", linthresh=float(np.quantile(sizes, 0.1)))
+
+
+def _name_first(axes: list[Axes], columns: int, metric: str) -> None:
     for k, ax in enumerate(axes):
         if k % columns == 0:
             ax.set_ylabel(shown(metric))

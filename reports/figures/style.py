@@ -44,7 +44,8 @@ class Look:
 
 
 RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica", "Arial"],  # the first is drawn with; an SVG names all
     "font.size": 7.5,
     "axes.titlesize": 8.5,
     "axes.titlelocation": "left",
@@ -70,7 +71,7 @@ RC: dict[str, Any] = {
     "figure.constrained_layout.use": True,
     "path.simplify": False,
     "svg.hashsalt": "orledger",
-    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
+    "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
     "pdf.fonttype": 42,
 }
 
@@ -98,25 +99,38 @@ def looks(arms: Iterable[str], labels: Mapping[str, str] | None = None) -> dict[
     }
 
 
+# What a figure is for changes its sizes, never its colours or its data.
+STYLES: dict[str, dict[str, Any]] = {
+    "print": {},
+    "talk": {
+        "font.size": 10, "axes.titlesize": 11, "axes.labelsize": 10.5, "legend.fontsize": 9.5, "legend.title_fontsize": 9.5,
+        "xtick.labelsize": 9.5, "ytick.labelsize": 9.5, "lines.linewidth": 2.0, "lines.markersize": 6,
+    },
+    "plain": {"axes.grid": False},
+}  # fmt: skip
+
+
 @contextmanager
-def house_style() -> Iterator[None]:
+def house_style(style: str = "print") -> Iterator[None]:
     """Everything drawn inside uses the house style and the file backend, whatever the user's configuration says."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(RC)
+        mpl.rcParams.update(RC | STYLES[style])
         yield
 
 
-def save(figure: Figure, path: Path, *, title: str = "", description: str = "") -> None:
+def save(figure: Figure, path: Path, *, title: str = "", description: str = "", dpi: float | None = None) -> None:
     """Write ``figure`` to ``path`` (svg, pdf or png by its suffix) with the same bytes every time.
 
-    An SVG says ``title`` and ``description`` to those who cannot see it.
+    ``title`` and ``description`` go into the file: as the accessible name of an SVG, as metadata of the others.
     """
     suffix = path.suffix.removeprefix(".")
     if suffix == "svg":
         path.write_bytes(svg(figure, title, description))
         return
-    figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+    named = {"Title": title, "Subject" if suffix == "pdf" else "Description": description}
+    metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
+    figure.savefig(path, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
 
 
 def svg(figure: Figure, title: str, description: str) -> bytes:

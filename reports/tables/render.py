@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import itertools
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from orledger.reports.tables.values import Scalar, Token
 
 MINUS = "−"
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+RAISED = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+SUPERSCRIPT = str.maketrans("-0123456789", RAISED)
+LOWERED = str.maketrans(RAISED, "-0123456789")
 PAGE_STYLE = (
     "body{font:15px/1.4 system-ui,sans-serif;margin:2rem;color:#111;background:#fff}table{border-collapse:collapse;border-block:2px solid}"
     "caption{text-align:left;max-width:60rem;padding-bottom:.6rem}th,td{padding:.15rem .6rem;font-weight:400}thead{border-bottom:1px solid}"
@@ -227,49 +230,55 @@ def _pipes(cells: list[str]) -> str:
 
 
 def table_csv(t: Table) -> str:
-    """The table as CSV in full precision: leading ``#`` lines carry name, hash, notes and queries; composite cells take several columns.
+    """The table as CSV in full precision: a header, then one line per row; what is not data stands in ``table_metadata``.
 
-    A column whose cells have quartiles or a floor becomes ``coverage``, ``coverage q1``, ``coverage q3``. Absent values are empty.
+    The first columns are the heading of the group and the key of the row. A column whose cells have quartiles or a floor
+    becomes ``coverage``, ``coverage_q1``, ``coverage_q3``. Absent values are empty.
     """
-    buffer = io.StringIO()
-    for line in (
-        f"orledger table {t.name}",
-        f"database {t.database}",
-        plain(t.caption),
-        *(plain(n) for n in t.footnotes()),
-    ):
-        buffer.write(f"# {one_line(line)}\n")
-    for query in t.queries:
-        buffer.writelines(f"# query: {line}\n" for line in query.splitlines())
     names: list[list[str]] = []
     for i in range(len(t.columns)):
         fields: dict[str, None] = {}
         for row in t.rows():
             fields |= dict.fromkeys(row.cells[i].fields())
         names.append(list(fields) or [""])
+    header = [
+        "_".join(x for x in (c.key, name) if x).replace(" ", "_")
+        for c, parts in zip(t.columns, names, strict=True)
+        for name in parts
+    ]
+    buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(
-        [
-            "group",
-            *(
-                " ".join(x for x in (c.key, name) if x)
-                for c, parts in zip(t.columns, names, strict=True)
-                for name in parts
-            ),
-        ]
-    )
+    writer.writerow(["group", "row", *header])
     for group in t.groups:
         heading = "" if group.heading is None else plain(group.heading)
         for row in group.rows:
             cells = [row.cells[i].fields().get(name) for i, parts in enumerate(names) for name in parts]
-            writer.writerow([_csv(heading), *(_csv(c) for c in cells)])
+            writer.writerow([_csv(heading), _csv(row.key), *(_csv(c) for c in cells)])
     return buffer.getvalue()
+
+
+def table_metadata(t: Table) -> str:
+    """Where a CSV file comes from, as JSON: name, title, caption, notes, the hash of the database, and the queries."""
+    data = {
+        "table": t.name,
+        "title": t.title,
+        "caption": one_line(plain(t.caption)),
+        "notes": [one_line(plain(note)) for note in t.footnotes()],
+        "database": t.database,
+        "queries": list(t.queries),
+    }
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def _powers(text: str) -> str:
+    """``text`` with raised digits as ASCII: 10⁻³ becomes 10^-3."""
+    return re.sub(f"[{RAISED}]+", lambda m: "^" + m.group().translate(LOWERED), text)
 
 
 def _csv(scalar: Scalar) -> str:
     if scalar is None:
         return ""
     if isinstance(scalar, str):
-        text = scalar.replace("\x00", "")
+        text = _powers(one_line(scalar))
         return "'" + text if text.startswith(FORMULA) else text
     return repr(scalar)

@@ -168,6 +168,6 @@ def power_of_ten(value: float) -> Math | Number:
         factor, exponent = f"{float(mantissa):g}", int(power)
         small = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         if factor == "1":
-            return Math(f"10^{{{exponent}}}", f"10{small}")
-        return Math(rf"{factor}\!\cdot\!10^{{{exponent}}}", f"{factor}·10{small}")
+            return Math(f"10^{{{exponent}}}", f"10{small}", value)
+        return Math(rf"{factor}\!\cdot\!10^{{{exponent}}}", f"{factor}·10{small}", value)
     return Number(value, rules.SHORT)

@@ -75,16 +75,17 @@ class Text(Value):
 
 @dataclass(frozen=True)
 class Math(Value):
-    """A formula: trusted LaTeX without dollar signs, and the same in plain Unicode for the other formats."""
+    """A formula: trusted LaTeX without dollar signs, the same in plain Unicode, and for programs the number it is, if it is one."""
 
     latex: str
     plain: str
+    value: float | None = None
 
     def _tokens(self) -> Iterator[Token]:
         yield Token("math", self.latex, plain=self.plain, bold=self.bold)
 
     def _fields(self) -> Mapping[str, Scalar]:
-        return {"": self.plain}
+        return {"": self.plain if self.value is None else self.value}
 
 
 def _number(d: Digits, bold: bool) -> Token:
@@ -254,7 +255,7 @@ class Join(Value):
         merged: dict[str, Scalar] = {}
         for name, value in zip(names, values, strict=False):
             for key, scalar in value.fields().items():
-                merged[" ".join(x for x in (name, key) if x)] = scalar
+                merged.setdefault(" ".join(x for x in (name, key) if x), scalar)  # the first part is the main one
         return merged
 
 

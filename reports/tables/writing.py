@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.reports.tables import latex, render
+from orledger.reports.tables import latex, plain_text, render, typst
 from orledger.reports.tables.numbers import macros, numbers_tex
 
 if TYPE_CHECKING:
@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
     from orledger.reports.tables.table import Table
 
-WRITERS = {"tex": latex.table, "csv": render.table_csv, "md": render.table_markdown, "html": render.page}
+WRITERS = {
+    "tex": latex.table,
+    "csv": render.table_csv,
+    "md": render.table_markdown,
+    "html": render.page,
+    "typ": typst.table,
+    "txt": plain_text.table,
+}
 
 
 def write_tables(
@@ -21,7 +28,7 @@ def write_tables(
 ) -> list[Path]:
     """Write every table in every format and return the files; the same database gives the same bytes.
 
-    With ``tex`` also ``numbers.tex``; with ``document`` also ``tables.tex``, which inputs the tables beside it.
+    With ``csv`` the caption, the notes and the queries stand in a file beside each. With ``tex`` also ``numbers.tex``; with ``document`` also ``tables.tex``, which inputs the tables beside it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -34,6 +41,8 @@ def write_tables(
     for suffix in formats:
         for table in tables:
             put(f"{table.name}.{suffix}", WRITERS[suffix](table))
+            if suffix == "csv":
+                put(f"{table.name}.csv-metadata.json", render.table_metadata(table))
     if "tex" in formats:
         put("numbers.tex", numbers_tex(macros(tables), database))
         if document:

@@ -67,7 +67,7 @@ def test_a_paper_without_mistakes_has_none(tmp_path):
     assert [(f.id, f.why) for f in found if not f.verdict.good] == []
     assert {f.rule for f in found} == {
         "reported test", "share of counts", "share possible", "interval", "interval and p", "total", "wins, losses and ties",
-        "bold", "rank", "GRIMMER", "same words",
+        "bold", "rank", "GRIMMER", "same words", "derived",
     }  # fmt: skip
 
 

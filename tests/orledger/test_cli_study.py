@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
 from orledger.cli import main
+from orledger.reports.generic import subjects
 from orledger.schema.reading import open_results
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -77,12 +78,26 @@ def test_tables_figures_and_report_are_there(demsar):
     assert "C4.5+m+cf" in page
 
 
+def test_pairs_are_read_in_the_order_of_the_hypothesis_file(demsar):
+    """First minus second: the stored effect has the sign of the median difference of the columns, for every pair and its reverse."""
+    folder, _ = demsar
+    with open_results(folder / "demsar2006.duckdb") as results:
+        (subject,) = subjects(results)
+        assert subject.better == "higher"
+        assert len(subject.pairs) == 6
+        for p in subject.pairs:
+            d = subject.values.column(p.first) - subject.values.column(p.second)
+            assert p.row.effect == pytest.approx(np.median(d), abs=1e-9)
+            assert p.row.wins == (d > 1e-9).sum()
+            assert subject.pair(p.second, p.first).effect == pytest.approx(-np.median(d), abs=1e-9)
+
+
 def test_an_svg_has_its_text_as_text_and_says_what_it_shows(demsar):
     folder, _ = demsar
     root = ElementTree.parse(folder / "demsar2006-report" / "figures" / "fig_demsar2006-critical.svg").getroot()
     space = "{http://www.w3.org/2000/svg}"
     assert root.get("role") == "img"
-    assert root.findtext(f"{space}title") == "Critical differences, auc"
+    assert root.findtext(f"{space}title") == "demsar2006-critical. Critical differences, auc"
     assert "Mean ranks by auc over 14 units" in root.findtext(f"{space}desc")
     assert any("C4.5+m+cf" in (t.text or "") for t in root.iter(f"{space}text"))
 

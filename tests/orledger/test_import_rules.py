@@ -116,5 +116,5 @@ def test_every_folder_that_installs_is_listed(root: Path) -> None:
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     on_disk = {path.parent.relative_to(root).as_posix() for _, path in modules()}
     on_disk |= {p.parent.relative_to(root).as_posix() for p in (root / "templates").rglob("__init__.py")}
-    assert set(settings["package-dir"].values()) == on_disk
+    assert set(settings["package-dir"].values()) == on_disk | {"docs/examples"}
     assert set(settings["packages"]) == set(settings["package-dir"])

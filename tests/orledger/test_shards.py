@@ -109,17 +109,19 @@ def test_the_parts_of_a_plan_on_the_command_line(desk: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "says"),
     [
-        ("db", "export", "s3://bucket/x"),
-        ("db", "export", "gs://bucket/x"),
-        ("report", "--out", "s3://bucket/report.html"),
-        ("sql", "SELECT 1", "--out", "az://box/x.csv"),
-        ("db", "info", "--db", "s3://bucket/results.duckdb"),
+        (("db", "export", "ftp://box/x"), "is an address that is not understood"),
+        (("db", "export", "https://lab.example/x"), "can be read and not written"),
+        (("sql", "SELECT 1", "--out", "az://box/x.csv"), "is an address"),
+        (("db", "info", "--db", "s3://bucket/results.duckdb"), "is an address"),
+        (("db", "merge", "s3://bucket/out.duckdb", "s3://bucket/in.duckdb"), "is an address"),
     ],
 )
-def test_an_address_is_not_a_path(toy_db: Path, desk: Path, words: tuple[str, ...]) -> None:
-    done = run(*words, *(() if "--db" in words else ("--db", str(toy_db))))
+def test_an_address_that_is_not_understood_is_an_error(
+    toy_db: Path, desk: Path, words: tuple[str, ...], says: str
+) -> None:
+    done = run(*words, *(() if "--db" in words or "merge" in words else ("--db", str(toy_db))))
     assert done.exit_code == 2, done.output
-    assert "is an address" in done.output
+    assert says in done.output
     assert sorted(p.name for p in desk.iterdir()) == ["bin", "smoke.toml"]

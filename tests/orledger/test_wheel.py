@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+FOLDERS = ("orledger", "recovery", "runners", "schema", "audit", "reports", "templates", "paper", "explorer")
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -18,8 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("setuptools", reason="building needs setuptools")
     root = Path(__file__).resolve().parents[2]
     work = tmp_path_factory.mktemp("wheel")
-    folders = ("orledger", "recovery", "runners", "schema", "audit", "reports", "templates")
-    for name in folders:
+    for name in (*FOLDERS, "docs/examples"):
         shutil.copytree(root / name, work / "src" / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(root / name, work / "src" / name)
@@ -43,7 +44,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_source_and_data_file_is_in_the_wheel(wheel: Path, root: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     missing = []
-    for folder in ("orledger", "recovery", "runners", "schema", "audit", "reports", "templates"):
+    for folder in FOLDERS:
         for path in (root / folder).rglob("*"):
             if (
                 path.suffix in {".py", ".sql", ".j2", ".toml", ".css", ".js", ".typed"}
@@ -53,6 +54,14 @@ def test_every_source_and_data_file_is_in_the_wheel(wheel: Path, root: Path) -> 
                 expected = inside if folder == "orledger" else f"orledger/{inside}"
                 if expected not in names:
                     missing.append(expected)
+    missing += [
+        f"orledger/examples/{inside}"
+        for path in (root / "docs" / "examples").rglob("*")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and not any(part.endswith((".egg-info", "build")) for part in path.parts)
+        and f"orledger/examples/{(inside := path.relative_to(root / 'docs' / 'examples').as_posix())}" not in names
+    ]
     assert missing == []
     assert not [n for n in names if n.startswith(("tests/", "schema/", "audit/"))]
 

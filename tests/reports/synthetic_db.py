@@ -30,11 +30,14 @@ from orledger.schema.reading import Results
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """An empty in-memory database with every migration applied."""
+    """An in-memory database without cells: every migration applied, and the catalogues of the three cases."""
     con = duckdb.connect()
     folder = files("orledger.schema.migrations")
     for name in sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql")):
         con.sql(folder.joinpath(name).read_text(encoding="utf-8"))
+    for case in "abc":
+        catalogue.store(con, declared(case))
+    viewing.refresh(con)
     return con
 
 
@@ -124,7 +127,5 @@ def build(
         con.sql(f"INSERT INTO setting VALUES ('run-1', '{case}', 'data_dir', '\"data\"', false, 'Where data are.')")
     if published:
         con.executemany("INSERT INTO published VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", PUBLISHED)
-    for case in cases:
-        catalogue.store(con, declared(case))
-        catalogue.complete(con, case)
+    catalogue.complete_all(con)
     viewing.refresh(con)

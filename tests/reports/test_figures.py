@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -17,12 +18,12 @@ from orledger.paper.figures import certificates as figures_certificates
 from orledger.paper.figures import gap as figures_gap
 from orledger.paper.figures.a import seed_cv
 from orledger.paper.figures.b_width import percent
-from orledger.paper.looks import LOOKS, look
+from orledger.paper.looks import DATASETS, LEVEL_COLOURS, LOOKS, look
 from orledger.paper.tables import b as tables_b
 from orledger.paper.tables import c as tables_c
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.drawing import declared, draw, select, write_figures
-from orledger.reports.figures.figure import Canvas, power
+from orledger.reports.figures.figure import Canvas, decade, power
 from orledger.reports.figures.style import RED, house_style, spread
 from orledger.reports.source import Source
 from orledger.reports.tables import latex
@@ -125,15 +126,52 @@ def test_radius_dispersion_is_the_tables(full):
     assert list(here) == list(there)
 
 
-def test_penalty_shares_are_the_medians_over_cells_of_the_table(full):
+def test_the_bars_of_the_score_figure_are_those_of_the_table(full):
+    """Heights, quartiles and shares of Bis are the medians, quartiles and shares of Barms, on one vertical scale."""
     drawn = next(draw(full, ["Bis"]))
-    frame = tables_b.arms_frame(Source(full), ["coverage", "penalty_share"], ("iid", "shift"))
+    frame = tables_b.arms_frame(Source(full), ["coverage", "interval_score", "penalty_share"], ("iid", "shift"))
     for ax, regime in zip(drawn.figure.axes, ("iid", "shift"), strict=False):
-        medians = dict(
-            frame.filter(pl.col("regime") == regime).group_by("arm").agg(pl.col("penalty_share").median()).iter_rows()
-        )
-        expected = [percent(medians[arm]) for arm in figures_b.ARMS if arm in medians]
-        assert [text.get_text() for text in ax.texts] == expected
+        part = frame.filter(pl.col("regime") == regime)
+        arms = [arm for arm in figures_b.ARMS if arm in set(part["arm"].to_list())]
+        here = {arm: part.filter(pl.col("arm") == arm) for arm in arms}
+        assert [t.get_text() for t in ax.texts] == [percent(here[a]["penalty_share"].median()) for a in arms]
+        tops = [float(bar.get_y() + bar.get_height()) for bar in ax.patches[1::2]]
+        assert tops == pytest.approx([here[a]["interval_score"].median() for a in arms], rel=1e-12)
+        quartiles = [q for a in arms for q in np.quantile(here[a]["interval_score"].to_numpy(), [0.25, 0.75])]
+        assert [float(y) for line in ax.lines for y in line.get_ydata()] == pytest.approx(quartiles, rel=1e-12)
+    assert drawn.figure.axes[0].get_ylim() == drawn.figure.axes[1].get_ylim()
+
+
+def test_the_shares_of_the_budget_add_up_to_one(full):
+    panel = next(draw(full, ["Bdecomp"])).figure.axes[2]
+    tops = {}
+    for bar in panel.patches:
+        tops[bar.get_x()] = max(tops.get(bar.get_x(), 0), float(bar.get_y() + bar.get_height()))
+    assert list(tops.values()) == pytest.approx([1.0] * len(tops), rel=1e-12)
+
+
+def test_what_is_not_an_arm_has_no_colour_of_an_arm():
+    arms = {drawn.colour for drawn in LOOKS.values()}
+    assert not arms & {colour for colour, _ in DATASETS.values()}
+    assert not arms & set(LEVEL_COLOURS)
+    assert len({colour for colour, _ in DATASETS.values()}) == len(DATASETS)
+
+
+def test_an_svg_carries_its_words_as_text_with_a_title_and_a_description(full, tmp_path):
+    (path,) = write_figures(full, tmp_path, ["aprofile"], ["svg"], width=4.0)  # names in any case
+    root = ElementTree.parse(path).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert path.name == "fig_Aprofile.svg"
+    assert root.attrib["width"] == f"{4.0 * 72:g}pt"
+    assert root.find(f"{space}title").text == "Aprofile. Accuracy of the rules against noise"
+    assert root.find(f"{space}desc").text.startswith("Test RMSE of the solution")
+    words = {"".join(t.itertext()) for t in root.iter(f"{space}text")}
+    assert {"relative noise", "Morozov", "10⁻³"} <= words
+
+
+@pytest.mark.parametrize(("value", "text"), [(0, "0"), (1, "1"), (-10, "−10"), (1e3, "10³"), (1e-6, "10⁻⁶")])
+def test_ticks_of_logarithmic_axes_are_text(value, text):
+    assert decade(value) == text
 
 
 @pytest.mark.parametrize(("share", "text"), [(0.0, "0%"), (1e-9, "<1%"), (0.0099, "<1%"), (0.27, "27%"), (None, "")])
@@ -230,9 +268,9 @@ def test_every_cell_of_the_inefficiency_figure_is_drawn(full):
     assert points == 5 * cells
 
 
-def test_unknown_figures_are_refused_with_the_list_of_known_ones(database):
+def test_unknown_figures_are_refused_with_the_list_of_known_ones(full):
     with pytest.raises(UsageError, match="Aprofile"):
-        select(database, ["nonsense"])
+        select(full, ["nonsense"])
 
 
 def test_seed_dispersion_is_the_sample_coefficient_of_variation():

@@ -2,13 +2,18 @@
 
 import csv
 import io
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from orledger import studies
 from orledger.paper import symbols
+from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
-from orledger.reports.tables import latex, render
-from orledger.reports.tables.prose import prose, typed
+from orledger.reports.tables import latex, plain_text, render, typst
+from orledger.reports.tables.prose import vocabulary
 from orledger.reports.tables.summaries import power_of_ten
 from orledger.reports.tables.table import Column, Group, Row, Span, Table, TableError, empty
 from orledger.reports.tables.values import (
@@ -132,7 +137,7 @@ def test_formulas_have_real_subscripts_in_html_and_mathematics_in_latex():
 
 
 def test_plain_words_get_their_formulas_and_tables_back_and_stay_escaped():
-    words = typed("m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere")
+    words = vocabulary(studies.installed()).typed("m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere")
     assert render.plain(words) == "m = 2 ρ_oc, see Table Afloor <b> and Table Nowhere"
     assert render.inline_html(words, links=True) == (
         'm = 2 <i>ρ<sub>oc</sub></i>, see <a href="#table-Afloor">Table Afloor</a> &lt;b&gt; and Table Nowhere'
@@ -200,25 +205,58 @@ def test_absent_cells_are_dashes_with_their_reasons_below():
     assert "too few units" in text
 
 
-def test_csv_has_full_precision_components_and_empty_absences():
-    lines = [line for line in render.table_csv(sample()).splitlines() if not line.startswith("#")]
-    rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
+def test_csv_begins_with_its_header_and_has_full_precision_components_and_empty_absences():
+    rows = list(csv.DictReader(io.StringIO(render.table_csv(sample()))))
     assert rows[0] == {
-        "group": "all", "arm": "one", "score": "2.5", "score q1": "1.0", "score q3": "3.0", "score low": "", "score high": "", "p": "0.25", "p floor": "0.25",
+        "group": "all", "row": "one", "arm": "one", "score": "2.5", "score_q1": "1.0", "score_q3": "3.0", "score_low": "", "score_high": "",
+        "p": "0.25", "p_floor": "0.25",
     }  # fmt: skip
     assert rows[1]["score"] == ""
-    assert (rows[2]["score low"], rows[2]["score high"]) == ("1.0", "2.0")
+    assert (rows[2]["score_low"], rows[2]["score_high"]) == ("1.0", "2.0")
+
+
+def test_csv_writes_noise_levels_as_numbers_and_powers_in_ascii():
+    level = power_of_ten(3e-4)
+    table = Table(
+        "T", "t", Text(""), (Column("rel noise", Text("x")),), (Group((Row("r", (level,)),), Text("16² cells, 10⁻³")),)
+    )
+    assert render.table_csv(table) == 'group,row,rel_noise\n"16^2 cells, 10^-3",r,0.0003\n'
+    assert render.plain(level) == "3·10⁻⁴"
 
 
 def test_every_format_carries_query_and_hash():
     for text in (
         latex.table(sample()),
-        render.table_csv(sample()),
+        render.table_metadata(sample()),
         render.table_markdown(sample()),
         render.page(sample()),
+        typst.table(sample()),
     ):
         assert "SELECT 1" in text
         assert "abc" in text
+    assert "Database abc" in plain_text.table(sample())
+
+
+def test_a_reference_to_a_table_keeps_the_space_behind_it_in_latex():
+    """TeX drops a space after a control word: Table 3over the floor."""
+    sentence = prose("dispersion of {{ table('Astab') }} over the floor")
+    assert latex.render(sentence).endswith(r"\else Astab\fi{} over the floor")
+
+
+def test_plain_text_is_aligned_and_says_why_a_cell_is_absent():
+    lines = plain_text.table(sample()).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("---"))
+    assert lines[at - 1].split() == ["arm", "score", "p"]
+    assert len(lines[at]) >= max(len(line) for line in lines[at + 1 : at + 5])
+    assert any(line.startswith("two") and "–(a)" in line for line in lines)
+    assert any("a the arm refused" in line for line in lines)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_one_string_of_typst(text):
+    """What stands between the quotation marks has no quotation mark or line break of its own, and no backslash alone."""
+    out = typst.literal(text)
+    assert re.fullmatch(r'"(?:[^"\\\n]|\\\\|\\")*"', out)
 
 
 def test_html_names_the_reason_and_scopes_its_headers():

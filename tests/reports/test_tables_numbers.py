@@ -306,6 +306,12 @@ def test_a_regime_is_judged_by_the_audit_and_counts_splits(con, table):
     assert cell(t, "shift learnable", "verdict").text == says
 
 
+def test_the_main_number_of_a_composite_cell_is_its_first(table):
+    """A cell such as "+0.02 [+0.01, +0.15], p = 0.004" is its effect for programs, not the letter p."""
+    effect = cell(table("Bfloor"), "w_obs buys coverage", "iid")
+    assert effect.fields()[""] == effect.parts[0].value
+
+
 def test_attainment_has_its_quartiles_over_points(con, table):
     rows = con.execute(
         "SELECT a.value / b.value FROM record a JOIN record b ON a.cell_id = b.cell_id AND a.idx = b.idx AND a.label IS NOT DISTINCT FROM b.label "

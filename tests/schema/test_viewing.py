@@ -11,7 +11,7 @@ import pytest
 
 from orledger import studies
 from orledger.errors import DatabaseError, UsageError
-from orledger.schema import catalogue, chain, viewing
+from orledger.schema import catalogue, chain, migrate, viewing
 from orledger.schema.catalogue import Arm, Catalogue, Key, Metric, merged
 from orledger.schema.declaring import parse_catalogue
 from orledger.schema.exchange import export, import_folder
@@ -215,19 +215,18 @@ def test_a_folder_of_parquet_files_opens_with_the_views(lab: Path, tmp_path: Pat
 
 
 def test_an_older_file_is_catalogued_when_it_is_migrated(lab: Path, tmp_path: Path) -> None:
-    """Schema version 3 listed several blocks in one row of metric and had no keys."""
-    with duckdb.connect(str(lab)) as con:
-        for table in ("key", "arm", "study"):
-            con.execute(f"DROP TABLE {table}")
-        con.execute("ALTER TABLE metric DROP COLUMN position")
-        con.execute("UPDATE metric SET block = 'main, deep'")
-        con.execute("DELETE FROM migration WHERE kind = 'views' OR number > 3")
-        for (view,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
-            con.execute(f"DROP VIEW {view}")
+    """Schema version 3 listed several blocks in one row of metric, had no keys, and brought views of its own."""
+    old = tmp_path / "old.duckdb"
+    with duckdb.connect(str(old)) as con:
+        migrate.migrate(con, migrate.shipped_migrations()[:3])
+        con.execute(f"ATTACH '{lab}' AS lab (READ_ONLY)")
+        for table in ("cell", "record", "refusal"):
+            con.execute(f"INSERT INTO {table} SELECT * FROM lab.{table}")
+        con.execute("INSERT INTO metric SELECT * EXCLUDE (position) REPLACE ('main, deep' AS block) FROM lab.metric")
         con.execute("CREATE VIEW a_rules AS SELECT 1 AS x")
         con.execute("INSERT INTO migration VALUES ('views', NULL, 'a.sql', 'x', ['a_rules'], '0.1', now()::TIMESTAMP)")
-    connect(lab, "write").close()
-    with open_results(lab) as results:
+    connect(old, "write").close()
+    with open_results(old) as results:
         assert results.sql("SELECT count(cov) AS n FROM lab_main").rows() == [(4,)]
         assert "lab_deep" in {t.name for t in results.tables()}
         assert "a_rules" not in {t.name for t in results.tables()}

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.automatic import intervals, marks, moments, percentages, repeats, reported, totals
+from orledger.audit.recheck.automatic import derived, intervals, marks, moments, percentages, repeats, reported, totals
 from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 # name -> check: what a reader of the result may want to know was tried.
 CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
-    "reported tests against their p-values": reported.check,
+    "reported tests in the text": reported.check_text,
+    "reported tests in tables": reported.check_tables,
     "counts with shares in the text": percentages.check_text,
     "counts with shares in tables": percentages.check_tables,
     "intervals in the text": intervals.check_text,
     "intervals in tables": intervals.check_tables,
     "totals of columns": totals.check_rows,
     "totals of rows": totals.check_columns,
+    "averages": derived.check_averages,
+    "columns and rows that follow from others": derived.check_derived,
     "wins, losses and ties": totals.check_tallies,
     "bold marks": marks.check_bold,
     "ranks": marks.check_ranks,

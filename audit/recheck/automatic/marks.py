@@ -51,6 +51,13 @@ def _groups(grid: Grid, along: str) -> Iterator[list[Member]]:
         for i, j, cell in grid.cells()
         if cell.entry.main is not None and cell.entry.form in ("plain", "paren", "spread", "interval")
     ]
+    # A row printed bold as a whole is a chosen one, not a row of best values.
+    chosen = {
+        i
+        for i in {m.row for m in cells}
+        if (row := [m for m in cells if m.row == i]) and len(row) > 1 and sum(m.bold for m in row) >= 0.8 * len(row)
+    }
+    cells = [m for m in cells if m.row not in chosen]
     keys: dict[tuple[int, int], list[Member]] = {}
     for m in cells:
         key = (m.column, grid.blocks[m.row]) if along == "column" else (m.row, 0)

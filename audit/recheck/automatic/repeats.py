@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-zκμσλρχΔ@][\w'-]*|\d[\d.,]*%?|[<>=×±]")
 _BEFORE, _AFTER = 6, 4
-_FEWEST = 8  # words that must agree around the two numbers, both sides together
+_FEWEST = 6  # words of three letters or more that must agree around the two numbers, both sides together
 _AGREEING = 0.6  # share of a column's common cells in two tables that must agree before the others count
 
 
@@ -38,6 +38,8 @@ def mentions(sentence: Sentence) -> Iterator[Mention]:
     text = normal(sentence.text)
     for number in numbers_in(text):
         start = number.end - len(number.text.lstrip("<>=≤≥≈~ "))
+        if re.search(r"[(,\[]\s*$", text[:start]) and re.match(r"\s*[,)\]]", text[number.end :]):
+            continue  # one of several numbers in brackets, such as (1, 3): the words outside do not tell which
         before = [_plain(w) for w in _WORD.findall(text[max(0, start - 120) : start])][-_BEFORE:]
         after = [_plain(w) for w in _WORD.findall(text[number.end : number.end + 80])][:_AFTER]
         yield Mention(sentence, number, tuple(before), tuple(after))
@@ -65,7 +67,7 @@ def check_text(document: Document) -> Iterator[Finding]:
     groups: dict[tuple[tuple[str, ...], tuple[str, ...], bool], list[Mention]] = defaultdict(list)
     for sentence in document.sentences:
         for m in mentions(sentence):
-            words = [w for w in (*m.before, *m.after) if w != "#"]
+            words = [w for w in (*m.before, *m.after) if len(w) > 2]  # letters and signs are notation, not words
             if len(words) >= _FEWEST and len(m.after) >= 2 and len(m.before) >= 2:
                 groups[m.before, m.after, m.number.percent].append(m)
     for members in groups.values():

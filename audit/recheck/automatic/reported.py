@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from scipy import stats
 
-from orledger.audit.recheck.automatic.spots import in_sentence
+from orledger.audit.recheck.automatic.spots import in_cell, in_sentence
 from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.reading.numbers import Number, normal, read_number
 from orledger.audit.recheck.rounding import Interval
@@ -30,8 +30,9 @@ _P = rf"(?:(?P<ns>n\.?\s?s\.?(?![a-z]))|[pP]\s*(?P<p_relation>[<>=≤≥])\s*(?P
 _TEST = re.compile(
     r"(?<![A-Za-z_\\])(?:(?P<chi>(?:χ|[Cc]hi|X|x)(?:\s?-?_?\^?\{?2\}?|-squared?))|(?P<letter>[tFrzZQ])(?:_?\{?[a-z]+\}?)?)"
     rf"\s*(?:_\{{?\s*(?P<sub>[\d.,\s]+?)\s*\}}?|\(\s*(?P<df>{_N}(?:\s*,\s*(?:[Nn]\s*=\s*)?{_N})?)\s*\))?"
-    rf"\s*=\s*(?P<value>{_N})(?P<between>(?:[^.;()=<>]|\.(?=\d)|(?<=[dgr])\s*=\s*{_N}|=\s*{_N}){{0,60}}?)[,;)]?\s*{_P}"
+    rf"\s*=\s*(?P<value>{_N})(?P<between>(?:(?![tFrzZQχ](?:\s*\([^()]*\))?\s*=)(?:[^.;()<>]|\.(?=\d))){{0,60}}?)[,;)]?\s*{_P}"
 )
+_DEGREES = {"t": 1, "r": 1, "F": 2, "chi2": 1, "Q": 1, "z": 0}
 _ONE_SIDED = re.compile(r"one[-– ](?:tail|side)|directional", re.IGNORECASE)
 
 
@@ -61,18 +62,18 @@ class Judged:
 def reported_tests(text: str) -> Iterator[Reported]:
     """Every test of a sentence that prints a statistic and a p-value."""
     text = normal(text)
-    for match in _TEST.finditer(text):
+    position = 0
+    while match := _TEST.search(text, position):
         kind = "chi2" if match["chi"] else match["letter"].replace("Z", "z")
-        degrees = tuple(
-            float(d.replace(",", "") if match["df"] else d)
-            for d in re.findall(
-                _N if match["df"] else r"\d+(?:\.\d+)?", re.sub(r"[Nn]\s*=\s*", "", match["df"] or match["sub"] or "")
-            )
-        )
-        needed = {"t": 1, "r": 1, "F": 2, "chi2": 1, "Q": 1, "z": 0}[kind]
+        inside = re.sub(r"[Nn]\s*=\s*", "", match["df"] or match["sub"] or "")
+        degrees = tuple(float(d.replace(",", "")) for d in re.findall(_N if match["df"] else r"\d+(?:\.\d+)?", inside))
+        needed = _DEGREES[kind]
         statistic = read_number(match["value"])
         p = read_number((match["p_relation"] or "") + match["p"]) if match["p"] else None
-        if len(degrees) >= needed and statistic is not None and (p is not None or match["ns"]):
+        usable = len(degrees) >= needed and statistic is not None and (p is not None or match["ns"])
+        # A statistic without its degrees of freedom may stand before one that has them.
+        position = match.end() if usable else match.start() + 1
+        if usable and statistic is not None:
             yield Reported(kind, statistic, degrees[:needed], p, match.start(), match[0])
 
 
@@ -154,7 +155,54 @@ def decides_otherwise(p: Number | None, possible: tuple[float, float], alpha: fl
     return False
 
 
-def check(document: Document) -> Iterator[Finding]:
+_HEADINGS = {
+    "z": r"^z(?:[- ]?(?:value|score|stat(?:istic)?))?$",
+    "t": r"^t(?:[- ]?(?:value|stat(?:istic)?))?$",
+    "r": r"^r$",
+}
+
+
+def check_tables(document: Document) -> Iterator[Finding]:
+    """One finding per table row with a column of p and one of z, or of t or r with degrees of freedom or, for r, a stated N."""
+    for grid in document.grids:
+        headings = [grid.heading(j).strip() for j in range(grid.width)]
+        p_columns = [j for j, h in enumerate(headings) if re.match(r"^p(?:[- ]?val(?:ue)?s?)?\.?$", h, re.I)]
+        df_columns = [j for j, h in enumerate(headings) if re.match(r"^(?:df|d\.f\.|degrees of freedom)$", h, re.I)]
+        found = [(k, j) for k, form in _HEADINGS.items() for j, h in enumerate(headings) if re.match(form, h, re.I)]
+        sizes = {
+            int(n.replace(",", "")) for n in re.findall(r"\b[Nn]\s*=\s*(\d[\d,]*)", f"{grid.caption} {grid.notes}")
+        }
+        # A correlation of N pairs has N - 2 degrees of freedom; the table says N once for all rows.
+        stated = float(sizes.pop() - 2) if len(sizes) == 1 and not df_columns else None
+        if len(p_columns) != 1 or len(found) != 1:
+            continue
+        (kind, column), p_column = found[0], p_columns[0]
+        if kind != "z" and len(df_columns) != 1 and not (kind == "r" and stated is not None and stated > 0):
+            continue
+        for i, row in enumerate(grid.rows):
+            statistic, p = row[column].entry.main, row[p_column].entry.main
+            printed = row[df_columns[0]].entry.main if len(df_columns) == 1 else None
+            df = stated if printed is None else printed.value
+            if statistic is None or p is None or row[column].repeated or (kind != "z" and df is None):
+                continue
+            test = Reported(kind, statistic, () if kind == "z" or df is None else (df,), p, 0, row[column].text)
+            judged = judge(test)
+            value = judged.p_range
+            yield in_cell(grid, i, p_column).found(
+                "reported test",
+                judged.verdict,
+                f"{kind} = {statistic.text}"
+                + (f" with {df:g} degrees of freedom" if test.df else "")
+                + f": {judged.why}",
+                recomputed="" if value is None else f"p = {value[0]:.4g} to {value[1]:.4g}",
+                value=value,
+                convention=judged.convention,
+                decision=judged.decision,
+                operands=(grid.key(i, column), grid.key(i, p_column)),
+            )
+
+
+def check_text(document: Document) -> Iterator[Finding]:
     """One finding per reported test of the text."""
     for sentence in document.sentences:
         one_sided = bool(_ONE_SIDED.search(sentence.text))

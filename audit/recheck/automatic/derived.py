@@ -1,0 +1,233 @@
+"""Columns and rows that follow from others: differences, sums, ratios and percentages found by themselves, and averages.
+
+A relation is taken for meant when it holds in nearly all rows and its holding there by chance is next to impossible: each row
+that fits counts the share of the column's range that its rounding covers. Where it is meant, the rows that break it are
+findings.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic.spots import in_cell
+from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.reading.numbers import Number
+from orledger.audit.recheck.rounding import Interval, exactly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.reading.document import Document, Grid
+
+_RARE = 5.0  # powers of ten against chance, beyond the number of relations tried
+_NAMED = 2.0  # the same where the heading itself speaks of a difference or a ratio
+_MOST = 0.8  # share of the rows that must fit
+_FEWEST = 4  # rows
+_WIDEST = 24  # columns; wider tables have too many triples
+
+Line = dict[int, tuple[Number, str]]
+
+
+def _ratio(a: Interval, b: Interval) -> Interval | None:
+    return None if b.low <= 0 <= b.high else a / b
+
+
+def _percent(a: Interval, b: Interval) -> Interval | None:
+    share = _ratio(a, b)
+    return None if share is None else share * exactly(100)
+
+
+def _change(a: Interval, b: Interval) -> Interval | None:
+    share = _ratio(a, b)
+    return None if share is None else (share - exactly(1)) * exactly(100)
+
+
+_FORMS: dict[str, Callable[[Interval, Interval], Interval | None]] = {
+    "{a} - {b}": lambda a, b: a - b,
+    "{a} + {b}": lambda a, b: a + b,
+    "{a} / {b}": _ratio,
+    "100 {a} / {b}": _percent,
+    "100 ({a} / {b} - 1)": _change,
+}
+_SYMMETRIC = "{a} + {b}"
+_DERIVED = re.compile(r"Δ|\bdiff|\bgain|\bimprovement|\bratio|\bspeed-?up|\bchange|\breduction", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A line of numbers that follows from two others, with the places where it holds and where it does not."""
+
+    form: str
+    a: int
+    b: int
+    c: int
+    fits: tuple[int, ...]
+    breaks: tuple[int, ...]
+
+
+def _set(number: Number) -> Interval:
+    return number.exact if number.whole else number.interval
+
+
+def relations(lines: dict[int, Line], named: frozenset[int] = frozenset()) -> list[Relation]:
+    """The relations that hold among the lines too often to be chance; for each target line the one that fits best.
+
+    `named` are the lines whose heading says that they are derived.
+    """
+    names = list(lines)
+    found: dict[int, tuple[float, Relation]] = {}
+    tried = max(1, len(names) ** 3 * len(_FORMS))
+    for c in names:
+        target = lines[c]
+        values = [n.value for n, _ in target.values()]
+        spread = max(values, default=0.0) - min(values, default=0.0)
+        if spread <= 0:
+            continue
+        for a, b in itertools.permutations([x for x in names if x != c], 2):
+            shared = [i for i in target if i in lines[a] and i in lines[b]]
+            if len(shared) < _FEWEST:
+                continue
+            for form, rule in _FORMS.items():
+                if form == _SYMMETRIC and a > b:
+                    continue
+                score, relation = _tested(form, rule, (a, b, c), lines, shared, spread)
+                if (
+                    relation is not None
+                    and score > (_NAMED if c in named else _RARE) + math.log10(tried)
+                    and score > found.get(c, (0.0, relation))[0]
+                ):
+                    found[c] = (score, relation)
+    return _without_echoes([relation for _, relation in found.values()])
+
+
+def _tested(
+    form: str,
+    rule: Callable[[Interval, Interval], Interval | None],
+    names: tuple[int, int, int],
+    lines: dict[int, Line],
+    shared: list[int],
+    spread: float,
+) -> tuple[float, Relation | None]:
+    a, b, c = names
+    fits, breaks, score = [], [], 0.0
+    for i in shared:
+        result, printed = rule(_set(lines[a][i][0]), _set(lines[b][i][0])), lines[c][i][0].interval
+        if result is not None and result.meets(printed):
+            fits.append(i)
+            width = result.high - result.low + printed.high - printed.low
+            score += math.log10(max(spread / width, 1.0)) if width > 0 else 0.0
+        else:
+            breaks.append(i)
+            if len(breaks) > (1 - _MOST) * len(shared) + 1e-9:
+                return 0.0, None
+    # Lines that hardly vary fit each other whatever they mean.
+    if any(len({lines[k][i][0].value for i in fits}) < 3 for k in names):
+        return 0.0, None
+    return score, Relation(form, a, b, c, tuple(fits), tuple(breaks))
+
+
+def _without_echoes(found: list[Relation]) -> list[Relation]:
+    """One relation per set of three lines: c = a - b, a = b + c and b = a - c are the same statement."""
+    kept: dict[frozenset[int], Relation] = {}
+    for relation in found:
+        kept.setdefault(frozenset((relation.a, relation.b, relation.c)), relation)
+    return list(kept.values())
+
+
+def _lines(grid: Grid, along: str) -> dict[int, Line]:
+    lines: dict[int, Line] = {}
+    for i, j, cell in grid.cells():
+        main = cell.entry.main
+        if main is None or cell.entry.form not in ("plain", "paren", "spread", "interval") or main.relation != "=":
+            continue
+        line, place = (j, i) if along == "column" else (i, j)
+        lines.setdefault(line, {})[place] = (main, grid.key(i, j))
+    return {k: line for k, line in lines.items() if len(line) >= _FEWEST}
+
+
+def check_derived(document: Document) -> Iterator[Finding]:
+    """Columns, and rows, that are the difference, sum, ratio or percentage of two others."""
+    for grid in document.grids:
+        for along in ("column", "row"):
+            lines = _lines(grid, along)
+            if not 3 <= len(lines) <= _WIDEST:
+                continue
+            words = {k: grid.heading(k) if along == "column" else grid.label(k) for k in lines}
+            for relation in relations(lines, frozenset(k for k, w in words.items() if _DERIVED.search(w))):
+                yield from _judged(grid, along, lines, relation)
+
+
+def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: Relation) -> Iterator[Finding]:
+    def name(k: int) -> str:
+        return (grid.heading(k) if along == "column" else grid.label(k)) or f"{along} {k + 1}"
+
+    words = relation.form.format(a=f"[{name(relation.a)}]", b=f"[{name(relation.b)}]")
+    for i in sorted((*relation.fits, *relation.breaks)):
+        a, b = lines[relation.a][i], lines[relation.b][i]
+        result = _FORMS[relation.form](_set(a[0]), _set(b[0]))
+        good = i in relation.fits
+        shown = "no value" if result is None else f"{result.middle:.5g}"
+        row, column = (i, relation.c) if along == "column" else (relation.c, i)
+        yield in_cell(grid, row, column).found(
+            "derived",
+            Verdict.MATCHES if good else Verdict.INCONSISTENT,
+            f"{words} = {shown}" + ("" if good else f", as in {len(relation.fits)} other places"),
+            recomputed=shown,
+            value=None if result is None else (result.low, result.high),
+            operands=(grid.key(row, column), a[1], b[1]),
+            cause=f"derived: {grid.name}, {name(relation.c)}",
+        )
+
+
+_AVERAGE = re.compile(r"^(?:\W*)(?:avg|average|mean|macro[- ]?avg|overall mean)\.?\W*$", re.IGNORECASE)
+
+
+def averages_to(parts: list[Number], mean: Number) -> bool:
+    """Whether numbers that print like the parts can have a mean that prints like this."""
+    low, high = (sum(end) / len(parts) for end in ([p.interval.low for p in parts], [p.interval.high for p in parts]))
+    return Interval(low, high).meets(mean.interval)
+
+
+def check_averages(document: Document) -> Iterator[Finding]:
+    """Rows and columns called average, against the numbers before them in their block, where most of them are their mean."""
+    for grid in document.grids:
+        numbers = {(i, j): n for j, line in _numbers(grid).items() for i, n in line.items()}
+        found = []
+        for i in range(len(grid.rows)):
+            if _AVERAGE.match(grid.label(i)):
+                rows = [r for r in range(i) if grid.blocks[r] == grid.blocks[i]] or list(range(i))
+                found += [(i, j, [(r, j) for r in rows]) for j in range(1, grid.width)]
+        for j in range(2, grid.width):
+            if _AVERAGE.match(grid.heading(j).split(" ")[-1] if grid.heading(j) else ""):
+                found += [(i, j, [(i, k) for k in range(1, j)]) for i in range(len(grid.rows))]
+        known = [
+            (i, j, [p for p in parts if p in numbers])
+            for i, j, parts in found
+            if (i, j) in numbers and sum(p in numbers for p in parts) >= 2
+        ]
+        fitting = [averages_to([numbers[p] for p in parts], numbers[i, j]) for i, j, parts in known]
+        if len(known) < 2 or sum(fitting) < 0.75 * len(known):
+            continue
+        for (i, j, parts), good in zip(known, fitting, strict=True):
+            value = sum(numbers[p].value for p in parts) / len(parts)
+            yield in_cell(grid, i, j).found(
+                "average",
+                Verdict.MATCHES if good else Verdict.INCONSISTENT,
+                f"the mean of the {len(parts)} numbers before it is {value:.5g}",
+                recomputed=f"{value:.5g}",
+                value=(value, value),
+                operands=(grid.key(i, j), *(grid.key(*p) for p in parts)),
+            )
+
+
+def _numbers(grid: Grid) -> dict[int, dict[int, Number]]:
+    found: dict[int, dict[int, Number]] = {}
+    for i, j, cell in grid.cells():
+        if cell.entry.main is not None and cell.entry.form in ("plain", "paren", "spread", "interval"):
+            found.setdefault(j, {})[i] = cell.entry.main
+    return found

@@ -1,0 +1,1 @@
+"""Example tables, hypotheses and presets; the pages of the documentation use them."""
