@@ -31,7 +31,7 @@ def test_events_on_ratios_ask_the_numerator(db, event, column):
         + [("d", "m", row[1], None, i) for i, row in enumerate(ZERO)],
     )
     body = f'test = "proportion"\narm = "a"\nover_idx = "sum"\ndivide_by = {{ arm = "d" }}\nevent = {{ {event} = 1 }}\n'
-    (e,) = evaluate(Ledger(db.results), comparison(body))
+    e, *_ = evaluate(Ledger(db.results), comparison(body))
     assert (e.result.statistic, e.result.n) == (sum(row[column] for row in ZERO), 5)
 
 
@@ -48,7 +48,7 @@ def test_a_ratio_to_zero_is_infinite_and_zero_over_zero_is_absent(db):
         db.cell({"split": split, "rel": 0}, [("a", "m", a), ("b", "m", 1.0), ("d", "m", d)])
     c = comparison('test = "signed_rank"\na = { arm = "a", divide_by = { arm = "d" } }\nb = { arm = "b" }\n')
     assert load_units(Ledger(db.results), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [np.inf, 0.25]
-    (e,) = evaluate(Ledger(db.results), c)
+    e, *_ = evaluate(Ledger(db.results), c)
     assert (e.result.n, e.result.effect) == (1, -0.75)
     assert {d.unit: d.reason for d in e.result.dropped} == {"0/0": "a: infinite", "1/0": "a: no record"}
 

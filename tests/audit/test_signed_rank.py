@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, rankdata, wilcoxon
 
 from orledger.audit.statistics.sign import sign_test
-from orledger.audit.statistics.signedrank import EXACT_LIMIT, signed_rank, signed_rank_floor, signed_rank_null
+from orledger.audit.statistics.signedrank import (
+    EXACT_LIMIT,
+    signed_rank,
+    signed_rank_floor,
+    signed_rank_null,
+)
 
 # Bortz, Lienert and Boehnke's 15 pairs, with the answers of R's exactRankTests and wilcox.test (R-help, 25 August 2006).
 BORTZ = np.array([9, 14, 8, 11, 14, 10, 8, 14, 12, 14, 13, 9, 15, 12, 9]) - np.array(
