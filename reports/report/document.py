@@ -48,6 +48,7 @@ TONES = {
     "false as printed": "v-bad",
     "could not be checked": "v-mixed",
     "partially refuted": "v-mixed",
+    "inconclusive": "v-mixed",
     "another convention": "v-mixed",
 }
 
