@@ -67,9 +67,28 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
 @click.option(
     "--power", "only_power", is_flag=True, help="Only say what each comparison could decide; looks at no value."
 )
+@click.option(
+    "--effect",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    help="With --power: the probability of superiority to be found, where a comparison declares none (expect).",
+)
+@click.option(
+    "--unverified",
+    is_flag=True,
+    help="Give verdicts although the chain does not verify; they are marked with what was found.",
+)
 @click.option("--tests", "every_test", is_flag=True, help="List every test and claim.")
 @json_option
-def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, every_test: bool, as_json: bool) -> None:
+def audit(
+    db: Path,
+    files: tuple[Path, ...],
+    amend: bool,
+    only_power: bool,
+    effect: float | None,
+    unverified: bool,
+    every_test: bool,
+    as_json: bool,
+) -> None:
     """Evaluate every registered hypothesis on the records and store tests, claims and dispositions.
 
     A database without registrations gets those of the studies that have cells in it. The same data and registrations always give
@@ -85,20 +104,23 @@ def audit(db: Path, files: tuple[Path, ...], amend: bool, only_power: bool, ever
         raise UsageError("--amend concerns --registry files, and none was given", hint="name one, or leave --amend out")
     hypotheses = [read_hypothesis(f) for f in files]
     if only_power:
-        if amend or every_test:
-            raise UsageError("--power stores and tests nothing", hint="leave --amend and --tests out")
+        if amend or every_test or unverified:
+            raise UsageError("--power stores and tests nothing", hint="leave --amend, --tests and --unverified out")
         named = {h.id for h in hypotheses}
         with reading(db) as results:
             known = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in named]
-            rows = summary.power_rows(power(results, [*known, *hypotheses] or shipped_hypotheses()))
+            rows = summary.power_rows(power(results, [*known, *hypotheses] or shipped_hypotheses(), effect))
         if as_json:
             echo_json(rows)
         else:
-            echo_table(rows, right=("alpha", "planned", "done", "floor", "needed"))
+            numbers = ("alpha", "family", "planned", "done", "floor", "needed", "effect", "power", "n_for_power")
+            echo_table(rows, right=numbers)
         return
     if not db.exists():
         raise DatabaseError(f"{db} does not exist", hint="name it with --db, or make one with orledger run")
-    found = evaluate(db, hypotheses, amend=amend)
+    if effect is not None:
+        raise UsageError("--effect concerns --power", hint="add --power, or leave --effect out")
+    found = evaluate(db, hypotheses, amend=amend, unverified=unverified)
     if as_json:
         echo_json(summary.audit_data(found))
         return

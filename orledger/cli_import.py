@@ -35,8 +35,9 @@ def import_study(tables: tuple[str, ...], mapping: Path, replace: bool, db: Path
 
     paths = expand(tables)
     described = read_mapping(mapping)
-    with writing(db) as con:  # a database that was not there appears only when the import went well
-        found = import_files(Writer(db, con=con), paths, described, replace=replace)
+    # A database that was not there appears only when the import went well; the writer completes the catalogue as it closes.
+    with writing(db) as con, Writer(db, con=con) as writer:
+        found = import_files(writer, paths, described, replace=replace)
     if as_json:
         echo_json(vars(found))
         return

@@ -6,20 +6,24 @@ import json
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import db_option, on_terminal, reading
+from orledger.cli_options import LocalPath, db_option, on_terminal, reading
 from orledger.cli_output import check_file, out_option, write_file
 from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
     from orledger.schema.describing import Table
+    from orledger.schema.reading import Results
 
 FORMATS = ("table", "csv", "json", "markdown", "parquet")
 
@@ -27,6 +31,11 @@ FORMATS = ("table", "csv", "json", "markdown", "parquet")
 @click.command()
 @click.argument("query", required=False)
 @db_option
+@click.option(
+    "--lake",
+    type=LocalPath(exists=True, file_okay=False),
+    help="Ask all exported corpora below this folder as one database, without importing them.",
+)
 @click.option(
     "-f", "--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Read the query from this file."
 )
@@ -41,6 +50,7 @@ FORMATS = ("table", "csv", "json", "markdown", "parquet")
 def sql(
     query: str | None,
     db: Path,
+    lake: Path | None,
     file: Path | None,
     style: str | None,
     as_json: bool,
@@ -63,7 +73,7 @@ def sql(
     if describe:
         if query is not None or file is not None:
             raise UsageError("a query was given beside --tables", hint="leave one of them out")
-        with reading(db) as results:
+        with _asked(db, lake) as results:
             _print(_described(results.tables(), style), out)
         return
     if style == "parquet" and out is None and on_terminal():
@@ -73,9 +83,22 @@ def sql(
 
     limits = Limits.from_environment().lowered(time_limit, max_rows)
     # Three times over: the rows in DuckDB, on their way, and in the frame.
-    with reading(db, **sandbox_config(limits)) as results, confined(3 * limits.memory_mb):
+    with _asked(db, lake, **sandbox_config(limits)) as results, confined(3 * limits.memory_mb):
         found = run_query(results, text, limits=limits, on_stuck=lambda: _give_up(limits.seconds))
     _write(found, style, out)
+
+
+@contextmanager
+def _asked(db: Path, lake: Path | None, **config: Any) -> Iterator[Results]:
+    """What answers: the database, or the corpora of a lake."""
+    if lake is None:
+        with reading(db, **config) as results:
+            yield results
+        return
+    from orledger.schema.lake import open_lake
+
+    with open_lake(lake, **config) as results:
+        yield results
 
 
 def _query_text(query: str | None, file: Path | None) -> str:

@@ -21,7 +21,7 @@ NOW = "SELECT (SELECT count(*) FROM cell WHERE state = 'done') AS cells, (SELECT
 DECIDED = ("less", "greater", "different")
 OPPOSITE = {"less": "greater", "greater": "less"}
 # The variant to print comes first: the one whose values are independent units.
-VARIANTS = ("declared", "blocked", "naive")
+VARIANTS = ("declared", "blocked", "naive", "coarser")
 NO_AUDIT = "the database has no audit"
 
 

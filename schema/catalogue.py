@@ -210,8 +210,9 @@ def complete(con: DuckDBPyConnection, case: str, *, records: bool = True) -> Non
         alike = [i for i, m in enumerate(same) if (m.idx is not None) == indexed]
         listed = {arm for i in alike for arm in same[i].arms.split(", ")}
         if not alike:
-            texts = {"label": "label" if labelled else None, "idx": "index" if indexed else None}
-            same.append(replace(same[0] if same else Metric(block, "", metric), arms=", ".join(names), **texts))
+            like = same[0] if same else Metric(block, "", metric)
+            label, idx = ("label" if labelled else None), ("index" if indexed else None)
+            same.append(replace(like, arms=", ".join(names), label=label, idx=idx))
         elif more := [a for a in names if a not in listed]:
             same[alike[0]] = replace(same[alike[0]], arms=", ".join([same[alike[0]].arms, *more]))
     named = {a.arm for a in known.arms}

@@ -11,6 +11,9 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 for _name in [n for n in os.environ if n.startswith("ORLEDGER_")]:
     del os.environ[_name]
 
+import secrets
+
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,16 +24,30 @@ sys.path[:0] = [
 ]
 
 
+# The fast suite draws the same examples every time, without a deadline; the slow one draws new ones and prints their seed.
+hypothesis.settings.register_profile("fast", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("slow", deadline=None, database=None, print_blob=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    slow = config.getoption("--slow")
+    hypothesis.settings.load_profile("slow" if slow else "fast")
+    if slow and config.getoption("hypothesis_seed", None) is None and not hasattr(config, "workerinput"):
+        config.option.hypothesis_seed = str(secrets.randbits(32))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests that take minutes")
 
 
-def pytest_report_header() -> str:
+def pytest_report_header(config: pytest.Config) -> str:
     from orledger.runners.host import cpu_model, versions
 
     found = versions()
     names = ("orledger", "duckdb", "polars", "numpy", "scipy", "torch")
-    return ", ".join(f"{name} {found.get(name, 'absent')}" for name in names) + f"; {cpu_model()}"
+    seed = config.getoption("hypothesis_seed", None)
+    told = f"; --hypothesis-seed={seed}" if seed else ""
+    return ", ".join(f"{name} {found.get(name, 'absent')}" for name in names) + f"; {cpu_model()}{told}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

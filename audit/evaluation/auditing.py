@@ -8,11 +8,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.claims import ClaimResult, check
-from orledger.audit.evaluation.comparisons import Evaluation, evaluate, judge
+from orledger.audit.evaluation.comparisons import Evaluation, evaluate
 from orledger.audit.evaluation.dispositions import Decision, decide
+from orledger.audit.evaluation.families import correct_families
+from orledger.audit.evaluation.history import Look, with_history
+from orledger.audit.evaluation.names import check_names
 from orledger.audit.evaluation.pairing import Ledger, layouts
+from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
 from orledger.audit.evaluation.storing import digest, store
-from orledger.audit.registry.quantities import Source, identifier
+from orledger.audit.registry.quantities import Source
 from orledger.audit.registry.registration import (
     Registration,
     current_registrations,
@@ -20,14 +24,15 @@ from orledger.audit.registry.registration import (
     register_descriptions,
     register_shipped,
 )
-from orledger.audit.statistics.counts import holm
+from orledger.audit.registry.words import Registered, Variant
 from orledger.errors import DataError, QueryRefusedError, VerificationError
-from orledger.schema import catalogue, viewing
+from orledger.schema import catalogue, chain, viewing
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query, sandbox_config
 from orledger.schema.transactions import transaction
+from orledger.schema.viewing import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,6 +58,10 @@ class Finding:
     tests: tuple[Evaluation, ...]
     claims: tuple[ClaimResult, ...]
     decision: Decision | None
+    sensitivity: Sensitivity | None
+    known: Registered = Registered.BEFORE
+    earlier: tuple[Look, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,7 @@ def audit(
     hypotheses: Sequence[Hypothesis] = (),
     *,
     amend: bool = False,
+    unverified: bool = False,
     limits: Limits | None = None,
     now: datetime | None = None,
 ) -> Audit:
@@ -80,12 +90,16 @@ def audit(
     dispositions then say that they were registered after the data. Files of theirs that only describe are added where they
     are not registered yet: no verdict rests on them, so that coming after the data does no harm. Whatever a hypothesis file
     says is evaluated on a connection that can only read; it is closed before another one writes the rows, and only if
-    nothing changed meanwhile.
+    nothing changed meanwhile. Names that do not occur in the data are an error before anything is registered or evaluated. A
+    database whose chain does not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
     now = now or datetime.now(UTC)
     with _reading(path) as results:
         require_queries(results.con, hypotheses)
+        replaced = {h.id for h in hypotheses}
+        stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
+        check_names(results, [*hypotheses, *stored])
     with closing(connect(path, "write")) as con, transaction(con):
         for h in hypotheses:
             register(con, h, amend=amend, now=now)
@@ -96,7 +110,17 @@ def audit(
         catalogue.complete_all(con, unless_known=True)
         viewing.refresh(con)
     with _reading(path) as results:
+        broken = [f"{f.rule}: {f.where}, {f.detail}" for f in chain.verify(results.con)]
+        if broken and not unverified:
+            raise VerificationError(
+                f"{path} is not as it was recorded, and gets no verdict: {broken[0]}"
+                + (f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""),
+                hint="orledger verify lists everything; --unverified gives verdicts that say so",
+            )
         found = examine(results, limits)
+    if broken:
+        remark = f"the database is not as it was recorded ({len(broken)} findings): {broken[0]}"
+        found = replace(found, findings=tuple(replace(f, remarks=(*f.remarks, remark)) for f in found.findings))
     with closing(connect(path, "write")) as con, transaction(con):
         hashes = {r.hash for r in current_registrations(con)}
         if data_state(con)[0] != found.data_hash or hashes != {f.registration.hash for f in found.findings}:
@@ -127,13 +151,22 @@ def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -
 def examine(results: Results, limits: Limits | None = None) -> Audit:
     """What the current registrations come to on ``results``, which are only read."""
     registrations = current_registrations(results.con)
+    for r in registrations:
+        if not r.intact():
+            raise VerificationError(
+                f"the text of {r.hypothesis} is not the one that was registered as {r.hash[:12]}",
+                hint="orledger verify names what was changed; restore the database from a copy",
+            )
     data_hash, n_cells, n_records = data_state(results.con)
     audit_id = digest(AUDIT_VERSION, data_hash, *sorted(r.hash for r in registrations))
     hypotheses = [r.parsed() for r in registrations]
     copies = _copied(results, hypotheses)
     try:
         ledger = Ledger(results, copies, limits or Limits())
-        findings = tuple(find(ledger, r, h) for r, h in zip(registrations, hypotheses, strict=True))
+        findings = tuple(
+            with_history(results, find(ledger, r, h), audit_id, data_hash)
+            for r, h in zip(registrations, hypotheses, strict=True)
+        )
     finally:
         for table in copies.values():
             results.con.execute(f"DROP TABLE IF EXISTS {identifier(table)}")
@@ -162,31 +195,25 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     by_claim = {c.claim.id: c for c in claims}
     tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]
-    deciding: dict[str, Evaluation] = {}
+    if not hypothesis.decides:
+        return Finding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
+    deciding = _deciding(tests)
+    decision = decide(hypothesis, deciding, by_claim)
+    coarser = {e.comparison.id: e for e in tests if e.variant == Variant.COARSER}
+    named = [n for n in decision.evidence if n in deciding]
+    # What the verdict rests on is needed here: a test that cannot decide at the coarser unit is no refutation.
+    stricter = replace(hypothesis, needs=tuple(dict.fromkeys((*hypothesis.needs, *named))))
+    again = decide(stricter, {**deciding, **coarser}, by_claim) if any(n in coarser for n in named) else None
+    sensitivity = speaks(decision, again, [deciding[n] for n in named or deciding], coarser)
+    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
+
+
+def _deciding(tests: Sequence[Evaluation]) -> dict[str, Evaluation]:
+    """The evaluation of each comparison that its hypothesis is decided with."""
+    found: dict[str, Evaluation] = {}
     for e in tests:
-        deciding.setdefault(e.comparison.id, e)
-    decision = decide(hypothesis, deciding, by_claim) if hypothesis.decides else None
-    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision)
-
-
-def correct_families(tests: Sequence[Evaluation]) -> list[Evaluation]:
-    """``tests`` with Holm's correction inside every declared family, over the versions that count independent units.
-
-    A test whose p could not reach alpha after the correction, even with the whole family at its floors, is untestable.
-    """
-    corrected = list(tests)
-    families: dict[str, list[int]] = {}
-    for i, e in enumerate(corrected):
-        if e.comparison.family is not None and e.independent and e.result.p is not None:
-            families.setdefault(e.comparison.family, []).append(i)
-    for members in families.values():
-        adjusted = holm([corrected[i].result.p or 0.0 for i in members])
-        floors = holm([corrected[i].result.floor or 0.0 for i in members])  # the best case: every test at its floor
-        for i, p, floor in zip(members, adjusted, floors, strict=True):
-            e = corrected[i]
-            outcome = judge(e.comparison, e.result, p, floor)
-            corrected[i] = replace(e, p_holm=p, family_size=len(members), outcome=outcome)
-    return corrected
+        found.setdefault(e.comparison.id, e)
+    return found
 
 
 def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
@@ -201,9 +228,12 @@ def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
 def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str]:
     """Temporary tables with the arms, labels and metrics that the hypotheses ask of each wide view, by the name of the view."""
     known = layouts(results)
+    scalar_views = {layout.name for layout in known.values()}
     asked: dict[str, tuple[Mapping[str, str], list[Source]]] = {}
-    for q in (q for h in hypotheses for q in h.quantities if (q.case, q.block) in known and q.source is not None):
-        layout = known[q.case, q.block]
+    for q in (q for h in hypotheses for q in h.quantities):
+        layout = known.get((q.case, q.block))
+        if layout is None or q.source is None:
+            continue
         arms = [Source(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
         for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
             if q.source.metric in columns and (q.is_series or view == layout.name):
@@ -211,7 +241,7 @@ def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str
     for view, (columns, sources) in asked.items():
         left_out = ", ".join(identifier(c) for m, c in columns.items() if m not in {s.metric for s in sources})
         rows = " OR ".join(sorted({f"({' AND '.join(s.sql())})" for s in sources}))
-        rows += " OR refused IS NOT NULL" if columns is not None and not view.endswith("_series") else ""
+        rows += " OR refused IS NOT NULL" if view in scalar_views else ""
         results.con.execute(
             f"CREATE OR REPLACE TEMP TABLE {identifier(COPY + view)} AS"
             f" SELECT *{f' EXCLUDE ({left_out})' if left_out else ''} FROM {identifier(view)} WHERE {rows}"

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from orledger.audit.evaluation.claim_intervals import BARE, ClaimInterval, claim_interval
 from orledger.audit.evaluation.pairing import Ledger, Matched, Units, load_units, match, unit_name
 from orledger.audit.evaluation.predicates import PREDICATES, combined
 from orledger.audit.evaluation.preparing import without
+from orledger.audit.evaluation.refusals import with_refused
 from orledger.audit.registry.quantities import combined_sql
+from orledger.audit.registry.words import ClaimState, Clearly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +34,15 @@ class ClaimResult:
     """
 
     claim: Claim
-    state: str
+    state: ClaimState
     observed: str
     value: float | None
     n: int
     counterexamples: tuple[str, ...]
     units_sql: str
     dropped: tuple[Dropped, ...] = ()
+    interval: ClaimInterval = BARE
+    clearly: tuple[Clearly, ...] = ()
 
 
 def check(ledger: Ledger, claim: Claim) -> ClaimResult:
@@ -53,12 +58,23 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
     origin = combined_sql(ledger.surface, claim.sides, claim.pair)
     left_out = _left_out(matched)
     if matched.matrix.shape[0] == 0:
-        return ClaimResult(claim, "missing", f"no units{left_out}", None, 0, (), origin, matched.dropped)
+        return ClaimResult(claim, ClaimState.MISSING, f"no units{left_out}", None, 0, (), origin, matched.dropped)
     holds, observed, value, against = PREDICATES[claim.kind](claim, matched, names)
-    state = holds if isinstance(holds, str) else "holds" if holds else "fails"
+    state = ClaimState(holds if isinstance(holds, str) else "holds" if holds else "fails")
+    if claim.refused_as is not None:
+        counted = with_refused(ledger, claim, matched)
+        extra = counted.matrix.shape[0] - matched.matrix.shape[0]
+        other, _, other_value, _ = PREDICATES[claim.kind](claim, counted, names)
+        observed += (
+            f"; with {extra} refused units as {claim.refused_as:g}: {other_value:.6g}, {'holds' if other else 'fails'}"
+        )
+        if state == ClaimState.HOLDS and not other:
+            state = ClaimState.FAILS
+    interval = claim_interval(claim, matched, value)
+    observed += interval.words()
     lost = _lost_groups(claim, units, matched)
     if lost:
-        state = "missing" if state == "holds" or claim.kind == "resampled" else state
+        state = ClaimState.MISSING if state == ClaimState.HOLDS or claim.kind == "resampled" else state
         observed = f"no value for {', '.join(lost)}; of the rest: {observed}"
     return ClaimResult(
         claim=claim,
@@ -69,6 +85,8 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
         counterexamples=tuple(against[:LISTED]),
         units_sql=origin,
         dropped=matched.dropped,
+        interval=interval,
+        clearly=() if lost else interval.clearly(claim, state),
     )
 
 

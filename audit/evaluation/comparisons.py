@@ -9,15 +9,19 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
-from orledger.audit.evaluation.preparing import blocked, prepared
+from orledger.audit.evaluation.preparing import blocked, differences, prepared
+from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
 from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import combined_sql
+from orledger.audit.registry.words import Margin, Outcome, Refusals, Untestable, Variant
+from orledger.audit.statistics.clusters import cluster_sign_flip
 from orledger.audit.statistics.counts import fisher, mcnemar, mcnemar_units, proportion
+from orledger.audit.statistics.equivalence import Posterior, Within, bayesian_signed_rank, within_margin
 from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.result import Dropped, TestResult
-from orledger.audit.statistics.sign import sign_test
-from orledger.audit.statistics.signedrank import signed_rank
+from orledger.audit.statistics.sign import sign_p, sign_test, sign_test_anytime
+from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
 from orledger.audit.statistics.skillings_mack import skillings_mack
 from orledger.audit.statistics.slopes import slope
 from orledger.audit.statistics.spearman import spearman
@@ -25,9 +29,13 @@ from orledger.audit.statistics.spearman import spearman
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from orledger.audit.registry.hypotheses import Comparison
 
-    Builder = Callable[[str, bool, TestResult], "Evaluation"]
+    Builder = Callable[[Variant, bool, TestResult], "Evaluation"]
+
+TESTS = {"signed_rank": signed_rank, "sign": sign_test, "sign_anytime": sign_test_anytime}
 
 # Below this many units there is nothing to compare: the outcome is missing, not undecided.
 FEWEST = {"friedman": 2, "skillings_mack": 2, "spearman": 3, "slope": 3}
@@ -35,26 +43,55 @@ FEWEST = {"friedman": 2, "skillings_mack": 2, "spearman": 3, "slope": 3}
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A test of one comparison in one variant, with its outcome and the query that returns its values."""
+    """A test of one comparison in one variant, with its outcome and the query that returns its values.
+
+    ``within`` holds the one-sided p-values against the declared margin, ``shown`` what they show, ``posterior`` the Bayesian
+    answer with the margin as region of practical equivalence. ``unit_values`` names, for each key of the unit, how many
+    values it takes: "5 dataset".
+    """
 
     comparison: Comparison
-    variant: str
+    variant: Variant
     independent: bool
     result: TestResult
-    outcome: str
+    outcome: Outcome
     bounded: int
     units_sql: str
     p_holm: float | None = None
     family_size: int | None = None
     noise_floor: float | None = None
+    within: Within | None = None
+    posterior: Posterior | None = None
+    shown: tuple[Margin, ...] = ()
+    untestable: Untestable | None = None
+    unit_values: tuple[str, ...] = ()
+    bounds_agree: bool = True
 
 
 def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
-    """The evaluations of ``comparison``: one, or the blocked and the naive version where values are nested in their unit.
-
-    The version to decide with comes first.
+    """The evaluations of ``comparison``: the one to decide with first, then the naive one where values are nested in their
+    unit, then the one that flips whole coarser units.
     """
     comparison = replace(comparison, unit=effective_unit(ledger, comparison))
+    if comparison.refusals != Refusals.BOUNDS:
+        return _evaluated(ledger, comparison)
+    bounds = [_evaluated(ledger, comparison, sign) for sign in (1, -1)]
+    return [_both(a, b) for a, b in zip(*bounds, strict=True)]
+
+
+def _both(worst: Evaluation, best: Evaluation) -> Evaluation:
+    """The evaluation that speaks for two bounds: decided only when both are, and in the same direction."""
+    weaker = max(worst, best, key=lambda e: (e.result.p is None, e.result.p or 0.0))
+    if worst.outcome != best.outcome and weaker.outcome in (Outcome.LESS, Outcome.GREATER):
+        weaker = replace(weaker, outcome=Outcome.UNDECIDED)
+    agree = tuple(word for word in worst.shown if word in best.shown)
+    details = {**weaker.result.details, "p_refusals_lost": worst.result.p, "p_refusals_won": best.result.p}
+    agrees = worst.outcome == best.outcome
+    return replace(weaker, result=replace(weaker.result, details=details), shown=agree, bounds_agree=agrees)
+
+
+def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Evaluation]:
+    """The evaluations with one way of counting refusals."""
     names = [name for name, _ in comparison.sides]
     units = [load_units(ledger, quantity, comparison.pair) for _, quantity in comparison.sides]
     bounded = sum(
@@ -64,7 +101,7 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
     )
     origin = combined_sql(ledger.surface, comparison.sides, comparison.pair)
 
-    def evaluation(variant: str, independent: bool, result: TestResult) -> Evaluation:
+    def evaluation(variant: Variant, independent: bool, result: TestResult) -> Evaluation:
         return Evaluation(comparison, variant, independent, result, judge(comparison, result), bounded, origin)
 
     if comparison.test == "fisher":
@@ -72,25 +109,60 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
     if comparison.test == "proportion":
         return _single(comparison, units[0], evaluation)
     if comparison.test in MEASURING:
-        return [evaluation("declared", True, measured(comparison, units, names))]
+        return [evaluation(Variant.DECLARED, True, measured(comparison, units, names))]
     matched = prepared(comparison, match(units, names, incomplete=comparison.test == "skillings_mack"), names)
+    matched = counted(ledger, comparison, matched, sign)
     if not comparison.nested:
-        return [evaluation("declared", True, _tested(comparison, matched, names))]
-    naive = evaluation("naive", False, _tested(comparison, matched, names))
+        first = _finished(evaluation(Variant.DECLARED, True, _tested(comparison, matched, names)), matched)
+        return [first, *_coarser(comparison, matched, evaluation)]
+    naive = evaluation(Variant.NAIVE, False, _tested(comparison, matched, names))
     if comparison.blocked is None:
         refused = replace(
             naive.result, p=None, method="no p: values are nested in their unit and no blocking rule is declared"
         )
-        return [
-            replace(
-                naive,
-                variant="declared",
-                result=refused,
-                outcome="refused" if naive.outcome != "missing" else "missing",
-            )
-        ]
-    reduced = _tested(comparison, blocked(comparison, matched), names, reduced=True)
-    return [evaluation("blocked", True, reduced), naive]
+        outcome = Outcome.REFUSED if naive.outcome != Outcome.MISSING else Outcome.MISSING
+        return [replace(naive, variant=Variant.DECLARED, result=refused, outcome=outcome)]
+    reduced = blocked(comparison, matched)
+    first = evaluation(Variant.BLOCKED, True, _tested(comparison, reduced, names, reduced=True))
+    return [_finished(first, reduced), naive, *_coarser(comparison, reduced, evaluation)]
+
+
+def _finished(e: Evaluation, m: Matched) -> Evaluation:
+    """``e`` with what its margin shows and how many values each key of its unit takes."""
+    c = e.comparison
+    e = replace(e, unit_values=tuple(f"{m.units[k].n_unique()} {k}" for k in m.keys))
+    if c.margin is None or e.result.p is None:
+        return e
+    d = differences(c, m)
+    within = within_margin(d, c.margin, signed_rank_p if c.test == "signed_rank" else sign_p, c.better)
+    return replace(e, within=within, posterior=bayesian_signed_rank(d, c.margin), shown=shown(c, within))
+
+
+def shown(comparison: Comparison, within: Within) -> tuple[Margin, ...]:
+    """What the p-values against the margin show at the comparison's alpha."""
+    found = {Margin.NONINFERIOR: within.noninferior, Margin.EQUIVALENT: within.equivalent}
+    return tuple(word for word, p in found.items() if p <= comparison.alpha)
+
+
+def _coarser(comparison: Comparison, m: Matched, evaluation: Builder) -> list[Evaluation]:
+    """The same statistic with whole coarser units flipped, for paired tests whose unit has a coarser one."""
+    if not comparison.coarser or not set(comparison.coarser) < set(m.keys) or not m.matrix.shape[0]:
+        return []
+    if comparison.test not in ("signed_rank", "sign", "mcnemar"):
+        return []
+    d = m.matrix[:, 0] - m.matrix[:, 1] if comparison.test == "mcnemar" else differences(comparison, m)
+    clusters = [unit_name(row) for row in m.units.select(comparison.coarser).iter_rows()]
+    ranks = comparison.test == "signed_rank"
+    result = cluster_sign_flip(d, clusters, comparison.side, ranks=ranks, better=comparison.better)
+    e = evaluation(Variant.COARSER, True, replace(result, test=comparison.test, dropped=m.dropped))
+    if comparison.margin is None:
+        return [e]
+
+    def p(shifted: NDArray[np.float64], side: str) -> float:
+        return cluster_sign_flip(shifted, clusters, side, ranks=ranks).p or 0.0
+
+    within = within_margin(d, comparison.margin, p, comparison.better)
+    return [replace(e, within=within, shown=shown(comparison, within))]
 
 
 def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduced: bool = False) -> TestResult:
@@ -102,12 +174,11 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduc
     options = {"side": comparison.side}
     if x.shape[0] < FEWEST.get(comparison.test, 1):
         return _nothing(comparison, x.shape[0], matched.dropped)
-    if comparison.test in ("signed_rank", "sign"):
-        test = signed_rank if comparison.test == "signed_rank" else sign_test
-        d = (x[:, 0] - x[:, 1]) * (comparison.resolution or 1.0)
-        result = test(d, better=comparison.better, level=comparison.level, **options)
+    if comparison.test in TESTS:
+        d = differences(comparison, matched)
+        result = TESTS[comparison.test](d, better=comparison.better, level=comparison.level, **options)
         if comparison.transform == "log10":
-            result = replace(result, effect_name="median of log10 ratios")
+            result = replace(result, effect_name=result.effect_name.replace("differences", "log10 ratios"))
     elif comparison.test == "friedman":
         result = friedman(x if comparison.better == "lower" else -x, names, level=comparison.level)
     elif comparison.test == "skillings_mack":
@@ -143,7 +214,7 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
         counts.append((int((values["value"] != 0).sum()), values.height))
     (a, n_a), (b, n_b) = counts
     if not (n_a and n_b):
-        return [evaluation("declared", True, _nothing(comparison, n_a + n_b, dropped))]
+        return [evaluation(Variant.DECLARED, True, _nothing(comparison, n_a + n_b, dropped))]
     result = replace(fisher(a, n_a, b, n_b, comparison.side), dropped=dropped)
     if comparison.nested and comparison.blocked is not None:
         rule = "a unit has the event when more than half of its values have it"
@@ -151,11 +222,13 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
     if comparison.nested and comparison.blocked is None:
         return [
             replace(
-                evaluation("declared", False, replace(result, p=None, method="no p: values are nested in their unit")),
-                outcome="refused",
+                evaluation(
+                    Variant.DECLARED, False, replace(result, p=None, method="no p: values are nested in their unit")
+                ),
+                outcome=Outcome.REFUSED,
             )
         ]
-    return [evaluation("blocked" if comparison.nested else "declared", True, result)]
+    return [evaluation(Variant.BLOCKED if comparison.nested else Variant.DECLARED, True, result)]
 
 
 def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[Evaluation]:
@@ -165,11 +238,11 @@ def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[E
     k = round(units.values["value"].sum()) if pooled else int((units.values["value"] != 0).sum())
     n = int(units.values["points"].sum()) if pooled else units.values.height
     if n == 0:
-        return [evaluation("declared", True, _nothing(comparison, 0, dropped))]
+        return [evaluation(Variant.DECLARED, True, _nothing(comparison, 0, dropped))]
     result = replace(
         proportion(k, n, comparison.nominal, side=comparison.side, level=comparison.level), dropped=dropped
     )
-    return [evaluation("naive" if pooled else "declared", not pooled, result)]
+    return [evaluation(Variant.NAIVE if pooled else Variant.DECLARED, not pooled, result)]
 
 
 def _nothing(comparison: Comparison, n: int, dropped: tuple[Dropped, ...]) -> TestResult:
@@ -179,7 +252,7 @@ def _nothing(comparison: Comparison, n: int, dropped: tuple[Dropped, ...]) -> Te
     )  # fmt: skip
 
 
-def judge(comparison: Comparison, result: TestResult, p: float | None = None, floor: float | None = None) -> str:
+def judge(comparison: Comparison, result: TestResult, p: float | None = None, floor: float | None = None) -> Outcome:
     """The outcome of a test at the comparison's alpha; ``p`` and ``floor`` replace the test's own after a correction.
 
     A floor above alpha makes the comparison untestable whatever the data say.
@@ -187,25 +260,27 @@ def judge(comparison: Comparison, result: TestResult, p: float | None = None, fl
     p = result.p if p is None else p
     floor = result.floor if floor is None else floor
     if result.method.startswith("not computed"):
-        return "missing"
+        return Outcome.MISSING
     if p is None:
-        return "measured"
+        return Outcome.MEASURED
     if floor is not None and floor > comparison.alpha:
-        return "untestable"
+        return Outcome.UNTESTABLE
     if p > comparison.alpha:
-        return "undecided"
+        return Outcome.UNDECIDED
     if result.test in ("friedman", "skillings_mack"):
-        return "different"
-    return "less" if _direction(comparison, result) < 0 else "greater"
+        return Outcome.DIFFERENT
+    return Outcome.LESS if _direction(comparison, result) < 0 else Outcome.GREATER
 
 
 def _direction(comparison: Comparison, result: TestResult) -> float:
     """Negative when the first side lies below the second, by the statistic that decided."""
     assert result.statistic is not None
     m = result.n_nonzero
+    if result.statistic_name.startswith("sum of sign"):  # of clusters: signed already
+        return result.statistic
     if result.test == "signed_rank":
         return result.statistic - m * (m + 1) / 4
-    if result.test in ("sign", "mcnemar"):
+    if result.test in ("sign", "sign_anytime", "mcnemar"):
         return result.statistic - m / 2
     if result.test == "proportion":
         return (result.effect or 0.0) - (comparison.nominal or 0.0)

@@ -1,14 +1,17 @@
 """From outcomes to a disposition, by the rule a hypothesis was registered with and nothing else.
 
-First what the hypothesis needs: if a needed comparison or claim has no data the verdict is "not enough data"; if a
-needed test could not have decided at its n, "not testable at this n". Then the rules in order; the first whose
-conditions all hold gives the verdict. If none does, the declared ``otherwise``.
+First what is refuted by what is known: a rule that refutes and rests on failed claims or decided tests alone counts, whatever
+else could not be tested. Then what the hypothesis needs: if a needed comparison or claim has no data the verdict is "not
+enough data"; if a needed test could not have decided at its n, "not testable at this n". Then the rules in order; the first
+whose conditions all hold gives the verdict. If none does, the declared ``otherwise``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from orledger.audit.registry.words import ClaimState, Outcome, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,14 +20,19 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.comparisons import Evaluation
     from orledger.audit.registry.hypotheses import Hypothesis, Rule, Term
 
+    States = Mapping[str, frozenset[str]]
+
 SHOWN = 6  # pieces of evidence quoted in a reason
+ABSENT = {Outcome.MISSING, Outcome.REFUSED, ClaimState.MISSING}
+DECIDED = {Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT, ClaimState.FAILS}
+AGAINST = (Verdict.REFUTED, Verdict.PARTIAL)
 
 
 @dataclass(frozen=True)
 class Decision:
     """A verdict with its reason, the rule that gave it (from 1; None for needs and otherwise), and the ids it rests on."""
 
-    verdict: str
+    verdict: Verdict
     reason: str
     rule: int | None
     evidence: tuple[str, ...]
@@ -32,34 +40,79 @@ class Decision:
 
 def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapping[str, ClaimResult]) -> Decision:
     """The disposition of ``hypothesis``; ``tests`` and ``claims`` by the ids its file gives them."""
-    states = {**{k: v.outcome for k, v in tests.items()}, **{k: v.state for k, v in claims.items()}}
-    absent = [n for n in hypothesis.needs if states[n] in ("missing", "refused")]
+    states: States = {
+        **{k: frozenset((v.outcome, *v.shown)) for k, v in tests.items()},
+        **{k: frozenset((v.state, *v.clearly)) for k, v in claims.items()},
+    }
+    absent = [n for n in hypothesis.needs if states[n] & ABSENT]
+    weak = [n for n in hypothesis.needs if Outcome.UNTESTABLE in states[n]]
+    if absent or weak:
+        for number, rule in enumerate(hypothesis.rules, 1):
+            if rule.verdict in AGAINST and _certain(rule, states):
+                return _by_rule(hypothesis, number, rule, states, tests, claims)
     if absent:
-        return Decision("not enough data", f"no data for {_listed(absent)}", None, tuple(absent))
-    weak = [n for n in hypothesis.needs if states[n] == "untestable"]
+        return Decision(Verdict.NO_DATA, f"no data for {_listed(absent)}", None, tuple(absent))
     if weak:
-        floors = "; ".join(_quote(n, tests, claims) for n in weak[:SHOWN])
-        return Decision("not testable at this n", f"no result could have been significant: {floors}", None, tuple(weak))
+        return _untestable(hypothesis, weak, states, tests, claims)
     for number, rule in enumerate(hypothesis.rules, 1):
         if applies(rule, states):
-            terms = [*rule.all, *rule.any, *rule.none]
-            decisive = [t for t in terms if states[t.id] == t.value and t not in rule.none] or terms
-            names = list(dict.fromkeys(t.id for t in decisive))
-            unmet = _unmet(hypothesis, rule.verdict, states)
-            lacking = _lacking([n for n in unmet if n not in names[:SHOWN]], tests, claims)
-            named = tuple(dict.fromkeys([*(t.id for t in terms), *unmet]))
-            return Decision(rule.verdict, f"{rule.reason} ({_quotes(names, tests, claims)}){lacking}", number, named)
+            return _by_rule(hypothesis, number, rule, states, tests, claims)
     assert hypothesis.otherwise is not None  # a file that only describes is never decided
     lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 
 
-def _unmet(hypothesis: Hypothesis, verdict: str, states: Mapping[str, str]) -> list[str]:
-    """The ids whose outcome keeps a partial verdict from being support; none for other verdicts."""
-    support = next((r for r in hypothesis.rules if r.verdict == "supported"), None)
-    if verdict != "partially refuted" or support is None:
+def _by_rule(
+    hypothesis: Hypothesis,
+    number: int,
+    rule: Rule,
+    states: States,
+    tests: Mapping[str, Evaluation],
+    claims: Mapping[str, ClaimResult],
+) -> Decision:
+    terms = [*rule.all, *rule.any, *rule.none]
+    decisive = [t for t in terms if t.value in states[t.id] and t not in rule.none] or terms
+    names = list(dict.fromkeys(t.id for t in decisive))
+    unmet = _unmet(hypothesis, rule.verdict, states)
+    lacking = _lacking([n for n in unmet if n not in names[:SHOWN]], tests, claims)
+    named = tuple(dict.fromkeys([*(t.id for t in terms), *unmet]))
+    return Decision(rule.verdict, f"{rule.reason} ({_quotes(names, tests, claims)}){lacking}", number, named)
+
+
+def _certain(rule: Rule, states: States) -> bool:
+    """True when ``rule`` applies, rests on something that failed or was decided, and leans on nothing unknown."""
+    unknown = ABSENT | {Outcome.UNTESTABLE}
+    if not applies(rule, states) or any(states[t.id] & unknown for t in (*rule.all, *rule.none)):
+        return False
+    true = [t for t in (*rule.all, *rule.any) if t.value in states[t.id]]
+    return any(states[t.id] & DECIDED for t in true)
+
+
+def _untestable(
+    hypothesis: Hypothesis,
+    weak: list[str],
+    states: States,
+    tests: Mapping[str, Evaluation],
+    claims: Mapping[str, ClaimResult],
+) -> Decision:
+    """Not testable, unless a claim that every way to support needs has failed: that stands, whatever the tests could show."""
+    floors = "; ".join(_quote(n, tests, claims) for n in weak[:SHOWN])
+    ways = [{t.id for t in r.all if t.id in claims and t.value == ClaimState.HOLDS} for r in hypothesis.rules
+            if r.verdict == Verdict.SUPPORTED]  # fmt: skip
+    failed = sorted(n for n in set.intersection(*ways) if ClaimState.FAILS in states[n]) if ways else []
+    if failed:
+        verdict = hypothesis.otherwise if hypothesis.otherwise in AGAINST else Verdict.PARTIAL
+        reason = f"support needs a claim that fails ({_quotes(failed, tests, claims)}), whatever could not be tested: {floors}"
+        return Decision(verdict, reason, None, (*failed, *weak))
+    return Decision(Verdict.UNTESTABLE, f"no result could have been significant: {floors}", None, tuple(weak))
+
+
+def _unmet(hypothesis: Hypothesis, verdict: Verdict, states: States) -> list[str]:
+    """The ids whose outcome keeps a partial or inconclusive verdict from being support; none for other verdicts."""
+    support = next((r for r in hypothesis.rules if r.verdict == Verdict.SUPPORTED), None)
+    if verdict not in (Verdict.PARTIAL, Verdict.INCONCLUSIVE) or support is None:
         return []
-    return list(dict.fromkeys(t.id for t in support.all if states[t.id] != t.value))
+    return list(dict.fromkeys(t.id for t in support.all if t.value not in states[t.id]))
 
 
 def _lacking(unmet: list[str], tests: Mapping[str, Evaluation], claims: Mapping[str, ClaimResult]) -> str:
@@ -73,11 +126,11 @@ def _quotes(names: list[str], tests: Mapping[str, Evaluation], claims: Mapping[s
     return "; ".join(_quote(n, tests, claims) for n in names[:SHOWN]) + more
 
 
-def applies(rule: Rule, states: Mapping[str, str]) -> bool:
+def applies(rule: Rule, states: States) -> bool:
     """True when every term of ``all`` holds, at least one of ``any`` (if there are any), and none of ``none``."""
 
     def true(term: Term) -> bool:
-        return states[term.id] == term.value
+        return term.value in states[term.id]
 
     return all(map(true, rule.all)) and (not rule.any or any(map(true, rule.any))) and not any(map(true, rule.none))
 
@@ -91,8 +144,14 @@ def _quote(name: str, tests: Mapping[str, Evaluation], claims: Mapping[str, Clai
     if e.result.p is not None:
         shown = e.p_holm if e.p_holm is not None else e.result.p
         parts.append(f"{'Holm p' if e.p_holm is not None else 'p'} = {shown:.2g}")
-    if e.outcome == "untestable" and e.result.floor is not None:
+    if e.outcome == Outcome.UNTESTABLE and e.result.floor is not None:
         parts.append(f"floor {e.result.floor:.2g}, alpha {e.comparison.alpha:g}")
+        parts += [str(e.untestable)] if e.untestable else []
+    if e.within is not None:
+        parts.append(
+            f"margin {e.within.margin:g}: p = {e.within.noninferior:.2g} for not inferior,"
+            f" {e.within.equivalent:.2g} for equivalent"
+        )
     if e.result.wins is not None:
         parts.append(f"{e.result.wins}/{e.result.losses}/{e.result.draws} won/lost/drawn")
     return f"{name} {e.outcome} ({', '.join(parts)})"

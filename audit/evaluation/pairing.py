@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from orledger.audit.registry.quantities import Quantity, Surface, cells_sql, identifier, literal, units_sql
+from orledger.audit.registry.quantities import Quantity, Surface, cells_sql, literal, units_sql
 from orledger.audit.statistics.dispersion import MEASURES, statistic
 from orledger.audit.statistics.result import Dropped
 from orledger.errors import DataError
 from orledger.schema import viewing
 from orledger.schema.sandbox import Limits, confined, require_query, run_query
+from orledger.schema.viewing import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +43,10 @@ class Ledger:
 
     def values(self, quantity: Quantity, keys: Sequence[str]) -> pl.DataFrame:
         """The rows of the query of ``quantity``; a text of a file's own must be one query, and is limited like any user's."""
-        query = units_sql(self.surface, quantity, keys)
+        surface = self.surface
+        if quantity.record_keys(surface.layout(quantity), quantity.raw_keys(keys)):
+            surface = Surface(surface.layouts)  # the copies hold the arms and labels that quantities name
+        query = units_sql(surface, quantity, keys)
         if quantity.sql is None:
             return self.results.sql(_texts(query, quantity.raw_keys(keys)))
         require_query(self.results.con, quantity.sql)
@@ -161,20 +165,22 @@ def _absent(
 ) -> pl.DataFrame:
     """Units that were planned and have no value, each with the reason the database gives.
 
-    A query of its own may return any keys, so its planned units are cells: those that are not among the cells it has
-    ``seen``. Keys that cells do not have stay empty; a query that names no cell has no planned units.
+    A query of its own may return any keys, and the arm or label of a record is no key of a cell: the planned units are then
+    cells, those that are not among the cells ``seen``. Keys that cells do not have stay empty; a query that names no cell has
+    no planned units.
     """
     nothing = pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), "reason": pl.String})
     if quantity.sql is not None and seen is None:
         return nothing
     identity = ("cells", quantity.case, quantity.block, quantity.where, quantity.once, tuple(wanted))
     planned = ledger.recall(identity, lambda: _planned(ledger, quantity, wanted))
-    if quantity.sql is None and unique and planned.height == rows.height:  # as many values as cells: nobody is missing
+    by_cell = quantity.sql is not None or bool(quantity.record_keys(ledger.surface.layout(quantity), wanted))
+    if not by_cell and unique and planned.height == rows.height:  # as many values as cells: nobody is missing
         return nothing
     arm = quantity.refused or (quantity.source.arm if quantity.source else None)
     block = ("refusals", quantity.case, quantity.block)
     refusals = ledger.recall(block, lambda: _refusals(ledger, quantity)).filter(pl.col("arm") == (arm or ""))
-    if quantity.sql is not None and seen is not None:
+    if by_cell and seen is not None:
         missing = planned.join(seen.cast(pl.String), on="cell_id", how="anti")
     else:
         missing = planned.join(rows.select(wanted), on=list(wanted), how="anti", nulls_equal=True)

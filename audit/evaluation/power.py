@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.pairing import Ledger, effective_unit
 from orledger.audit.registry.quantities import cells_sql
 from orledger.audit.statistics.floors import attainable, smallest_n
+from orledger.audit.statistics.powers import KNOWN, power_at, units_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,17 +21,22 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Power:
     """``planned`` and ``done``: independent units in the database; ``floor``: smallest p attainable with all planned units and
-    no ties; ``needed``: fewest units at which the test could reach alpha, NULL where p has no floor.
+    no ties, after the correction of its family; ``needed``: fewest units at which it could reach alpha, NULL where p has no
+    floor; ``power``: probability to decide if the probability of superiority is ``effect``; ``n_for_power``: units for 0.8.
     """
 
     hypothesis: str
     comparison: str
     test: str
     alpha: float
+    family_size: int
     planned: int
     done: int
     floor: float | None
     needed: int | None
+    effect: float | None = None
+    power: float | None = None
+    n_for_power: int | None = None
 
     @property
     def decidable(self) -> bool:
@@ -37,25 +44,39 @@ class Power:
         return self.planned > 0 if self.needed is None else self.planned >= self.needed
 
 
-def power(results: Results, hypotheses: Iterable[Hypothesis]) -> list[Power]:
-    """One row per comparison of ``hypotheses``; reads the plan of the database and none of its records."""
+def power(results: Results, hypotheses: Iterable[Hypothesis], effect: float | None = None) -> list[Power]:
+    """One row per comparison of ``hypotheses``; reads the plan of the database and none of its records.
+
+    ``effect`` is the probability of superiority for comparisons that declare none (``expect``).
+    """
     ledger = Ledger(results)
-    return [_power(ledger, h.id, c) for h in hypotheses for c in h.comparisons]
+    found = []
+    for h in hypotheses:
+        sizes = Counter(c.family for c in h.comparisons if c.family is not None)
+        found += [_power(ledger, h.id, c, sizes[c.family] if c.family else 1, effect) for c in h.comparisons]
+    return found
 
 
-def _power(ledger: Ledger, hypothesis: str, c: Comparison) -> Power:
+def _power(ledger: Ledger, hypothesis: str, c: Comparison, size: int, effect: float | None) -> Power:
     c = replace(c, unit=effective_unit(ledger, c))
     counts = [_units(ledger, c, side) for side in range(len(c.sides))]
     planned, done = min(p for p, _ in counts), min(d for _, d in counts)
+    floor = attainable(c.test, planned, side=c.side, arms=len(c.sides))
+    level = c.alpha / size  # Holm's first step: what the strongest of the family must reach
+    expected = c.expect if c.expect is not None else effect if c.test in KNOWN else None
     return Power(
         hypothesis=hypothesis,
         comparison=c.id,
         test=c.test,
         alpha=c.alpha,
+        family_size=size,
         planned=planned,
         done=done,
-        floor=attainable(c.test, planned, side=c.side, arms=len(c.sides)),
-        needed=smallest_n(c.test, c.alpha, side=c.side, arms=len(c.sides)),
+        floor=None if floor is None else min(1.0, floor * size),
+        needed=smallest_n(c.test, level, side=c.side, arms=len(c.sides)),
+        effect=expected,
+        power=None if expected is None else power_at(c.test, planned, expected, level, c.side),
+        n_for_power=None if expected is None else units_for(c.test, expected, level, c.side),
     )
 
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from orledger.audit.registry.hypotheses import Claim
 
-# Holds or not (or the state "measured" or "missing"), what was observed, as a number, and the units against it.
-Verdict = tuple["bool | str", str, "float | None", list[str]]
+# Whether it holds (or the state "measured" or "missing"), what was observed, as a number, and the units against it.
+Found = tuple["bool | str", str, "float | None", list[str]]
 
 
-def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Found:
     excess = m.matrix[:, 0] - m.matrix[:, 1]
     if claim.better == "higher":
         excess = -excess
@@ -38,17 +38,17 @@ def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     )
 
 
-def _limit(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _limit(claim: Claim, m: Matched, names: list[str]) -> Found:
     assert claim.limit is not None
     values = combined(claim, m)
-    labels, reduced = [], []
+    labels, found = [], []
     if claim.stat is None:
-        labels, reduced = [_name(m, i) for i in range(values.size)], values.tolist()
+        labels, found = [_name(m, i) for i in range(values.size)], values.tolist()
     else:
-        for label, rows in _groups(claim, m):
+        for label, rows in groups(claim, m):
             labels.append(label)
-            reduced.append(_reduced(claim.stat, values, m, rows))
-    x = np.asarray(reduced)
+            found.append(reduced(claim.stat, values, m, rows))
+    x = np.asarray(found)
     below = claim.kind == "at_most"
     # What is not a number is not within the limit either.
     bad = ~(x <= claim.limit + claim.tolerance) if below else ~(x >= claim.limit - claim.tolerance)
@@ -60,10 +60,10 @@ def _limit(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     return not bad.any(), observed, extreme, [f"{labels[i]}: {x[i]:.6g}" for i in np.flatnonzero(bad)]
 
 
-def _ordering(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _ordering(claim: Claim, m: Matched, names: list[str]) -> Found:
     assert claim.stat is not None
     against, shown = [], ""
-    for label, rows in _groups(claim, m):
+    for label, rows in groups(claim, m):
         x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
         step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
         good = (step > 0).all() if claim.strict else (step >= -claim.tolerance).all()
@@ -74,10 +74,10 @@ def _ordering(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     return not against, f"{claim.stat}: {shown}", None, against
 
 
-def _best(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _best(claim: Claim, m: Matched, names: list[str]) -> Found:
     assert claim.stat is not None
     against, shown, count = [], "", 0
-    for label, rows in _groups(claim, m):
+    for label, rows in groups(claim, m):
         x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
         others = x[1:].min() if claim.better == "lower" else x[1:].max()
         lead = others - x[0] if claim.better == "lower" else x[0] - others
@@ -91,14 +91,14 @@ def _best(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     return not against, observed, float(count - len(against)), against
 
 
-def _monotone(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _monotone(claim: Claim, m: Matched, names: list[str]) -> Found:
     """Every pair at strictly different places along the key is compared, in each group ``within``.
 
     Units at the same place are reduced by ``stat`` where one is declared; without it each of them is held against all
     units at other places, so that a violation cannot hide in the mean of a tie.
     """
     against, shown, pairs = [], [], 0
-    for label, rows in _groups(claim, m):
+    for label, rows in groups(claim, m):
         place = _places(claim, m, rows)
         if claim.stat:
             points = [(p, rows[place == p]) for p in np.unique(place)]
@@ -110,7 +110,7 @@ def _monotone(claim: Claim, m: Matched, names: list[str]) -> Verdict:
         earlier = at[:, None] < at[None, :]
         pairs += int(earlier.sum()) * len(names)
         for j, name in enumerate(names):
-            x = np.array([_reduced(claim.stat or "mean", m.matrix[:, j], m, r) for _, r in points])
+            x = np.array([reduced(claim.stat or "mean", m.matrix[:, j], m, r) for _, r in points])
             step = x[None, :] - x[:, None] if claim.direction == "increasing" else x[:, None] - x[None, :]
             good = step > 0 if claim.strict else step >= -claim.tolerance
             bad = np.argwhere(earlier & ~good).tolist()
@@ -138,7 +138,7 @@ def _places(claim: Claim, m: Matched, rows: NDArray[np.int64]) -> NDArray[np.flo
         ) from error
 
 
-def _count(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _count(claim: Claim, m: Matched, names: list[str]) -> Found:
     x = m.matrix
     if x.shape[1] == 2:
         hits = x[:, 0] < x[:, 1] if claim.better == "lower" else x[:, 0] > x[:, 1]
@@ -153,16 +153,16 @@ def _count(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     return holds, f"{what} in {k} of {n} units", float(k), [] if holds else against
 
 
-def _none(_claim: Claim, m: Matched, _names: list[str]) -> Verdict:
+def _none(_claim: Claim, m: Matched, _names: list[str]) -> Found:
     total, points = float(m.matrix.sum()), int(m.points.sum())
     against = [f"{_name(m, i)}: {m.matrix[i].sum():.6g}" for i in np.flatnonzero(m.matrix.sum(axis=1) != 0).tolist()]
     return total == 0, f"{total:.6g} in {points} records", total, against
 
 
-def _measured(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _measured(claim: Claim, m: Matched, names: list[str]) -> Found:
     values = combined(claim, m)
     stat = claim.stat or "median"
-    parts = [(label, rows, _reduced(stat, values, m, rows)) for label, rows in _groups(claim, m)]
+    parts = [(label, rows, reduced(stat, values, m, rows)) for label, rows in groups(claim, m)]
     known = [v for _, _, v in parts if not np.isnan(v)]
     if not known:
         return "missing", f"{stat} is not defined for these values", None, []
@@ -175,7 +175,7 @@ def _measured(claim: Claim, m: Matched, names: list[str]) -> Verdict:
     return "measured", f"{what}: {', '.join(texts)}", max(known), []
 
 
-def _resampled(claim: Claim, m: Matched, names: list[str]) -> Verdict:
+def _resampled(claim: Claim, m: Matched, names: list[str]) -> Found:
     """The first side keeps the lowest median spread over groups when every cell is drawn from a random backend (``along``)."""
     assert claim.along is not None
     assert claim.stat is not None
@@ -214,7 +214,7 @@ PREDICATES = {
 }
 
 
-def _reduced(stat: str, values: NDArray[np.float64], m: Matched, rows: NDArray[np.int64]) -> float:
+def reduced(stat: str, values: NDArray[np.float64], m: Matched, rows: NDArray[np.int64]) -> float:
     """``stat`` of ``values`` at ``rows``; a share is their sum over the number of records behind them, NaN without any."""
     if stat != "share":
         return statistic(stat, values[rows])
@@ -240,7 +240,7 @@ def _what(claim: Claim, names: list[str]) -> str:
     return f"{names[0]}/{names[1]}" if claim.combine == "ratio" else f"{names[0]} minus {names[1]}"
 
 
-def _groups(claim: Claim, m: Matched) -> Iterator[tuple[str, NDArray[np.int64]]]:
+def groups(claim: Claim, m: Matched) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Name and row numbers of every group of units that agree in the keys ``within``; one group when there are none."""
     if not claim.within:
         yield "all", np.arange(m.matrix.shape[0])

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
+from orledger.audit.registry.reading import UNIT_TESTS
+from orledger.audit.statistics.inversion import snapped
 from orledger.audit.statistics.result import Dropped
 
 if TYPE_CHECKING:
@@ -23,8 +25,9 @@ def prepared(comparison: Comparison, matched: Matched, names: list[str]) -> Matc
     """``matched`` as the test of ``comparison`` takes it; units that cannot be used are dropped and named.
 
     An infinite value, such as a ratio to zero, and a logarithm that does not exist drop their unit. Tests of differences
-    get first minus second beside zero, in whole multiples of the resolution where one is declared: printed ties are ties,
-    and since sums of whole numbers are exact, rounding happens once, before any blocking. Events become 0 and 1.
+    get first minus second, in whole multiples of the resolution where one is declared: printed ties are ties, and since sums
+    of whole numbers are exact, rounding happens once, before any blocking. Beside the difference stands the size of the
+    numbers subtracted, below whose last bits a difference is none (``differences``). Events become 0 and 1.
     """
     m = _usable(matched, ~np.isinf(matched.matrix), names, "infinite")
     if comparison.transform == "log10":
@@ -32,12 +35,13 @@ def prepared(comparison: Comparison, matched: Matched, names: list[str]) -> Matc
         m = replace(m, matrix=np.log10(m.matrix))
     if comparison.test == "mcnemar":
         return replace(m, matrix=(m.matrix > 0.5).astype(float))
-    if comparison.test not in ("signed_rank", "sign"):
+    if comparison.test not in UNIT_TESTS:
         return m
     d = m.matrix[:, 0] - m.matrix[:, 1]
+    scale = np.abs(m.matrix).max(axis=1, initial=0.0)
     if comparison.resolution is not None:
-        d = np.rint(d / comparison.resolution)
-    return replace(m, matrix=np.column_stack([d, np.zeros_like(d)]))
+        d, scale = np.rint(d / comparison.resolution), np.zeros_like(d)
+    return replace(m, matrix=np.column_stack([d, scale]))
 
 
 def blocked(comparison: Comparison, m: Matched) -> Matched:
@@ -51,10 +55,17 @@ def blocked(comparison: Comparison, m: Matched) -> Matched:
     columns = [f"v{j}" for j in range(x.shape[1])]
     table = m.units.hstack(pl.DataFrame(x, schema=columns))
     reduce = pl.col(columns).mean() if comparison.blocked == "mean" else pl.col(columns).median()
+    if comparison.test in UNIT_TESTS:  # the size of the numbers behind a mean is that of the largest of them
+        reduce = [pl.col("v0").mean() if comparison.blocked == "mean" else pl.col("v0").median(), pl.col("v1").max()]
     table = table.group_by(list(comparison.unit), maintain_order=True).agg(reduce)
     matrix = table.select(columns).to_numpy().reshape(table.height, len(columns))
     points = np.ones(matrix.shape, dtype=np.int64)
     return Matched(comparison.unit, table.select(comparison.unit), matrix, points, m.dropped)
+
+
+def differences(comparison: Comparison, m: Matched) -> NDArray[np.float64]:
+    """The differences (n,) of prepared values, with rounding taken out: what was equal before averaging is equal after it."""
+    return snapped(m.matrix[:, 0], m.matrix[:, 1]) * (comparison.resolution or 1.0)
 
 
 def without(m: Matched, reasons: Mapping[int, str]) -> Matched:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from orledger.audit.registry.words import Margin, Registered, Variant
 from orledger.audit.statistics.result import library_versions
 from orledger.schema import chain
 from orledger.schema.transactions import transaction
@@ -34,7 +35,7 @@ def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
         con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", head)
         for table in tables[1:]:
             _insert(con, table, [row for name, row in rows if name == table])
-        verdicts = {f.hypothesis.id: f.decision.verdict for f in found.findings if f.decision}
+        verdicts = {f.hypothesis.id: str(f.decision.verdict) for f in found.findings if f.decision}
         summary = {"audit": found.audit_id, "data_hash": found.data_hash, "verdicts": verdicts}
         chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)))
 
@@ -56,16 +57,27 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
         c, r = e.comparison, e.result
         test_id = digest(audit_id, f.hypothesis.id, c.id, e.variant)
         test_ids.setdefault(c.id, []).append(test_id)
-        unit = c.pair if e.variant == "naive" else c.unit
+        unit = {Variant.NAIVE: c.pair, Variant.COARSER: c.coarser}.get(e.variant, c.unit)
         yield "test_result", {
-            "test_id": test_id, **common, "comparison": c.id, "variant": e.variant, "title": c.title, "test": c.test,
+            "test_id": test_id, **common, "comparison": c.id, "variant": str(e.variant), "title": c.title, "test": c.test,
             "quantities": _json({name: q.described() for name, q in c.sides}), "transform": c.transform,
-            "unit": ", ".join(unit), "independent": e.independent, "outcome": e.outcome, "alpha": c.alpha, "side": r.side,
+            "unit": ", ".join(unit), "independent": e.independent, "outcome": str(e.outcome), "alpha": c.alpha, "side": r.side,
             "statistic": r.statistic, "statistic_name": r.statistic_name, "p": r.p, "family": c.family,
             "family_size": e.family_size, "p_holm": e.p_holm, "floor": r.floor, "n": r.n, "n_nonzero": r.n_nonzero,
             "ties": r.ties, "method": r.method, "effect": r.effect, "effect_name": r.effect_name, "low": r.low,
             "high": r.high, "level": r.level, "interval_method": r.interval_method, "wins": r.wins, "losses": r.losses,
             "draws": r.draws, "bounded": e.bounded, "noise_floor": e.noise_floor,
+            "interval_ends": r.interval_ends, "standard_effect": r.standard_effect,
+            "standard_effect_name": r.standard_effect_name, "superiority": r.superiority, "e_value": r.e_value,
+            "untestable": None if e.untestable is None else str(e.untestable), "margin": c.margin,
+            "p_noninferior": e.within.noninferior if e.within else None,
+            "p_equivalent": e.within.equivalent if e.within else None,
+            "noninferior": Margin.NONINFERIOR in e.shown if e.within else None,
+            "equivalent": Margin.EQUIVALENT in e.shown if e.within else None,
+            "posterior_below": e.posterior.below if e.posterior else None,
+            "posterior_within": e.posterior.within if e.posterior else None,
+            "posterior_above": e.posterior.above if e.posterior else None,
+            "refusals": str(c.refusals), "registered_units": c.units,
             "dropped": _json([asdict(d) for d in r.dropped]), "details": _json(dict(r.details)),
             "versions": _json(dict(r.versions)), "units_sql": e.units_sql,
         }  # fmt: skip
@@ -74,19 +86,25 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
         claim_ids[k.claim.id] = digest(audit_id, f.hypothesis.id, "claim", k.claim.id)
         yield "claim", {
             "claim_id": claim_ids[k.claim.id], **common, "name": k.claim.id, "kind": k.claim.kind,
-            "statement": k.claim.statement, "state": k.state, "observed": k.observed, "value": k.value, "n": k.n,
+            "statement": k.claim.statement, "state": str(k.state), "low": k.interval.low, "high": k.interval.high,
+            "level": k.interval.level, "interval_method": k.interval.method,
+            "clearly": str(k.clearly[0]) if k.clearly else None, "observed": k.observed, "value": k.value, "n": k.n,
             "counterexamples": _json([*k.counterexamples, *(asdict(d) for d in k.dropped)]), "units_sql": k.units_sql,
         }  # fmt: skip
-    if f.decision is None:
+    if f.decision is None or f.sensitivity is None:
         return
     evidence = f.decision.evidence
     yield "disposition", {
         "disposition_id": digest(audit_id, f.hypothesis.id), **common, "mode": f.hypothesis.mode,
-        "statement": f.hypothesis.statement, "verdict": f.decision.verdict, "reason": f.decision.reason,
+        "statement": f.hypothesis.statement, "verdict": str(f.decision.verdict), "reason": f.decision.reason,
         "rule": f.decision.rule, "test_ids": [t for name in evidence for t in test_ids.get(name, [])],
         "claim_ids": [claim_ids[name] for name in evidence if name in claim_ids],
         "after_data": f.registration.parent is None and f.registration.cells_done > 0,
-        "amendment": f.registration.amendment,
+        "amendment": f.known == Registered.AMENDED, "population": f.sensitivity.population,
+        "coarser_unit": f.sensitivity.unit,
+        "coarser_verdict": None if f.sensitivity.verdict is None else str(f.sensitivity.verdict),
+        "coarser_reason": f.sensitivity.reason, "known": str(f.known), "earlier": _json([asdict(x) for x in f.earlier]),
+        "remarks": _json(list(f.remarks)),
     }  # fmt: skip
 
 
@@ -96,4 +114,4 @@ def digest(*parts: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

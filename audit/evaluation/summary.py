@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
+
+from orledger.audit.registry.words import ClaimState, Outcome, Registered, Variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,12 +26,16 @@ def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> 
         verdict = f.decision.verdict.upper() if f.decision else "DESCRIBES"
         yield f"{f.hypothesis.id}  {verdict}  {f.hypothesis.title}{_marks(f)}"
         yield from _indented(f.decision.reason if f.decision else "no verdict rests on these tests", width)
+        if f.sensitivity:
+            yield from _indented(f"speaks about: {f.sensitivity.population}", width)
+            for text in (f.sensitivity.reason, *f.remarks):
+                yield from _indented(text, width)
         if not every_test:
             yield from _indented(_counts(f), width)
         for e in f.tests if every_test else ():
             yield f"    {test_line(e)}"
         for c in f.claims:
-            if every_test or c.state == "fails":
+            if every_test or c.state == ClaimState.FAILS:
                 yield f"    claim {c.claim.id} {c.state}: {c.observed}"
     shown = [e for f in audit.findings for e in f.tests]
     if shown and not every_test:
@@ -38,26 +45,36 @@ def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> 
 
 def _counts(f: Finding) -> str:
     """How many tests ended how, and between which floors those lie that could not have decided."""
-    deciding = [e for e in f.tests if e.variant != "naive"]
+    deciding = [e for e in f.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED)]
     counts = Counter(e.outcome for e in deciding)
     text = f"{len(deciding)} test{'s' if len(deciding) != 1 else ''}: " + ", ".join(
         f"{n} {outcome}" for outcome, n in sorted(counts.items())
     )
-    floors = [e.result.floor for e in deciding if e.outcome == "untestable" and e.result.floor is not None]
+    floors = [e.result.floor for e in deciding if e.outcome == Outcome.UNTESTABLE and e.result.floor is not None]
     return f"{text}; floors of the untestable from {min(floors):.2g} to {max(floors):.2g}" if floors else text
 
 
 def test_line(e: Evaluation) -> str:
     """One test on one line: outcome, p with its floor, effect with its interval, counts."""
     r = e.result
-    parts = [f"{e.comparison.id}{'' if e.variant == 'declared' else ' (' + e.variant + ')'}: {e.outcome}", f"n = {r.n}"]
+    name = e.comparison.id if e.variant == Variant.DECLARED else f"{e.comparison.id} ({e.variant})"
+    why = f" ({e.untestable})" if e.untestable else ""
+    parts = [", ".join([f"{name}: {e.outcome}{why}", *e.shown]), f"n = {r.n}"]
     if r.p is not None:
         parts.append(f"p = {r.p:.3g}" + (f" (Holm {e.p_holm:.3g})" if e.p_holm is not None else ""))
     if r.floor:
         parts.append(f"floor {r.floor:.3g}")
     if r.effect is not None:
-        interval = f" [{r.low:.4g}, {r.high:.4g}]" if r.low is not None and r.high is not None else ""
-        parts.append(f"{r.effect_name} {r.effect:.4g}{interval}")
+        parts.append(f"{r.effect_name} {r.effect:.4g}{_interval(e)}")
+    if r.standard_effect is not None:
+        parts.append(f"{r.standard_effect_name} {r.standard_effect:.2f}")
+    if e.within is not None and e.posterior is not None:
+        parts.append(
+            f"margin {e.within.margin:g}: p = {e.within.noninferior:.3g} (not inferior), {e.within.equivalent:.3g} (equivalent),"
+            f" posterior {e.posterior.below:.2f}/{e.posterior.within:.2f}/{e.posterior.above:.2f}"
+        )
+    if r.e_value is not None:
+        parts.append(f"e = {r.e_value:.3g}")
     if r.wins is not None:
         parts.append(f"{r.wins}/{r.losses}/{r.draws}")
     if e.bounded:
@@ -65,6 +82,17 @@ def test_line(e: Evaluation) -> str:
     if r.dropped:
         parts.append(f"{len(r.dropped)} units dropped")
     return ", ".join(parts)
+
+
+def _interval(e: Evaluation) -> str:
+    """The interval with its ends as they are; an end that is not there is infinite."""
+    r = e.result
+    if r.low is None and r.high is None:
+        return ""
+    start, end = r.interval_ends or "[]"
+    low = "(-inf" if r.low is None else f"{start}{r.low:.4g}"
+    high = "inf)" if r.high is None else f"{r.high:.4g}{end}"
+    return f" {low}, {high}"
 
 
 def audit_data(audit: Audit) -> dict[str, Any]:
@@ -85,6 +113,13 @@ def audit_data(audit: Audit) -> dict[str, Any]:
                 "registration": f.registration.hash,
                 "amendment": f.registration.amendment,
                 "cells_done_at_registration": f.registration.cells_done,
+                "known": f.known,
+                "population": f.sensitivity.population if f.sensitivity else None,
+                "coarser_unit": f.sensitivity.unit if f.sensitivity else None,
+                "coarser_verdict": f.sensitivity.verdict if f.sensitivity else None,
+                "coarser_reason": f.sensitivity.reason if f.sensitivity else None,
+                "earlier": [asdict(x) for x in f.earlier],
+                "remarks": list(f.remarks),
                 "tests": [_test_data(e) for e in f.tests],
                 "claims": [_claim_data(c) for c in f.claims],
             }
@@ -107,16 +142,24 @@ def _test_data(e: Evaluation) -> dict[str, Any]:
         "effect_name",
         "low",
         "high",
+        "interval_ends",
         "wins",
         "losses",
         "draws",
+        "standard_effect",
+        "superiority",
+        "e_value",
     )
     return {
         "id": e.comparison.id,
         "variant": e.variant,
         "independent": e.independent,
         "outcome": e.outcome,
+        "untestable": e.untestable,
         "p_holm": e.p_holm,
+        "shown": list(e.shown),
+        "margin": asdict(e.within) if e.within else None,
+        "posterior": asdict(e.posterior) if e.posterior else None,
         **{f: getattr(r, f) for f in fields},
         "dropped": [{"unit": d.unit, "reason": d.reason} for d in r.dropped],
     }
@@ -128,6 +171,9 @@ def _claim_data(c: ClaimResult) -> dict[str, Any]:
         "state": c.state,
         "observed": c.observed,
         "n": c.n,
+        "value": c.value,
+        "interval": asdict(c.interval),
+        "clearly": list(c.clearly),
         "against": list(c.counterexamples),
         "dropped": [{"unit": d.unit, "reason": d.reason} for d in c.dropped],
     }
@@ -141,11 +187,15 @@ def power_rows(rows: Sequence[Power]) -> list[dict[str, Any]]:
             "comparison": p.comparison,
             "test": p.test,
             "alpha": p.alpha,
+            "family": p.family_size,
             "planned": p.planned,
             "done": p.done,
             "floor": None if p.floor is None else float(f"{p.floor:.3g}"),
             "needed": p.needed,
             "decidable": "yes" if p.decidable else "no",
+            "effect": p.effect,
+            "power": None if p.power is None else round(p.power, 3),
+            "n_for_power": p.n_for_power,
         }
         for p in rows
     ]
@@ -155,8 +205,10 @@ def _marks(f: Finding) -> str:
     marks = [f.hypothesis.mode] if f.hypothesis.mode == "exploratory" else []
     if f.registration.amendment:
         marks.append(f"amended after {f.registration.cells_done} cells")
-    elif f.registration.cells_done and f.registration.parent is None:
+    elif f.known == Registered.AFTER:
         marks.append(f"registered after {f.registration.cells_done} cells")
+    elif f.known != Registered.BEFORE:
+        marks.append(str(f.known))
     return f"  [{'; '.join(marks)}]" if marks else ""
 
 

@@ -23,8 +23,13 @@ def ratio(of: list[Interval], scale: float = 1.0) -> Interval:
 
 
 @rule
-def excess(of: list[Interval], scale: float = 100.0) -> Interval:
-    """How far the first lies above the second, relative to the second; percent by default."""
+def excess(of: list[Interval], scale: float = 100.0, direction: str = "above") -> Interval:
+    """How far the first lies above the second, relative to the second; percent by default.
+
+    With `direction` "below": how far the second lies below the first, relative to the first.
+    """
+    if direction == "below":
+        return (exactly(1) - of[1] / of[0]) * exactly(scale)
     return (of[0] / of[1] - exactly(1)) * exactly(scale)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from orledger.audit.registry.words import Refusals, Verdict
+
 if TYPE_CHECKING:
     from orledger.audit.registry.quantities import Quantity
 
@@ -14,6 +16,7 @@ MEASURING = ("median", "mean_ranks", "improvement", "interquartile_mean", "profi
 TESTS = (
     "signed_rank",
     "sign",
+    "sign_anytime",
     "friedman",
     "skillings_mack",
     "fisher",
@@ -49,9 +52,6 @@ STATS = (
     "sd_log10",
 )
 CLAIM_STATS = (*STATS, "share")  # a share is pooled: the sum of the values over the number of records behind them
-VERDICTS = ("supported", "refuted", "partially refuted", "not testable at this n", "not enough data")
-OUTCOMES = ("less", "greater", "different", "undecided", "untestable", "missing", "refused", "measured")
-STATES = ("holds", "fails", "missing", "measured")
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,10 @@ class Comparison:
     partners; ``unit`` the keys of the independent unit. When ``unit`` is coarser than ``pair`` the values are nested:
     ``blocked`` says how they are reduced to one per unit, and without it no p is given. ``independent_when`` names a
     setting and the value at which the values are independent after all, such as a generator with its own stream per cell.
+    ``margin`` is how large a difference still counts as none, on the scale of the differences tested. ``coarser`` names
+    the keys of the coarser unit at which the decision is looked at again. ``refusals`` says what a unit counts as in which
+    one side refused or failed. ``expect`` is the probability of superiority that the design is meant to find. ``units`` is
+    the number of independent units it was registered for.
     """
 
     id: str
@@ -81,6 +85,11 @@ class Comparison:
     nominal: float | None = None
     noise: str | None = None
     independent_when: tuple[str, str] | None = None
+    margin: float | None = None
+    coarser: tuple[str, ...] = ()
+    refusals: Refusals = Refusals.DROP
+    expect: float | None = None
+    units: int | None = None
 
     @property
     def nested(self) -> bool:
@@ -94,7 +103,8 @@ class Claim:
 
     ``combine`` turns two sides into one value per unit (ratio or difference). ``stat`` reduces the units of each group
     named by ``within`` to one value; without it the predicate looks at every unit. The stat "share" pools: the sum of the
-    values over the number of records behind them.
+    values over the number of records behind them. ``unit`` names the keys of the independent unit, over which the statistic is
+    resampled for an interval. ``refused_as`` is the value that a refused unit takes in a second reading of the claim.
     """
 
     id: str
@@ -116,6 +126,9 @@ class Claim:
     at_most: float | None = None
     draws: int = 4000
     seed: int = 0
+    unit: tuple[str, ...] = ()
+    level: float = 0.95
+    refused_as: float | None = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +143,7 @@ class Term:
 class Rule:
     """A verdict that follows when every term of ``all`` is true, one of ``any`` is, and none of ``none`` is."""
 
-    verdict: str
+    verdict: Verdict
     reason: str
     all: tuple[Term, ...] = ()
     any: tuple[Term, ...] = ()
@@ -142,7 +155,8 @@ class Hypothesis:
     """One hypothesis file, read and checked. ``text`` is the file itself; its hash is the identity of the registration.
 
     A file without a disposition describes: its tests and claims are stored like all others, and no verdict follows from
-    them. ``otherwise`` is then None.
+    them. ``otherwise`` is then None. ``history`` are versions of a shipped text that were corrected after results had been
+    seen: hash, date, note.
     """
 
     id: str
@@ -153,10 +167,11 @@ class Hypothesis:
     claims: tuple[Claim, ...]
     needs: tuple[str, ...]
     rules: tuple[Rule, ...]
-    otherwise: str | None
+    otherwise: Verdict | None
     otherwise_reason: str
     file: str
     text: str
+    history: tuple[dict[str, str], ...] = ()
 
     @property
     def hash(self) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from orledger.audit.statistics.floors import Bound
 
 OPERATORS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+OF_RECORDS = {"arm", "label"}  # may stand among the keys of a unit
 REDUCERS = {
     "median": "median({})",
     "mean": "avg({0} ORDER BY {0})",
@@ -69,9 +70,11 @@ class Source:
     metric: str
     label: str | None = None
 
-    def sql(self, alias: str = "") -> list[str]:
-        """The conditions on a row of a wide view; ``alias`` ends in a dot."""
-        label = f"{alias}label IS NULL" if self.label is None else f"{alias}label = {literal(self.label)}"
+    def sql(self, alias: str = "", *, labelled: bool = False) -> list[str]:
+        """The conditions on a row of a wide view; ``alias`` ends in a dot. ``labelled``: any label instead of none."""
+        label = f"{alias}label IS {'NOT ' * labelled}NULL"
+        if self.label is not None:
+            label = f"{alias}label = {literal(self.label)}"
         return ([] if self.arm is None else [f"{alias}arm = {literal(self.arm)}"]) + [label]
 
 
@@ -143,6 +146,10 @@ class Quantity:
         """Keys the query must return: those of a unit and those aggregated over."""
         return (*keys, *(self.aggregate.over if self.aggregate else ()))
 
+    def record_keys(self, layout: Layout, keys: Sequence[str]) -> set[str]:
+        """Those of ``keys`` that are the arm or the label of a record, and not a key of the cell."""
+        return set() if self.source is None else (OF_RECORDS & set(keys)) - set(layout.keys)
+
     def described(self) -> dict[str, Any]:
         """The quantity as plain data without empty fields, for the database."""
         return {k: v for k, v in asdict(self).items() if v not in (None, (), "")}
@@ -176,11 +183,15 @@ class Surface:
         return identifier(self.copies.get(view, view)) if layout.name else NO_ROWS
 
 
-def _keys(layout: Layout, keys: Sequence[str], alias: str = "") -> list[str]:
-    """One column per key, under the name of the key; NULL for a key that no cell has."""
+def _keys(layout: Layout, keys: Sequence[str], alias: str = "", *, of_cells: bool = True) -> list[str]:
+    """One column per key, under the name of the key; NULL for a key that no cell has.
+
+    Unless only cells are asked for, ``arm`` and ``label`` are keys too: those of the record.
+    """
     found = []
+    own = {} if of_cells else {name: (name, "VARCHAR") for name in OF_RECORDS}
     for key in keys:
-        column = layout.keys[key][0] if key in layout.keys else None
+        column = layout.keys.get(key, own.get(key, (None,)))[0]
         if column is None:
             found.append(f"NULL::VARCHAR AS {identifier(key)}")
         else:
@@ -240,7 +251,8 @@ def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Se
     )
     alias = "n." if joined else ""
     value = number = _metric(metrics, quantity.source.metric, alias)
-    conditions = [*_sources(quantity, alias), f"{number} IS NOT NULL"]
+    labelled = "label" in quantity.record_keys(layout, wanted)
+    conditions = [*_sources(quantity, alias, labelled=labelled), f"{number} IS NOT NULL"]
     if joined:
         assert divided is not None
         table += f" n JOIN {table} d USING ({'cell_id, idx' if has_index else 'cell_id'})"
@@ -258,7 +270,7 @@ def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Se
     conditions += [condition.key_sql(layout, key, alias) for key, condition in quantity.where]
     if quantity.once is not None:
         conditions.append(f"{alias}cell_id IN (SELECT cell_id FROM ({cells_sql(surface, quantity, ())}))")
-    columns = ", ".join([f"{alias}cell_id", *_keys(layout, wanted, alias)])
+    columns = ", ".join([f"{alias}cell_id", *_keys(layout, wanted, alias, of_cells=False)])
     where = f"FROM {table}\nWHERE {' AND '.join(conditions)}"
     if quantity.identical:
         same = f"CASE WHEN count(*) = {len(quantity.identical)} AND min({number}) = max({number}) THEN 1 ELSE 0 END"
@@ -273,11 +285,11 @@ def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Se
     return f"SELECT {columns}, {reduced} AS value, count(*) AS points\n{where}\nGROUP BY ALL"
 
 
-def _sources(quantity: Quantity, alias: str) -> list[str]:
+def _sources(quantity: Quantity, alias: str, *, labelled: bool) -> list[str]:
     """The conditions on arm and label; of several arms when their series are compared with each other."""
     assert quantity.source is not None
     if not quantity.identical:
-        return quantity.source.sql(alias)
+        return quantity.source.sql(alias, labelled=labelled)
     arms = ", ".join(literal(a) for a in quantity.identical)
     return [f"arm IN ({arms})", *Source(None, quantity.source.metric, quantity.source.label).sql()]
 

@@ -11,10 +11,7 @@ from orledger import studies
 from orledger.audit.registry.hypotheses import (
     CLAIM_STATS,
     CLAIMS,
-    OUTCOMES,
-    STATES,
     TESTS,
-    VERDICTS,
     Claim,
     Comparison,
     Hypothesis,
@@ -22,6 +19,7 @@ from orledger.audit.registry.hypotheses import (
     Term,
 )
 from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, only, read_quantity
+from orledger.audit.registry.words import OUTCOMES, STATES, Refusals, Verdict
 from orledger.audit.statistics.dispersion import MEASURES
 from orledger.audit.statistics.result import SIDES
 from orledger.toml_tables import Table, TableError, parse
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from orledger.study import Study
 
 COMPARISON_DEFAULTS = (
-    "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", *QUANTITY_KEYS,
+    "alpha", "level", "pair", "unit", "better", "transform", "blocked", "independent_when", "coarser", *QUANTITY_KEYS,
 )  # fmt: skip
 # The option without which a kind of claim says nothing.
 NEEDED = {
@@ -46,7 +44,9 @@ COMPARING = ("never_worse", "ordering", "best")
 RESERVED = ("value", "points", "cell_id", "side", "state", "reason", "refusal", "n")
 MOST_VARIANTS = 2_000  # of one table
 MOST_DRAWS = 1_000_000
-PAIRED = ("signed_rank", "sign", "mcnemar", "fisher", "improvement")
+PAIRED = ("signed_rank", "sign", "sign_anytime", "mcnemar", "fisher", "improvement")
+UNIT_TESTS = ("signed_rank", "sign", "sign_anytime")  # tests of one difference per unit
+MARGIN = ("signed_rank", "sign")
 
 
 def read_hypothesis(path: Path) -> Hypothesis:
@@ -94,20 +94,32 @@ def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesi
         otherwise_reason=reason,
         file=file,
         text=text,
+        history=tuple(_correction(t) for t in head.tables("earlier", [])),
     )
     for table in (head, top):
         table.done()
     return hypothesis
 
 
-def _disposition(t: Table, known: dict[str, str]) -> tuple[tuple[str, ...], tuple[Rule, ...], str, str]:
+def _correction(t: Table) -> dict[str, str]:
+    """An earlier version of the text, corrected after results had been seen."""
+    found = {"hash": t.text("hash"), "date": t.text("date"), "note": t.text("note")}
+    if re.fullmatch(r"[0-9a-f]{64}", found["hash"]) is None:
+        raise t.fail("hash", "the SHA-256 of the earlier text, 64 hexadecimal digits")
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", found["date"]) is None:
+        raise t.fail("date", "the day of the correction, such as 2026-01-31")
+    t.done()
+    return found
+
+
+def _disposition(t: Table, known: dict[str, str]) -> tuple[tuple[str, ...], tuple[Rule, ...], Verdict, str]:
     """What a verdict needs, the rules in order, and the verdict with its reason when none of them applies."""
     needs = t.texts("needs", ())
     for name in needs:
         if name not in known:
             raise t.fail("needs", f"ids of comparisons or claims of this file ({name!r} is none)")
     rules = tuple(_rule(rule, known) for rule in t.tables("rule"))
-    found = needs, rules, t.choice("otherwise", VERDICTS), t.text("otherwise_reason")
+    found = needs, rules, Verdict(t.choice("otherwise", tuple(Verdict))), t.text("otherwise_reason")
     t.done()
     return found
 
@@ -156,10 +168,8 @@ def _unique(top: Table, comparisons: list[str], claims: list[str]) -> dict[str, 
 
 def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
     """The comparisons of one table: one, or one per opponent (against), key value (for_each) or pair of them (pairwise)."""
-    t.data = {
-        **only(defaults, COMPARISON_DEFAULTS),
-        **t.data,
-    }
+    own = "coarser" in t.data
+    t.data = {**only(defaults, COMPARISON_DEFAULTS), **t.data}
     name, title = t.text("id"), t.text("title")
     test = t.choice("test", TESTS)
     shared = {
@@ -175,11 +185,21 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
         "nominal": t.number("nominal", None),
         "noise": t.text("noise", None),
         "independent_when": _setting(t),
+        "margin": t.number("margin", None),
+        "refusals": Refusals(t.choice("refusals", tuple(Refusals), Refusals.DROP)),
+        "expect": t.number("expect", None),
+        "units": t.integer("units", None),
     }
     pair = _keys(t, "pair")
     unit = _keys(t, "unit", pair)
     if not set(unit) <= set(pair):
         raise t.fail("unit", f"keys among those of pair ({', '.join(pair)})")
+    coarser = _keys(t, "coarser", unit[:1] if len(unit) > 1 else ())
+    if not own and not set(coarser) < set(unit):
+        coarser = ()
+    if not set(coarser) <= set(unit):
+        raise t.fail("coarser", f"keys among those of unit ({', '.join(unit)})")
+    _check_options(t, test, shared)
     for key in ("alpha", "level"):
         if not 0 < shared[key] < 1:
             raise t.fail(key, "a number between 0 and 1")
@@ -191,7 +211,28 @@ def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
     t.done()
     for suffix, words, sides in variants:
         _check_sides(t, test, sides)
-        yield Comparison(id=name + suffix, title=title + words, sides=sides, pair=pair, unit=unit, **shared)
+        yield Comparison(
+            id=name + suffix, title=title + words, sides=sides, pair=pair, unit=unit, coarser=coarser, **shared
+        )
+
+
+def _check_options(t: Table, test: str, shared: dict[str, Any]) -> None:
+    """Refuses options that a test could not use, or not with the value given."""
+    for key, tests in (("margin", MARGIN), ("refusals", UNIT_TESTS), ("expect", UNIT_TESTS)):
+        if key in t.data and test not in tests:
+            raise t.fail(key, f"to stand with one of {', '.join(tests)}, not with {test}")
+    if shared["refusals"] == Refusals.LOSS and test == "signed_rank":
+        raise t.fail(
+            "refusals", f"{Refusals.WORST!r} or {Refusals.BOUNDS!r} with signed_rank: a loss has no rank of its own"
+        )
+    if shared["refusals"] == Refusals.WORST and test != "signed_rank":
+        raise t.fail("refusals", f"{Refusals.LOSS!r} or {Refusals.BOUNDS!r} with {test}: signs have no ranks")
+    if shared["margin"] is not None and shared["margin"] <= 0:
+        raise t.fail("margin", "a number above 0")
+    if shared["expect"] is not None and not 0.5 < shared["expect"] < 1:
+        raise t.fail("expect", "a probability of superiority between 0.5 and 1")
+    if shared["units"] is not None and shared["units"] < 1:
+        raise t.fail("units", "a whole number of at least 1")
 
 
 def _setting(t: Table) -> tuple[str, str] | None:
@@ -237,6 +278,12 @@ def _check_claim(t: Table, options: dict[str, Any]) -> None:
     for name in options["within"]:
         if name not in pair:
             raise t.fail("within", f"keys among those of pair ({', '.join(pair)}); {name!r} is none")
+    if not set(options["unit"]) <= set(pair):
+        raise t.fail("unit", f"keys among those of pair ({', '.join(pair)})")
+    if not 0 < options["level"] < 1:
+        raise t.fail("level", "a number between 0 and 1")
+    if options["refused_as"] is not None and kind not in ("at_most", "at_least"):
+        raise t.fail("refused_as", f"to stand with at_most or at_least, not with {kind}")
     if kind in ("monotone", "resampled") and options["along"] is not None and options["along"] not in pair:
         raise t.fail("along", f"one of the keys of pair ({', '.join(pair)})")
     if kind == "resampled" and not options["within"]:
@@ -311,7 +358,11 @@ def _one_key(t: Table) -> tuple[str, list[Any]]:
 
 
 def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
-    t.data = {**only(defaults, ("pair", "better", *QUANTITY_KEYS)), **t.data}
+    pair = t.data.get("pair", defaults.get("pair", ()))
+    inherited = only(defaults, ("pair", "better", "unit", *QUANTITY_KEYS))
+    if not set(inherited.get("unit", ())) <= set(pair):
+        del inherited["unit"]
+    t.data = {**inherited, **t.data}
     name, statement = t.text("id"), t.text("statement")
     kind = t.choice("kind", CLAIMS)
     options = {
@@ -331,6 +382,9 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
         "at_most": t.number("at_most", None),
         "draws": t.integer("draws", 4000),
         "seed": t.integer("seed", 0),
+        "unit": _keys(t, "unit", ()),
+        "level": t.number("level", 0.95),
+        "refused_as": t.number("refused_as", None),
     }
     _check_claim(t, options)
     needed = NEEDED.get(kind)
@@ -360,7 +414,7 @@ def _claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
 
 def _rule(t: Table, known: dict[str, str]) -> Rule:
     rule = Rule(
-        verdict=t.choice("verdict", VERDICTS),
+        verdict=Verdict(t.choice("verdict", tuple(Verdict))),
         reason=t.text("reason"),
         all=_terms(t, "all", known),
         any=_terms(t, "any", known),

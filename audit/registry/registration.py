@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.errors import UsageError
@@ -16,10 +18,15 @@ from orledger.studies import having
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from duckdb import DuckDBPyConnection
+
     from orledger.audit.registry.hypotheses import Hypothesis
     from orledger.study import Study
 
-COLUMNS = ("hash", "hypothesis", "mode", "statement", "file", "text", "registered", "cells_done", "parent", "amendment")
+COLUMNS = (
+    "hash", "hypothesis", "mode", "statement", "file", "text", "registered", "cells_done", "parent", "amendment", "history",
+    "reaches",
+)  # fmt: skip
 
 
 class AmendmentError(UsageError):
@@ -28,7 +35,11 @@ class AmendmentError(UsageError):
 
 @dataclass(frozen=True)
 class Registration:
-    """A row of the table registration. ``new`` is true when this call stored it."""
+    """A row of the table registration. ``new`` is true when this call stored it.
+
+    ``history`` lists, as JSON, versions of the text that were corrected after results had been seen elsewhere; ``reaches`` the
+    studies whose cells its quantities can read.
+    """
 
     hash: str
     hypothesis: str
@@ -40,14 +51,28 @@ class Registration:
     cells_done: int
     parent: str | None
     amendment: bool
+    history: str = "[]"
+    reaches: tuple[str, ...] = ()
     new: bool = False
 
     def parsed(self) -> Hypothesis:
         """The hypothesis in its text."""
         return parse_hypothesis(self.text, self.file, stored=True)
 
+    @property
+    def corrections(self) -> list[dict[str, str]]:
+        """Versions before this text that were corrected after results had been seen: hash, date and note of each."""
+        found: list[dict[str, str]] = json.loads(self.history)
+        return found
 
-def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: datetime | None = None) -> Registration:
+    def intact(self) -> bool:
+        """Whether the text still gives its hash."""
+        return sha256(self.text.encode()).hexdigest() == self.hash
+
+
+def register(
+    con: DuckDBPyConnection, hypothesis: Hypothesis, *, amend: bool = False, now: datetime | None = None
+) -> Registration:
     """The registration of ``hypothesis`` in the database behind ``con``; storing the same text again changes nothing.
 
     A text that differs from the registered one becomes a new version with the old one as its parent. When cells of its
@@ -62,11 +87,12 @@ def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: date
             f"{hypothesis.file}: this text was registered before and has been replaced since",
             hint="registrations are never reordered; change the text to say what is meant now",
         )
-    done = cells_done(con, hypothesis.studies)
+    reaches = reached_studies(con, hypothesis)
+    done = cells_done(con, reaches)
     if current is not None and done and not amend:
         raise AmendmentError(
             f"{hypothesis.file}: {hypothesis.id} is registered with another text ({current.hash[:12]}) and {done} cells of"
-            f" {', '.join(hypothesis.studies)} are done",
+            f" {', '.join(reaches)} are done",
             hint="use --amend to store this text as an amendment; the first text stays and the report shows both",
         )
     row = Registration(
@@ -80,9 +106,11 @@ def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: date
         cells_done=done,
         parent=current.hash if current else None,
         amendment=bool(current and done),
+        history=json.dumps(list(hypothesis.history), ensure_ascii=False),
+        reaches=reaches,
         new=True,
     )
-    values = [getattr(row, c) for c in COLUMNS]
+    values = [list(v) if isinstance(v, tuple) else v for v in (getattr(row, c) for c in COLUMNS)]
     with transaction(con):
         con.execute(f"INSERT INTO registration ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", values)
         summary = {"hypothesis": row.hypothesis, "hash": row.hash, "cells_done": done, "amendment": row.amendment}
@@ -91,7 +119,7 @@ def register(con: Any, hypothesis: Hypothesis, *, amend: bool = False, now: date
 
 
 def register_shipped(
-    con: Any, chosen: Iterable[Study] | None = None, *, now: datetime | None = None
+    con: DuckDBPyConnection, chosen: Iterable[Study] | None = None, *, now: datetime | None = None
 ) -> list[Registration]:
     """Registers the hypotheses that come with ``chosen`` studies (by default those that have cells here), as a run does before its first cell.
 
@@ -102,7 +130,7 @@ def register_shipped(
     return [register(con, h, amend=True, now=now) for h in shipped_hypotheses(chosen)]
 
 
-def register_descriptions(con: Any, *, now: datetime | None = None) -> list[Registration]:
+def register_descriptions(con: DuckDBPyConnection, *, now: datetime | None = None) -> list[Registration]:
     """Registers the files of the studies here that decide nothing and ask about a case of which the database has cells.
 
     A text that the database has known before, now or replaced, is left as it stands.
@@ -114,13 +142,13 @@ def register_descriptions(con: Any, *, now: datetime | None = None) -> list[Regi
     return [register(con, h, amend=True, now=now) for h in wanted]
 
 
-def current_registrations(con: Any) -> list[Registration]:
+def current_registrations(con: DuckDBPyConnection) -> list[Registration]:
     """The newest version of every registered hypothesis, by name."""
     rows = con.execute(
         f"SELECT {', '.join(COLUMNS)} FROM registration r"
         " WHERE NOT EXISTS (SELECT 1 FROM registration s WHERE s.parent = r.hash) ORDER BY hypothesis"
     ).fetchall()
-    return [Registration(*row) for row in rows]
+    return [Registration(*row[:-1], reaches=tuple(row[-1])) for row in rows]
 
 
 def combined_hash(registrations: Sequence[Registration]) -> str:
@@ -128,7 +156,30 @@ def combined_hash(registrations: Sequence[Registration]) -> str:
     return sha256("\n".join(sorted(r.hash for r in registrations)).encode()).hexdigest()
 
 
-def cells_done(con: Any, studies: Sequence[str]) -> int:
+def reached_studies(con: DuckDBPyConnection, hypothesis: Hypothesis) -> tuple[str, ...]:
+    """The studies whose cells the quantities of ``hypothesis`` can read.
+
+    A query of its own reaches the study of every generated view that it names, and all studies as soon as it names a table
+    that holds several of them: what it filters by inside is not looked at.
+    """
+    studies = {q.case for q in hypothesis.quantities}
+    queries = [q.sql for q in hypothesis.quantities if q.sql is not None]
+    if not queries:
+        return tuple(sorted(studies))
+    present = {row[0] for row in con.execute("SELECT DISTINCT case_name FROM cell").fetchall()}
+    named = con.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE NOT internal UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    ).fetchall()
+    for query in queries:
+        words = {w.lower() for w in re.findall(r"\w+", query)}
+        for name in (row[0].lower() for row in named):
+            if name in words or words & {"query", "query_table"}:
+                owners = {s for s in present if name.startswith(f"{s.lower()}_")}
+                studies |= owners or present
+    return tuple(sorted(studies))
+
+
+def cells_done(con: DuckDBPyConnection, studies: Sequence[str]) -> int:
     """How many cells of ``studies`` have results."""
     query = "SELECT count(*) FROM cell WHERE state IN ('done', 'refused') AND list_contains(?, case_name)"
     return int(con.execute(query, [list(studies)]).fetchall()[0][0])

@@ -1,4 +1,4 @@
-"""What a design could show at best: attainable p, resolution, run-to-run noise, and values pinned at a bound."""
+"""What a design could show at best: attainable p, and values pinned at a bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.audit.statistics.counts import fisher
-from orledger.audit.statistics.dispersion import MEASURES
+from orledger.audit.statistics.sign import sign_e_value
 from orledger.audit.statistics.signedrank import signed_rank_floor
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def attainable(test: str, n: int, *, side: str = "two-sided", arms: int = 2) -> 
         return 1.0
     if test in ("signed_rank", "sign", "mcnemar"):
         return signed_rank_floor(n, side)
+    if test == "sign_anytime":
+        return min(1.0, 1 / sign_e_value(n, n, "greater" if side != "two-sided" else side))
     if test == "friedman":
         return min(1.0, float(factorial(arms)) ** (1 - n)) if n >= 2 else 1.0
     if test == "fisher":
@@ -40,31 +42,12 @@ def smallest_n(test: str, alpha: float, *, side: str = "two-sided", arms: int = 
         return max(1, ceil(-log2(alpha) - 1e-12) + (1 if side == "two-sided" else 0))
     if test == "friedman":
         return 1 + ceil(-log(alpha) / log(factorial(arms)) - 1e-12)
-    if test in ("fisher", "spearman"):
+    if test in ("fisher", "spearman", "sign_anytime"):
         n = 1
         while (attainable(test, n, side=side) or 0.0) > alpha:
             n += 1
         return n
     return None
-
-
-def resolution(n: int) -> float:
-    """The smallest step of a fraction computed from ``n`` points."""
-    return 1.0 / n
-
-
-def run_to_run(values: ArrayLike, measure: str = "cv") -> NDArray[np.float64]:
-    """The dispersion of repeated computations of one thing: ``values`` (..., repeats) to (...,); zero when they agree bitwise."""
-    x = np.asarray(values, dtype=float)
-    same = (x == x[..., :1]).all(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = MEASURES[measure](x, axis=-1)
-    return np.where(same, 1.0 if measure == "max_over_min" else 0.0, spread)
-
-
-def over_floor(value: float, floor: float) -> float | None:
-    """``value`` in units of the run-to-run floor; None when the floor is zero (nothing to be compared with)."""
-    return value / floor if floor > 0 else None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ def friedman(values: ArrayLike, arms: Sequence[str] | None = None, *, level: flo
     x = np.asarray(values, dtype=float)
     if x.ndim != 2 or x.shape[0] < 2 or x.shape[1] < 2:
         raise DataError(f"Friedman's test needs at least 2 blocks and 2 arms; the matrix has shape {x.shape}")
+    if np.isnan(x).any():
+        raise DataError("Friedman's test got NaN", hint="use skillings_mack where some blocks lack some arms")
     n, k = x.shape
     names = list(arms) if arms is not None else [str(j) for j in range(k)]
     ranks = rankdata(x, axis=1)

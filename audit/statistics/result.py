@@ -34,7 +34,9 @@ class TestResult:
 
     ``effect`` is named by ``effect_name`` because a median of differences is not a difference of medians. ``floor`` is
     the smallest p the test could have returned at this n with these zeros and ties. ``wins``, ``losses`` and ``draws``
-    count units by the declared direction of better. ``details`` holds what only some tests have, such as mean ranks.
+    count units by the declared direction of better. ``interval_ends``, such as "[)", says which ends belong to the interval.
+    ``standard_effect`` has no unit; ``e_value`` is evidence that holds at any stopping time. ``details`` holds what only
+    some tests have, such as mean ranks.
     """
 
     __test__ = False  # the name starts with Test; pytest must not collect it
@@ -55,12 +57,23 @@ class TestResult:
     high: float | None = None
     level: float | None = None
     interval_method: str = ""
+    interval_ends: str = ""
     wins: int | None = None
     losses: int | None = None
     draws: int | None = None
+    standard_effect: float | None = None
+    standard_effect_name: str = ""
+    e_value: float | None = None
     dropped: tuple[Dropped, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=library_versions)
+
+    @property
+    def superiority(self) -> float | None:
+        """The share of units on which the first side is better, a draw counting half: the probability of superiority."""
+        if self.wins is None or self.losses is None or self.draws is None or not self.n:
+            return None
+        return (self.wins + self.draws / 2) / (self.wins + self.losses + self.draws)
 
 
 def check_side(side: str) -> str:

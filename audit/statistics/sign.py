@@ -1,25 +1,31 @@
-"""The exact sign test."""
+"""The exact sign test, and its anytime-valid form."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import betainc, betaln
 from scipy.stats import binomtest
 
-from orledger.audit.statistics.intervals import METHOD as INTERVAL_METHOD
-from orledger.audit.statistics.intervals import median_interval
+from orledger.audit.statistics.inversion import sign_interval
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
 from orledger.audit.statistics.signedrank import signed_rank_floor
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 def fair_coin(heads: int, tosses: int, side: str) -> dict[str, float]:
     """``p`` of ``heads`` among ``tosses`` of a fair coin, exact binomial, and the ``floor`` that as many tosses can reach."""
     p = float(binomtest(heads, tosses, 0.5, alternative=side).pvalue) if tosses else 1.0
     return {"p": p, "floor": signed_rank_floor(tosses, side)}
+
+
+def sign_p(differences: NDArray[np.float64], side: str) -> float:
+    """The p-value of the sign test alone."""
+    return fair_coin(int((differences > 0).sum()), int((differences != 0).sum()), side)["p"]
 
 
 def sign_test(
@@ -30,7 +36,7 @@ def sign_test(
     d = np.asarray(differences, dtype=float)
     wins, losses, draws = count_wins(d, better)
     plus, m = int((d > 0).sum()), int((d != 0).sum())
-    interval = median_interval(d, level)
+    interval = sign_interval(d, sign_p, side, level)
     return TestResult(
         test="sign",
         method="exact binomial, zeros dropped",
@@ -45,9 +51,49 @@ def sign_test(
         effect_name="median of differences",
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        level=interval.achieved if interval else None,
-        interval_method=INTERVAL_METHOD,
+        level=interval.level if interval else None,
+        interval_method=interval.method if interval else "none: the shifts that are not rejected are not one interval",
+        interval_ends=interval.ends if interval else "",
         wins=wins,
         losses=losses,
         draws=draws,
+        standard_effect=(2 * plus - m) / m if m else 0.0 if d.size else None,
+        standard_effect_name="share of positive minus share of negative differences",
+    )
+
+
+def sign_e_value(heads: int, tosses: int, side: str = "two-sided") -> float:
+    """Evidence against a fair coin that may be looked at after every toss: its expectation under the null is at most 1.
+
+    The likelihood ratio of a coin of unknown bias, Beta(1/2, 1/2), against the fair one; one-sided, the bias is drawn from
+    the half that the alternative names. Whenever one stops, P(e >= 1 / alpha) is at most alpha (Ville).
+    """
+    tails = tosses - heads
+    log_ratio = betaln(heads + 0.5, tails + 0.5) - betaln(0.5, 0.5) + tosses * np.log(2.0)
+    if side == "two-sided":
+        return float(np.exp(log_ratio))
+    below = float(betainc(heads + 0.5, tails + 0.5, 0.5))  # posterior weight of a bias below one half
+    return float(np.exp(log_ratio)) * 2 * (below if side == "less" else 1 - below)
+
+
+def sign_test_anytime(
+    differences: ArrayLike, side: str = "two-sided", *, better: str = "lower", level: float = 0.95
+) -> TestResult:
+    """The sign test by e-value: p is min(1, 1 / e), valid however often one has looked and whenever one stopped."""
+    plain = sign_test(differences, side, better=better, level=level)
+    m = plain.n_nonzero
+    best = max(sign_e_value(heads, m, side) for heads in (0, m))
+    e = sign_e_value(int(plain.statistic or 0), m, side)
+    return replace(
+        plain,
+        test="sign_anytime",
+        method="e-value of the sign process, Beta(1/2, 1/2) mixture, zeros dropped; p = 1/e holds at any stopping time",
+        p=min(1.0, 1 / e),
+        floor=min(1.0, 1 / best),
+        low=None,
+        high=None,
+        level=None,
+        interval_method="none: the interval of a fixed n does not hold at any stopping time",
+        interval_ends="",
+        e_value=e,
     )

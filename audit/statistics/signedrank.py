@@ -7,13 +7,15 @@ ranks makes midranks whole numbers, so the distribution is a convolution of two-
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from orledger.audit.statistics.intervals import METHOD as INTERVAL_METHOD
+from orledger.audit.statistics.intervals import METHOD as MEDIAN_METHOD
 from orledger.audit.statistics.intervals import median_interval
+from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, signed_rank_interval
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 # The convolution costs n * sum of ranks; above this many non-zero differences the normal approximation is used and named.
 EXACT_LIMIT = 600
+REPEATED_LIMIT = 150
 
 
 def signed_rank_null(doubled_ranks: ArrayLike) -> NDArray[np.float64]:
@@ -41,63 +44,102 @@ def signed_rank_null(doubled_ranks: ArrayLike) -> NDArray[np.float64]:
     return p
 
 
+@lru_cache(maxsize=64)
+def untied_null(n: int) -> NDArray[np.float64]:
+    """The null distribution for ``n`` differences of distinct size, at doubled ranks."""
+    return signed_rank_null(2 * np.arange(1, n + 1))
+
+
 def signed_rank(
     differences: ArrayLike, side: str = "two-sided", *, better: str = "lower", level: float = 0.95
 ) -> TestResult:
     """The signed-rank test of symmetry about zero for paired ``differences`` (n,), first arm minus second.
 
     ``side`` is the alternative for the location of the differences. The two-sided p doubles the smaller tail (the null
-    is symmetric, ties or not). The effect is the median of all n differences, zeros included, with its binomial
-    interval. With no non-zero difference p is 1.
+    is symmetric, ties or not). The effect is the Hodges-Lehmann estimate from all n differences, zeros included, with the
+    interval of the shifts that the test does not reject. With no non-zero difference p is 1.
     """
     check_side(side)
     d = np.asarray(differences, dtype=float)
     wins, losses, draws = count_wins(d, better)
     nonzero = d[d != 0]
     m = nonzero.size
-    doubled = np.rint(2 * rankdata(np.abs(nonzero))).astype(np.int64)
-    ties = _shared(np.abs(nonzero))
+    doubled = _doubled(nonzero)
     plus = int(doubled[nonzero > 0].sum())
-    interval = median_interval(d, level)
+    p = signed_rank_p(d, side)
     if m == 0:
-        p, floor, method = 1.0, 1.0, "exact: no non-zero difference"
+        method = "exact: no non-zero difference"
     elif m <= EXACT_LIMIT:
-        null = signed_rank_null(doubled)
-        p = _tail(float(null[: plus + 1].sum()), float(null[plus:].sum()), side)
-        floor = signed_rank_floor(m, side)
         method = "exact conditional on ties, zeros dropped, midranks"
     else:
-        mean, sd = doubled.sum() / 2, np.sqrt((doubled.astype(float) ** 2).sum() / 4)
-        z = (plus - mean) / sd
-        p = _tail(float(norm.cdf(z)), float(norm.sf(z)), side)
-        floor = signed_rank_floor(m, side)
         method = f"normal approximation, tie-corrected, zeros dropped (more than {EXACT_LIMIT} non-zero differences)"
+    interval = _interval(d, side, level)
+    shift = d.size <= _most(d)
+    effect = None if not d.size else hodges_lehmann(d) if shift else float(np.median(d))
     return TestResult(
         test="signed_rank",
         method=method,
         side=side,
         n=d.size,
         n_nonzero=m,
-        ties=ties,
+        ties=_shared(np.abs(nonzero)),
         statistic=plus / 2,
         statistic_name="sum of positive ranks",
         p=p,
-        floor=floor,
-        effect=float(np.median(d)) if d.size else None,
-        effect_name="median of differences",
+        floor=signed_rank_floor(m, side),
+        effect=effect,
+        effect_name="Hodges-Lehmann median of differences" if shift else "median of differences",
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        level=interval.achieved if interval else None,
-        interval_method=INTERVAL_METHOD,
+        level=interval.level if interval else None,
+        interval_method=interval.method if interval else "none: the shifts that are not rejected are not one interval",
+        interval_ends=interval.ends if interval else "",
         wins=wins,
         losses=losses,
         draws=draws,
+        standard_effect=(2 * plus - int(doubled.sum())) / int(doubled.sum()) if m else 0.0 if d.size else None,
+        standard_effect_name="rank-biserial correlation",
+        details={"median": float(np.median(d))} if d.size else {},
     )
+
+
+def signed_rank_p(differences: NDArray[np.float64], side: str) -> float:
+    """The p-value alone: exact up to EXACT_LIMIT non-zero differences, normal above."""
+    nonzero = differences[differences != 0]
+    doubled = _doubled(nonzero)
+    plus = int(doubled[nonzero > 0].sum())
+    if nonzero.size == 0:
+        return 1.0
+    if nonzero.size <= EXACT_LIMIT:
+        untied = int(doubled.sum()) == nonzero.size * (nonzero.size + 1) and np.unique(doubled).size == nonzero.size
+        null = untied_null(nonzero.size) if untied else signed_rank_null(doubled)
+        return _tail(float(null[: plus + 1].sum()), float(null[plus:].sum()), side)
+    mean, sd = doubled.sum() / 2, np.sqrt((doubled.astype(float) ** 2).sum() / 4)
+    z = (plus - mean) / sd
+    return _tail(float(norm.cdf(z)), float(norm.sf(z)), side)
 
 
 def signed_rank_floor(n_nonzero: int, side: str = "two-sided") -> float:
     """The smallest p that ``n_nonzero`` differences can give: all signs equal has probability 2^-n, whatever the ties."""
     return min(1.0, 2.0 ** ((1 if side == "two-sided" else 0) - n_nonzero))
+
+
+def _interval(d: NDArray[np.float64], side: str, level: float) -> ShiftInterval | None:
+    """The interval of the test; above the limit of the exact test, that of the median, which belongs to the sign test."""
+    if d.size <= _most(d):
+        return signed_rank_interval(d, signed_rank_p, untied_null, side, level)
+    median = median_interval(d, level)
+    assert median is not None
+    return ShiftInterval(median.low, median.high, median.achieved, "[]", f"{MEDIAN_METHOD}, of the median")
+
+
+def _most(d: NDArray[np.float64]) -> int:
+    """Up to how many differences the test is inverted; repeated values need a null of their own for every shift tried."""
+    return EXACT_LIMIT if np.unique(d).size == d.size else REPEATED_LIMIT
+
+
+def _doubled(nonzero: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(2 * rankdata(np.abs(nonzero))).astype(np.int64)
 
 
 def _tail(lower: float, upper: float, side: str) -> float:

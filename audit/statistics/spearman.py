@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import permutations
+from math import factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,8 @@ def spearman(x: ArrayLike, y: ArrayLike, side: str = "two-sided") -> TestResult:
     Student approximation with n - 2 degrees of freedom, named. A constant variable has no correlation: p is 1.
     """
     check_side(side)
+    if np.isnan(np.asarray(x, dtype=float)).any() or np.isnan(np.asarray(y, dtype=float)).any():
+        raise DataError("Spearman's correlation got NaN", hint="leave out units without both values")
     rx, ry = rankdata(np.asarray(x, dtype=float)), rankdata(np.asarray(y, dtype=float))
     n = rx.size
     if n != ry.size or n < 2:
@@ -44,10 +47,15 @@ def spearman(x: ArrayLike, y: ArrayLike, side: str = "two-sided") -> TestResult:
         floor, method = _fraction(null, extreme, side), "exact permutation, conditional on ties"
     else:
         rho = float(cx @ cy / scale)
-        stat = rho * np.sqrt((n - 2) / max(1e-300, (1 - rho) * (1 + rho)))
-        tails = {"less": t.cdf(stat, n - 2), "greater": t.sf(stat, n - 2)}
-        p = float(tails.get(side, 2 * t.sf(abs(stat), n - 2)))
-        floor, method = 0.0, f"Student approximation (n above {EXACT_LIMIT})"
+        orders = (2 if side == "two-sided" else 1) / factorial(n)  # of all orders, those that agree or oppose perfectly
+        floor, method = orders, f"Student approximation (n above {EXACT_LIMIT})"
+        if 1 - abs(rho) < 1e-12:  # the approximation says zero; untied, the exact probability is that of one order
+            agrees = side == "two-sided" or (rho > 0) == (side == "greater")
+            p, method = (orders if agrees else 1.0), "exact: the orders agree or oppose perfectly"
+        else:
+            stat = rho * np.sqrt((n - 2) / ((1 - rho) * (1 + rho)))
+            tails = {"less": t.cdf(stat, n - 2), "greater": t.sf(stat, n - 2)}
+            p = max(orders, float(tails.get(side, 2 * t.sf(abs(stat), n - 2))))
     return TestResult(
         test="spearman",
         method=method,

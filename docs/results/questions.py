@@ -66,7 +66,7 @@ def page(paths: Mapping[str, Path]) -> str:
             continue
         with open_results(paths[q["database"]]) as results:
             frame = results.sql(q["sql"])
-        parts.append(table(frame) if frame.height else "No rows: the block was not computed.")
+        parts.append(table(frame) if frame.height else "No rows: what it asks about has not been computed in full.")
         parts.append(f"```sql\n{q['sql'].strip()}\n```")
     return "\n\n".join(parts) + "\n"
 

@@ -135,6 +135,7 @@ def draw_coverage(canvas: Canvas) -> str:
         if r in set(data["regime"].to_list())
     ]
     canvas.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    letter(axes)
     return (
         "Coverage of every cell by dataset and arm. Cells in which the OR head refused are counted at the foot; they have no mark in "
         "its column, nor where its variants refused with it. The dashed line is the nominal 95 %."

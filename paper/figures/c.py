@@ -147,6 +147,7 @@ def draw_final(canvas: Canvas) -> str:
         ax.set_xticks(range(len(present)), [RUNGS.get(a, look(a).name) for a in present], fontsize=6)
         ax.set_title(title_of(benchmark), fontsize=7.5)
     axes[0].set_ylabel("final simple regret")
+    letter(axes)
     return (
         "Final simple regret of every seed under EI, UCB and OR-LCB at 1×, 2× and 5× its floor (grey lines follow a seed across the "
         "arms; black bars are medians). A level segment is an exact tie."

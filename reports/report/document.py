@@ -48,6 +48,7 @@ TONES = {
     "false as printed": "v-bad",
     "could not be checked": "v-mixed",
     "partially refuted": "v-mixed",
+    "inconclusive": "v-mixed",
     "another convention": "v-mixed",
 }
 
@@ -195,6 +196,22 @@ def totals(ledger: Ledger) -> dict[str, int]:
     return counts | {"arms": sum(int(r["cells"]) for r in ledger.arm_refusals)}
 
 
+PAPERS = """
+SELECT paper, id, place, file, line, printed, recomputed, verdict, rule, why, sentence
+FROM recheck_finding
+WHERE weight > 0
+ORDER BY paper, weight DESC, id
+"""
+
+
+def stored_findings(db: Database) -> dict[str, list[dict[str, Any]]]:
+    """What `orledger recheck --into` stored and needs an explanation, by paper, the weightiest first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in db.sql(PAPERS).iter_rows(named=True):
+        found.setdefault(row["paper"], []).append(row)
+    return found
+
+
 def render_report(
     db: Database,
     *,
@@ -241,5 +258,6 @@ def render_report(
         words=[v for v in VERDICTS if v != ABSENT],
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
+        papers=stored_findings(db),
         verdicts=sorted(Counter(f.verdict for f in checked).items()),
     )  # fmt: skip

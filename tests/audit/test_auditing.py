@@ -186,10 +186,15 @@ def test_summary_for_people_and_for_programs(audited):
 def test_power_looks_at_the_plan_only(audited):
     con, _ = audited
     table = {(p.hypothesis, p.comparison): p for p in power(Results(Path("in memory"), con), shipped_hypotheses())}
-    calibration = table["H1", "rmse/released"]  # five noise draws, shared by the levels
-    assert (calibration.planned, calibration.floor, calibration.needed, calibration.decidable) == (5, 0.0625, 6, False)
+    calibration = table["H1", "rmse/released"]  # five noise draws, shared by the levels, in a family of five
+    assert (calibration.planned, calibration.floor, calibration.needed, calibration.decidable) == (
+        5,
+        5 * 0.0625,
+        8,
+        False,
+    )
     score = table["H5", "score/cp"]  # five datasets, two seeds
-    assert (score.planned, score.floor, score.decidable) == (10, 2.0**-9, True)
+    assert (score.planned, score.floor, score.decidable) == (10, 6 * 2.0**-9, True)
     con.execute("BEGIN; DELETE FROM record")
     assert {
         (p.hypothesis, p.comparison): p for p in power(Results(Path("in memory"), con), shipped_hypotheses())

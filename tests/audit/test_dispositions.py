@@ -16,6 +16,7 @@ from orledger.audit.registry.registration import (
     register,
     register_shipped,
 )
+from orledger.studies import installed
 
 TEXT = (
     GOOD
@@ -65,7 +66,9 @@ def partial_reason(db, differences, text):
 
 def test_a_partial_verdict_says_what_keeps_it_from_support(db):
     d = partial_reason(db, [-2, -3, -4, -5, -6, -7, -8, 1], TEXT)
-    assert d.reason.endswith("Not supported because of: w fails: a is worse than b in 1 of 8 units")
+    assert d.reason.endswith(
+        "Not supported because of: w fails: a is worse than b in 1 of 8 units (share of units in [0.00316, 0.5265])"
+    )
     assert d.evidence == ("c", "w")
 
 
@@ -129,10 +132,10 @@ def test_an_old_text_cannot_return(db):
 
 
 def test_shipped_hypotheses_register_in_one_call(db):
-    rows = register_shipped(db.con)
+    rows = register_shipped(db.con, installed())
     assert [r.hypothesis for r in rows] == [h.id for h in shipped_hypotheses()]
     assert all(r.new for r in rows)
-    assert not any(r.new for r in register_shipped(db.con))
+    assert not any(r.new for r in register_shipped(db.con, installed()))
     assert combined_hash(rows) == combined_hash(rows[::-1])
 
 

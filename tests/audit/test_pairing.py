@@ -15,7 +15,7 @@ from orledger.errors import DataError
 
 def test_pairs_and_direction(db):
     db.splits([(-1, -2), (-3, -4), (-5, -6)])
-    (e,) = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.variant, e.independent, e.outcome) == ("declared", True, "less")
     assert e.result.p == signed_rank([-1, -2, -3, -4, -5, -6]).p == 2.0**-5
     assert e.result.effect == -3.5
@@ -28,7 +28,7 @@ def test_missing_partners_and_refusals_are_listed(db):
     db.cell({"split": 5, "rel": 0}, state="planned")
     db.cell({"split": 6, "rel": 0}, state="refused", reason="no such target")
     db.cell({"split": 7, "rel": 0}, [("a", "m", 1.0)])
-    (e,) = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     dropped = {d.unit: d.reason for d in e.result.dropped}
     assert e.result.n == 6
     assert dropped == {
@@ -42,41 +42,41 @@ def test_missing_partners_and_refusals_are_listed(db):
 
 def test_nested_values_get_the_blocked_version_beside_the_naive_one(db):
     db.splits([(-1, -2), (-3, 4), (-5, -6), (-7, -8), (-9, -10), (-11, -12)])
-    blocked, naive = evaluate(
+    blocked, naive, *_ = evaluate(
         Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\n')
     )
     assert (blocked.variant, blocked.independent, blocked.result.n) == ("blocked", True, 6)
     assert (naive.variant, naive.independent, naive.result.n) == ("naive", False, 12)
     means = [-1.5, 0.5, -5.5, -7.5, -9.5, -11.5]
     assert blocked.result.p == signed_rank(means).p
-    assert blocked.result.effect == np.median(means)
+    assert blocked.result.effect == np.median([(x + y) / 2 for i, x in enumerate(means) for y in means[i:]])
 
 
 def test_nested_values_without_a_rule_get_no_p(db):
     db.splits([(-1, -2), (-3, -4), (-5, -6)])
-    (e,) = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\n'))
     assert (e.outcome, e.result.p, e.independent) == ("refused", None, False)
     assert "nested" in e.result.method
 
 
 def test_a_floor_above_alpha_is_untestable(db):
     db.splits([(-1, -2), (-3, -4)])
-    (e,) = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.outcome, e.result.floor) == ("untestable", 0.125)
 
 
 def test_no_data_is_missing(db):
-    (e,) = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.outcome, e.result.p, e.result.n) == ("missing", None, 0)
 
 
 def test_log_scale_drops_what_has_no_logarithm(db):
     db.splits([(0, 10), (90, -10)])
-    (e,) = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\ntransform = "log10"\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\ntransform = "log10"\n'))
     assert e.result.n == 3
     assert [d.unit for d in e.result.dropped] == ["1/0.25"]
-    assert e.result.effect == pytest.approx(np.log10(2))
-    assert e.result.effect_name == "median of log10 ratios"
+    assert e.result.effect == pytest.approx((np.log10(2) + 0.5) / 2)  # Walsh averages of 0, log10 2 and 1
+    assert e.result.effect_name == "Hodges-Lehmann median of log10 ratios"
 
 
 def test_where_compares_numbers_as_numbers(db):
@@ -93,7 +93,7 @@ def test_aggregated_over_seeds(db):
                 {"split": group, "rel": 0, "seed": seed}, [("a", "m", 10 + spread * z), ("b", "m", 10 + 2 * spread * z)]
             )
     c = comparison('test = "signed_rank"\narms = ["a", "b"]\naggregate = { over = ["seed"], stat = "cv" }\n')
-    (e,) = evaluate(Ledger(db.results), c)
+    e, *_ = evaluate(Ledger(db.results), c)
     assert e.result.n == 3
     assert e.result.effect == pytest.approx(-0.2)  # cv 0.1, 0.2, 0.3 against twice as much
 
@@ -101,7 +101,7 @@ def test_aggregated_over_seeds(db):
 def test_two_cells_for_one_unit_are_not_guessed_between(db):
     db.splits([(-1, -2)])
     db.cell({"split": 0, "rel": 0, "extra": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
-    (e,) = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert e.result.n == 1
     assert "2 values for one unit" in e.result.dropped[0].reason
 
@@ -112,7 +112,7 @@ def test_series_are_reduced_inside_their_cell(db):
         [("a", "m", v, None, i) for i, v in enumerate((1.0, 5.0, 9.0))] + [("d", "m", 2.0, None, i) for i in range(3)],
     )
     c = comparison('test = "proportion"\narm = "a"\nover_idx = "sum"\ndivide_by = { arm = "d" }\nevent = { gt = 1 }\n')
-    (e,) = evaluate(Ledger(db.results), c)
+    e, *_ = evaluate(Ledger(db.results), c)
     assert (e.result.statistic, e.result.n, e.variant, e.independent) == (2.0, 3, "naive", False)
     q = comparison('test = "proportion"\narm = "a"\nover_idx = "median"\n').sides[0][1]
     assert load_units(Ledger(db.results), q, ("split", "rel")).values["value"].to_list() == [5.0]
@@ -125,7 +125,7 @@ def test_identical_series(db):
     db.cell({"split": 0, "rel": 0}, series("k1", (3, 4, 5)) + series("k2", (3, 4, 5)))
     db.cell({"split": 1, "rel": 0}, series("k1", (3, 4, 5)) + series("k2", (3, 4, 6)))
     db.cell({"split": 2, "rel": 0}, series("k1", (3, 4, 5)) + series("k2", (3, 4)))
-    (e,) = evaluate(Ledger(db.results), comparison('test = "proportion"\nidentical = ["k1", "k2"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "proportion"\nidentical = ["k1", "k2"]\n'))
     assert (e.result.wins, e.result.n) == (1, 3)
     (early,) = evaluate(
         Ledger(db.results), comparison('test = "proportion"\nidentical = ["k1", "k2"]\nidx = { lt = 2 }\n')
@@ -136,7 +136,7 @@ def test_identical_series(db):
 def test_refusals_can_be_compared(db):
     for split in range(6):
         db.cell({"split": split, "rel": 0}, [("b", "m", 1.0)], refusals=[("a", "empty")])
-    (e,) = evaluate(Ledger(db.results), comparison('test = "mcnemar"\nrefused = true\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(Ledger(db.results), comparison('test = "mcnemar"\nrefused = true\narms = ["a", "b"]\n'))
     assert e.result.p == 2.0**-5
     assert (e.outcome, e.result.details["first_only"]) == ("greater", 6)
 
@@ -144,7 +144,7 @@ def test_refusals_can_be_compared(db):
 def test_bounded_values_are_counted(db):
     for split, v in enumerate((1.3, 40.0, 40.0, 2.5)):
         db.cell({"split": split, "rel": 0}, [("a", "m", v), ("b", "m", float(split))])
-    (e,) = evaluate(
+    e, *_ = evaluate(
         Ledger(db.results), comparison('test = "spearman"\nx = { arm = "b" }\ny = { arm = "a", bound = { at = 40 } }\n')
     )
     assert e.bounded == 2
@@ -169,12 +169,12 @@ def test_a_query_without_the_keys_is_refused(db):
 
 
 def test_printed_ties_are_ties_at_the_declared_resolution(db):
-    """0.3 - 0.1 and 0.5 - 0.3 differ by rounding only; at a resolution of 0.1 they tie."""
-    for split, (a, b) in enumerate(((0.3, 0.1), (0.5, 0.3), (0.1, 0.8))):
+    """0.3 - 0.1 and 0.5 - 0.3 differ by rounding only, and tie; 0.31 - 0.1 ties with them at a resolution of 0.1."""
+    for split, (a, b) in enumerate(((0.3, 0.1), (0.5, 0.3), (0.31, 0.1), (0.1, 0.8))):
         db.cell({"split": split, "rel": 0}, [("a", "m", a), ("b", "m", b)])
     body = 'test = "signed_rank"\narms = ["a", "b"]\n'
-    assert evaluate(Ledger(db.results), comparison(body))[0].result.ties == 0
-    assert evaluate(Ledger(db.results), comparison(body + "resolution = 0.1\n"))[0].result.ties == 2
+    assert evaluate(Ledger(db.results), comparison(body))[0].result.ties == 2
+    assert evaluate(Ledger(db.results), comparison(body + "resolution = 0.1\n"))[0].result.ties == 3
 
 
 def test_a_setting_can_make_nested_values_independent(db):
@@ -182,8 +182,8 @@ def test_a_setting_can_make_nested_values_independent(db):
     body = 'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nindependent_when = { stream = "per_cell" }\n'
     db.splits([(-1, -2), (-3, -4), (-5, -6)])
     db.con.execute("""UPDATE cell SET spec = '{"settings":{"stream":"per_cell"}}'""")
-    (e,) = evaluate(Ledger(db.results), comparison(body))
+    e, *_ = evaluate(Ledger(db.results), comparison(body))
     assert (e.variant, e.independent, e.result.n) == ("declared", True, 6)
     db.con.execute("""UPDATE cell SET spec = '{"settings":{"stream":"per_seed"}}' WHERE keys['split'] = '0'""")
-    blocked, naive = evaluate(Ledger(db.results), comparison(body))
+    blocked, naive, *_ = evaluate(Ledger(db.results), comparison(body))
     assert (blocked.result.n, naive.result.n, naive.independent) == (3, 6, False)

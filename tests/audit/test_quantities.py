@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
 from orledger.audit.evaluation.pairing import Ledger, load_units
+from orledger.audit.registry.quantities import Source
 
 ZERO = [
     # error, width, covered (le 1), outside (gt 1)
@@ -28,7 +31,7 @@ def test_events_on_ratios_ask_the_numerator(db, event, column):
         + [("d", "m", row[1], None, i) for i, row in enumerate(ZERO)],
     )
     body = f'test = "proportion"\narm = "a"\nover_idx = "sum"\ndivide_by = {{ arm = "d" }}\nevent = {{ {event} = 1 }}\n'
-    (e,) = evaluate(Ledger(db.results), comparison(body))
+    e, *_ = evaluate(Ledger(db.results), comparison(body))
     assert (e.result.statistic, e.result.n) == (sum(row[column] for row in ZERO), 5)
 
 
@@ -45,7 +48,7 @@ def test_a_ratio_to_zero_is_infinite_and_zero_over_zero_is_absent(db):
         db.cell({"split": split, "rel": 0}, [("a", "m", a), ("b", "m", 1.0), ("d", "m", d)])
     c = comparison('test = "signed_rank"\na = { arm = "a", divide_by = { arm = "d" } }\nb = { arm = "b" }\n')
     assert load_units(Ledger(db.results), c.sides[0][1], ("split", "rel")).values["value"].to_list() == [np.inf, 0.25]
-    (e,) = evaluate(Ledger(db.results), c)
+    e, *_ = evaluate(Ledger(db.results), c)
     assert (e.result.n, e.result.effect) == (1, -0.75)
     assert {d.unit: d.reason for d in e.result.dropped} == {"0/0": "a: infinite", "1/0": "a: no record"}
 
@@ -74,3 +77,24 @@ def test_a_query_of_its_own_can_count_once_too(db):
     units = load_units(Ledger(db.results), q, ("split", "rel"))
     assert units.values.rows() == [("0", "1", 5.0, 1)]
     assert units.absent.is_empty()
+
+
+def test_the_arm_and_the_label_of_a_record_can_be_keys_of_a_unit(db):
+    """One value per label, or per arm; a cell that has none is missed once, without a label or an arm."""
+    for split in (0, 1):
+        labelled = [("a", "m", 1.0 + split, "x"), ("a", "m", 3.0, "y")]
+        db.cell({"split": split, "rel": 0}, [*labelled, ("a", "m", 7.0), ("b", "m", 9.0)])
+    db.cell({"split": 2, "rel": 0}, state="failed")
+    q = comparison('test = "proportion"\narm = "a"\n').sides[0][1]
+    ledger = Ledger(db.results)
+    units = load_units(ledger, q, ("split", "label"))
+    assert units.values.rows() == [("0", "x", 1.0, 1), ("0", "y", 3.0, 1), ("1", "x", 2.0, 1), ("1", "y", 3.0, 1)]
+    assert units.absent.rows() == [("2", None, "cell failed")]
+    units = load_units(ledger, replace(q, source=Source(None, "m")), ("split", "arm"))
+    assert units.values.rows() == [("0", "a", 7.0, 1), ("0", "b", 9.0, 1), ("1", "a", 7.0, 1), ("1", "b", 9.0, 1)]
+
+
+def test_a_key_of_the_cell_comes_before_the_arm_of_the_record(db):
+    db.cell({"split": 0, "arm": "of the cell"}, [("a", "m", 1.0)])
+    q = comparison('test = "proportion"\narm = "a"\n').sides[0][1]
+    assert load_units(Ledger(db.results), q, ("split", "arm")).values.rows() == [("0", "of the cell", 1.0, 1)]

@@ -23,7 +23,7 @@ def changed(old: str, new: str) -> str:
 def test_a_good_file():
     h = parse_hypothesis(GOOD, "x.toml")
     assert h.id == "X"
-    assert h.studies == ("t",)
+    assert {q.case for q in h.quantities} == {"t"}
     assert [n for n, _ in h.comparisons[0].sides] == ["a", "b"]
     assert h.comparisons[0].unit == ("k",)
     assert not h.comparisons[0].nested

@@ -111,7 +111,7 @@ def test_saturated_cells_enter_as_bounds(db):
             keys = {"dataset": dataset, "regime": "iid", "seed": seed, "rel": 0.0}
             db.cell(keys, [("cell", "r2", 0.1 * i), ("or1", "kappa", 40.0 if i < 3 else 2.0 + i)], case="b")
     predicts = {c.id: c for c in SHIPPED["H5"].comparisons}["audit-predicts"]
-    blocked, naive = evaluate(Ledger(db.results), predicts)
+    blocked, naive, *_ = evaluate(Ledger(db.results), predicts)
     assert (blocked.result.n, naive.result.n, naive.bounded) == (5, 10, 6)
 
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from orledger.cli import main
+from orledger.reports.report.document import stored_findings
 from orledger.schema.opening import writing
 from orledger.schema.reading import open_results
 
@@ -128,3 +129,14 @@ def test_what_cannot_be_used_is_refused_by_name(run, tmp_path, words, message):
     assert done.exit_code == 2
     assert message in done.output
     assert "Traceback" not in done.output
+
+
+def test_the_report_shows_what_was_stored(run, tmp_path):
+    with writing(tmp_path / "r.duckdb"):
+        pass
+    run("wrong.md", "--into", "r.duckdb")
+    with open_results(tmp_path / "r.duckdb") as results:
+        stored = stored_findings(results)
+    assert list(stored) == ["wrong.md"]
+    assert [(row["line"], row["verdict"]) for row in stored["wrong.md"]] == [(3, "inconsistent")] * 2
+    assert stored["wrong.md"][0]["rule"] == "reported test", "a changed decision comes first"

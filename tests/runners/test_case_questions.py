@@ -25,7 +25,9 @@ def test_every_query_runs_on_an_empty_database_and_the_page_says_that_it_holds_n
     create(tmp_path / "empty.duckdb")
     page = builder.page({"open": tmp_path / "empty.duckdb", "paper": tmp_path / "empty.duckdb"})
     asked = builder.questions()
-    assert page.count("No rows: the block was not computed.") == sum(q["database"] != "fair" for q in asked)
+    assert page.count("No rows: what it asks about has not been computed in full.") == sum(
+        q["database"] != "fair" for q in asked
+    )
     assert page.count("`fair` was not at hand") == sum(q["database"] == "fair" for q in asked)
 
 

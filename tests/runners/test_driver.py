@@ -158,7 +158,8 @@ def test_what_a_run_stores_about_itself(db: Path) -> None:
 def _register(con) -> None:
     for hash_, name, when in (("h1", "H1", "2026-01-01"), ("h2a", "H2", "2026-01-01"), ("h2b", "H2", "2026-01-02")):
         con.execute(
-            "INSERT INTO registration VALUES (?, ?, 'registered', 's', 'f', 't', ?::TIMESTAMP, 0, NULL, false)",
+            "INSERT INTO registration (hash, hypothesis, mode, statement, file, text, registered, cells_done, parent, amendment)"
+            " VALUES (?, ?, 'registered', 's', 'f', 't', ?::TIMESTAMP, 0, NULL, false)",
             [hash_, name, when],
         )
 

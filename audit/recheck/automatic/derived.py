@@ -125,6 +125,9 @@ def _tested(
             breaks.append(i)
             if len(breaks) > (1 - _MOST) * len(shared) + 1e-9:
                 return 0.0, None
+    # Lines that hardly vary fit each other whatever they mean.
+    if any(len({lines[k][i][0].value for i in fits}) < 3 for k in names):
+        return 0.0, None
     return score, Relation(form, a, b, c, tuple(fits), tuple(breaks))
 
 

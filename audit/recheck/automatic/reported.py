@@ -163,27 +163,37 @@ _HEADINGS = {
 
 
 def check_tables(document: Document) -> Iterator[Finding]:
-    """One finding per table row with a column of z, or of t or r with one of degrees of freedom, and one column of p."""
+    """One finding per table row with a column of p and one of z, or of t or r with degrees of freedom or, for r, a stated N."""
     for grid in document.grids:
         headings = [grid.heading(j).strip() for j in range(grid.width)]
         p_columns = [j for j, h in enumerate(headings) if re.match(r"^p(?:[- ]?val(?:ue)?s?)?\.?$", h, re.I)]
         df_columns = [j for j, h in enumerate(headings) if re.match(r"^(?:df|d\.f\.|degrees of freedom)$", h, re.I)]
         found = [(k, j) for k, form in _HEADINGS.items() for j, h in enumerate(headings) if re.match(form, h, re.I)]
-        if len(p_columns) != 1 or len(found) != 1 or (found[0][0] != "z" and len(df_columns) != 1):
+        sizes = {
+            int(n.replace(",", "")) for n in re.findall(r"\b[Nn]\s*=\s*(\d[\d,]*)", f"{grid.caption} {grid.notes}")
+        }
+        # A correlation of N pairs has N - 2 degrees of freedom; the table says N once for all rows.
+        stated = float(sizes.pop() - 2) if len(sizes) == 1 and not df_columns else None
+        if len(p_columns) != 1 or len(found) != 1:
             continue
         (kind, column), p_column = found[0], p_columns[0]
+        if kind != "z" and len(df_columns) != 1 and not (kind == "r" and stated is not None and stated > 0):
+            continue
         for i, row in enumerate(grid.rows):
             statistic, p = row[column].entry.main, row[p_column].entry.main
-            df = row[df_columns[0]].entry.main if kind != "z" else None
+            printed = row[df_columns[0]].entry.main if len(df_columns) == 1 else None
+            df = stated if printed is None else printed.value
             if statistic is None or p is None or row[column].repeated or (kind != "z" and df is None):
                 continue
-            test = Reported(kind, statistic, () if df is None else (df.value,), p, 0, row[column].text)
+            test = Reported(kind, statistic, () if kind == "z" or df is None else (df,), p, 0, row[column].text)
             judged = judge(test)
             value = judged.p_range
             yield in_cell(grid, i, p_column).found(
                 "reported test",
                 judged.verdict,
-                f"{kind} = {statistic.text}: {judged.why}",
+                f"{kind} = {statistic.text}"
+                + (f" with {df:g} degrees of freedom" if test.df else "")
+                + f": {judged.why}",
                 recomputed="" if value is None else f"p = {value[0]:.4g} to {value[1]:.4g}",
                 value=value,
                 convention=judged.convention,

@@ -34,6 +34,12 @@ def _main(grid: Grid, row: int, column: int) -> Number | None:
     return cell.entry.main if cell is not None and cell.entry.form in ("plain", "paren") and not cell.repeated else None
 
 
+def _mean_like(parts: list[tuple[Number, str]], total: Number) -> bool:
+    """Whether a number lies between its parts as a mean does; a total of counts lies above them."""
+    values = [p.value for p, _ in parts]
+    return total.percent or (min(values) <= total.value <= max(values) and not total.whole)
+
+
 def check_rows(document: Document) -> Iterator[Finding]:
     """Rows called total, against the rows above them up to the last such row."""
     for grid in document.grids:
@@ -47,7 +53,7 @@ def check_rows(document: Document) -> Iterator[Finding]:
             for j in range(1, grid.width):
                 parts = [(m, grid.key(r, j)) for r in rows if (m := _main(grid, r, j)) is not None]
                 total = _main(grid, i, j)
-                if total is not None and len(parts) >= 2 and len(parts) == len(rows):
+                if total is not None and len(parts) >= 2 and len(parts) == len(rows) and not _mean_like(parts, total):
                     columns.append((j, parts, total))
             yield from _judged(grid, [(i, j, parts, total) for j, parts, total in columns])
 

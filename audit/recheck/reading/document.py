@@ -42,6 +42,7 @@ class Grid:
     rows: tuple[tuple[Cell, ...], ...]
     blocks: tuple[int, ...]
     place: str = ""
+    notes: str = ""  # what stands under the table
 
     @property
     def width(self) -> int:
@@ -57,6 +58,8 @@ class Grid:
         """The words of a row: its first cells that hold no number, or its first cell."""
         found = []
         for cell in self.rows[row]:
+            if cell.entry.form == "missing" and not found:
+                continue
             if cell.entry.form != "words":
                 break
             found.append(cell.text.strip())

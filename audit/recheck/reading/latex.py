@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.reading.document import Document, Grid, Sentence, split_sentences
@@ -154,4 +155,7 @@ def _grid(source: Source, span: Span, number: int, places: tuple[list[int], list
         name += f" part {1 + sum(start + s.start < span.start for s in inner)}"
     place = f"table {name}"
     where = _place(places, span.start)
-    return read_grid(source, span, name, words, f"{place}, appendix" if where.startswith("appendix") else place)
+    grid = read_grid(source, span, name, words, f"{place}, appendix" if where.startswith("appendix") else place)
+    after = text[span.end : end] if len(inner) == 1 and text.startswith("\\begin{", start) else ""
+    under = plain(after, 0, len(after), source.macros).text if "\\caption" not in after else ""
+    return replace(grid, notes=re.sub(r"\s+", " ", under).strip())

@@ -1,0 +1,70 @@
+"""What came before a verdict: when its text was registered, what it was corrected from, and who has looked already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from orledger.audit.registry.words import Registered, Variant
+
+if TYPE_CHECKING:
+    from orledger.audit.evaluation.auditing import Finding
+    from orledger.schema.reading import Results
+
+
+@dataclass(frozen=True)
+class Look:
+    """An earlier audit of the same hypothesis, on other data."""
+
+    created: str
+    cells: int
+    verdict: str
+
+
+def with_history(results: Results, finding: Finding, audit_id: str, data_hash: str) -> Finding:
+    """``finding`` with what the database knows about the time before it."""
+    earlier = looks(results, finding.hypothesis.id, audit_id, data_hash)
+    return replace(finding, known=registered(results, finding), earlier=earlier, remarks=remarks(finding, earlier))
+
+
+def registered(results: Results, finding: Finding) -> Registered:
+    """What is known about the time of the registration; of imported results nobody here knows when they were first seen."""
+    r = finding.registration
+    if r.amendment or r.corrections:
+        return Registered.AMENDED
+    if r.cells_done and r.parent is None:
+        return Registered.AFTER
+    query = "SELECT count(*) FROM cell WHERE list_contains(?, case_name) AND hash_version LIKE 'import%'"
+    studies = list(r.reaches or sorted({q.case for q in finding.hypothesis.quantities}))
+    return Registered.UNKNOWN if results.sql(query, [studies]).item() else Registered.BEFORE
+
+
+def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> tuple[Look, ...]:
+    """Audits of ``hypothesis`` on other data, oldest first; an audit repeated counts those before its first time."""
+    found = results.sql(
+        "SELECT strftime(a.created, '%Y-%m-%d %H:%M:%S') AS created, a.n_cells AS cells, d.verdict FROM audit a"
+        " JOIN disposition d USING (audit_id) WHERE d.hypothesis = $name AND a.data_hash <> $data"
+        " AND a.created < coalesce((SELECT created FROM audit WHERE audit_id = $own), 'infinity'::TIMESTAMP)"
+        " ORDER BY a.created, a.audit_id",
+        {"name": hypothesis, "data": data_hash, "own": audit_id},
+    )
+    return tuple(Look(*row) for row in found.iter_rows())
+
+
+def remarks(finding: Finding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
+    """What a reader must know beside the verdict: corrections, other unit counts than registered, and repeated looks."""
+    found = [
+        f"the text was corrected on {c['date']} after results had been seen: {c['note']}"
+        for c in finding.registration.corrections
+    ]
+    for e in finding.tests:
+        planned = e.comparison.units
+        if e.variant in (Variant.DECLARED, Variant.BLOCKED) and planned is not None and e.result.n != planned:
+            found.append(f"{e.comparison.id} was registered for {planned} units and evaluated on {e.result.n}")
+    if earlier:
+        last = earlier[-1]
+        found.append(
+            f"audited {len(earlier)} {'time' if len(earlier) == 1 else 'times'} before on other data, last on {last.created}"
+            f" with {last.cells} cells ({last.verdict}): p-values of a fixed n do not count such looks"
+        )
+    return tuple(found)
