@@ -131,13 +131,53 @@ def markdown(found: dict[str, Any], kind: str) -> str:
     return "\n".join("| " + " | ".join(r) + " |" for r in rows)
 
 
+SAME_FEATURES = ("MAPIE split", "MAPIE split, normalised", "MAPIE CV+", "MAPIE CQR, same features")
+"""Conformal peers on the same features as ours."""
+
+
+def summary(found: dict[str, Any], kind: str) -> str:
+    """What the table says, in words and counts: how ours stands to the conformal peers, or who keeps coverage under shift."""
+    cells = means(found["lines"], kind)
+    if kind == "exchangeable":
+        lines = []
+        for table, methods in cells.items():
+            ours = methods["ours, adaptive"]["score"]
+            name = min((m for m in SAME_FEATURES if m in methods), key=lambda m: methods[m]["score"])
+            rest = {m: v["score"] for m, v in methods.items() if not m.startswith("ours") and v["score"] < ours}
+            better = (
+                f"; better than ours: {', '.join(f'{m} ({v / ours - 1:+.0%})' for m, v in sorted(rest.items()))}"
+                if rest
+                else ""
+            )
+            lines.append(f"- **{table}**: {ours / methods[name]['score'] - 1:+.1%} against the best conformal peer on the same features ({name}){better}.")  # fmt: skip
+        return "The interval score of the default, smaller is better:\n\n" + "\n".join(lines)
+    lines = []
+    for table, methods in cells.items():
+        able = {m: v["score"] for m, v in methods.items() if v["coverage"] >= LEVEL - 0.03}
+        best = min(able, key=lambda m: able[m]) if able else None
+        closest = max(methods, key=lambda m: methods[m]["coverage"])
+        text = f"best score among those that keep coverage: {best} ({able[best]:.2f}; {len(able)} of {len(methods)} keep it)" if best else (
+            f"no method keeps coverage; {closest} comes closest ({methods[closest]['coverage']:.2f})"
+        )  # fmt: skip
+        lines.append(f"- **{table}**: {text}.")
+    won = sum(1 for methods in cells.values() if _winner(methods).startswith("ours"))
+    return f"Ours has the best score among methods that keep coverage on {won} of {len(cells)} tables:\n\n" + "\n".join(
+        lines
+    )
+
+
+def _winner(methods: dict[str, dict[str, float]]) -> str:
+    able = [m for m, v in methods.items() if v["coverage"] >= LEVEL - 0.03]
+    return min(able, key=lambda m: methods[m]["score"]) if able else ""
+
+
 def into(page: Path, found: dict[str, Any]) -> None:
     """Put the tables between their markers in a page."""
     text = page.read_text(encoding="utf-8")
     for kind in ("exchangeable", *OVERLAPS):
         start, end = f"<!-- {kind} -->", f"<!-- end {kind} -->"
         before, rest = text.split(start)
-        text = f"{before}{start}\n\n{markdown(found, kind)}\n\n{end}{rest.split(end)[1]}"
+        text = f"{before}{start}\n\n{markdown(found, kind)}\n\n{summary(found, kind)}\n\n{end}{rest.split(end)[1]}"
     page.write_text(text, encoding="utf-8")
 
 

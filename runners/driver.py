@@ -244,6 +244,7 @@ def _outcome(event: Done | Failed) -> Outcome:
         refusals=result.refusals,
         facts=result.facts,
         datasets=result.datasets,
+        host=event.host,
     )
 
 

@@ -35,10 +35,11 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Done:
-    """A cell that was computed."""
+    """A cell that was computed; ``host`` tells of the machine that did, as JSON."""
 
     cell: Cell
     result: CellResult
+    host: str | None = None
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,14 @@ def engine(name: str) -> Engine:
 
 def outcomes(job: Job, fn: JobFunction) -> Iterator[Done | Failed]:
     """Every cell of ``job`` once: those computed before an exception are done, the others failed with its traceback."""
+    from orledger.runners.host import where  # which asks this module about CPUs
+
     left = {cell.id: cell for cell in job.cells}
     try:
         for cell, result in fn(job):
             if left.pop(cell.id, None) is None:
                 raise OrledgerError(f"{cell.name} was returned twice, or does not belong to its job")
-            yield Done(cell, result)
+            yield Done(cell, result, where())
         error = "the case ended without a result for this cell"
     except Exception:
         error = traceback.format_exc()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,6 +72,19 @@ def host_facts(device: str = "cpu", *, with_torch: bool = True) -> dict[str, Any
         key=lambda lib: (lib["internal_api"], lib.get("version", "")),
     )
     return facts
+
+
+@cache
+def where() -> str:
+    """The machine of this process as JSON: stored with every cell, from where the cell ran."""
+    facts = {
+        "node": platform.node(),
+        "cpu": cpu_model(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "orledger": metadata.version("orledger"),
+    }
+    return json.dumps(facts, sort_keys=True, ensure_ascii=False)
 
 
 def cpu_model() -> str:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+# Records read at once when cells are hashed again; a single cell may have more.
+AT_ONCE = 200_000
+
 # Each query lists what is wrong: a name for people, and the detail.
 ORPHANS: dict[str, str] = {
     "rows without a cell": " UNION ALL ".join(
@@ -70,19 +73,23 @@ _EMPTY: dict[str, Any] = {
 
 
 def _records_by_cell(con: DuckDBPyConnection) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of one cell after the other, in the order of ids, a slice of the cells at a time."""
-    ids = [row[0] for row in con.execute("SELECT cell_id, count(*) FROM record GROUP BY 1 ORDER BY 1").fetchall()]
-    step = 1000
-    for k in range(0, len(ids), step):
+    """The records of one cell after the other, in the order of ids, a bounded number of records at a time."""
+    counts = con.execute("SELECT cell_id, count(*) FROM record GROUP BY 1 ORDER BY 1").fetchall()
+    first, taken = 0, 0
+    for k, (_, count) in enumerate(counts):
+        taken += count
+        if taken < AT_ONCE and k + 1 < len(counts):
+            continue
         chunk = con.execute(
             "SELECT cell_id, arm, metric, label, idx, value FROM record WHERE cell_id BETWEEN ? AND ? ORDER BY cell_id",
-            [ids[k], ids[min(k + step, len(ids)) - 1]],
+            [counts[first][0], counts[k][0]],
         ).fetchnumpy()
         names = np.asarray(chunk["cell_id"], dtype=object)
         starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
         for start, stop in zip(starts, [*starts[1:], names.size], strict=True):
             part = {c: chunk[c][start:stop] for c in ("arm", "metric", "label", "idx", "value")}
             yield str(names[start]), part
+        first, taken = k + 1, 0
 
 
 def _grouped(con: DuckDBPyConnection, query: str) -> dict[str, list[Any]]:

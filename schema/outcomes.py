@@ -45,6 +45,7 @@ class Outcome:
     refusals: Sequence[tuple[str, str, float | None]] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     datasets: Sequence[Mapping[str, Any]] = ()
+    host: str | None = None
 
     @property
     def records(self) -> Mapping[str, np.ndarray]:
@@ -91,6 +92,7 @@ def settled_rows(cells: Mapping[str, Outcome], run_id: str | None, now: datetime
             "content_hash": outcome.content_hash(),
             "run_id": run_id,
             "finished": now,
+            "host": outcome.host,
         }
         for cell_id, outcome in cells.items()
     ]

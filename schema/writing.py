@@ -29,6 +29,7 @@ __all__ = ["Outcome", "PlannedCell", "Writer"]
 SETTLED_TYPES = {
     "cell_id": "VARCHAR", "state": "VARCHAR", "reason": "VARCHAR", "error": "VARCHAR", "seconds": "DOUBLE",
     "backend": "VARCHAR", "n_records": "BIGINT", "content_hash": "VARCHAR", "run_id": "VARCHAR", "finished": "TIMESTAMP",
+    "host": "VARCHAR",
 }  # fmt: skip
 SMALL_TYPES = {
     "refusal": ("VARCHAR", "VARCHAR", "DOUBLE"),

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from orledger.recovery.regression.head import Head
     from orledger.recovery.regression.model import Model, Settings
 
+FADED = 1e-40
+"""Features below this are zero to every digit of the certificate."""
+
 HELD_OUT = 0.25
 """Share of the rows on which radius = "validation" finds the inflation."""
 
@@ -42,7 +45,8 @@ def function_intervals(model: Model, X: np.ndarray, radius: np.ndarray) -> np.nd
 def functionals(model: Model, head: Head, X: np.ndarray) -> Projection:
     """The values at rows X as functionals of theta; what the features do not span of a row counts as seen by no data."""
     Z, unseen = model.columns(X)
-    proj = head.spec.project(Z)
+    # Far from every landmark features fade to numbers whose squares are no numbers; what they said is in `unseen` by then.
+    proj = head.spec.project(np.where(np.abs(Z) < FADED, 0.0, Z))
     return replace(proj, c02=proj.c02 + unseen, given_norm2=proj.norm2 + unseen)
 
 

@@ -190,6 +190,17 @@ def test_kernels_learn_a_curve(kernel, approximation):
     assert coverage(v, model.predict_interval(Z)) > 0.8
 
 
+def test_far_from_every_landmark_the_certificate_is_the_ball_itself():
+    """Features fade to 1e-80 and below; the function may then be anything in the ball: the mean plus or minus rho."""
+    X, y = wave(60, 0)
+    model = CertifiedRegressor(kernel="matern", length_scale=0.5, calibration="split").fit(X, y)
+    for away in (40.0, 60.0, 1e4):
+        found = model.predict_function_interval(X[:3] + away)
+        room = np.sqrt(model.rho_**2 - model.rho_oc_**2)
+        np.testing.assert_allclose(found, model.predict(X[:3] + away)[:, None] + [[-room, room]] * 3, rtol=1e-6)
+        assert np.isfinite(model.predict_shifted_interval(X[:20] + away)[0]).all()
+
+
 def test_kernel_features_are_the_kernel():
     """Nyström with every row as a landmark reproduces the kernel matrix; random features approach it."""
     from sklearn.gaussian_process.kernels import RBF, Matern

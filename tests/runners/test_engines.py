@@ -122,3 +122,18 @@ def _running(pid: int) -> bool:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
+
+
+@pytest.mark.parametrize("name", ["serial", "processes"])
+def test_every_cell_says_where_it_was_computed(db: Path, name: str) -> None:
+    import json
+    import platform
+
+    from orledger.runners.host import cpu_model
+
+    run_toy(db, toy_plan(2, raises_at=1), engine=name)
+    with open_results(db) as results:
+        rows = results.sql("SELECT state, host FROM cell ORDER BY state").rows()
+    assert [state for state, _ in rows] == ["done", "failed"]
+    facts = json.loads(rows[0][1])
+    assert (facts["node"], facts["cpu"]) == (platform.node(), cpu_model())
