@@ -114,7 +114,7 @@ class StudyLog:
             f"SELECT cell_id, arm, metric, label, idx, value FROM record WHERE cell_id IN ({chosen})", params=place
         )
         for cell_id, *spot, value in frame(records).iter_rows():
-            by_id[cell_id].rows[tuple(spot)] = value  # type: ignore[index]
+            by_id[cell_id].rows[tuple(spot)] = value
         for cell_id, arm, reason in con.execute(
             f"SELECT cell_id, arm, reason FROM refusal WHERE cell_id IN ({chosen})", place
         ).fetchall():
@@ -184,7 +184,7 @@ class LoggedCell:
         self, arm: str, *, label: str | None = None, replace: bool = False, **metrics: Iterable[float]
     ) -> LoggedCell:
         """Stores curves of ``arm``: one number per index 0, 1, 2, ..."""
-        new = {
+        new: dict[Place, float] = {
             (arm, metric, label, i): self._number(arm, metric, value)
             for metric, values in metrics.items()
             for i, value in enumerate(values)

@@ -72,7 +72,8 @@ def find(reference: str) -> Study:
     raise UsageError(
         f"unknown study {reference!r}",
         hint=(f"did you mean {near[0]}? " if near else "")
-        + f"installed: {', '.join(known) or 'none'}; or a module path such as mylab.study, or a folder with a {FILE}",
+        + f"installed: {', '.join(known) or 'none'}, with the cases {', '.join(cases()) or 'none'};"
+        f" or a module path such as mylab.study, or a folder with a {FILE}",
     )
 
 

@@ -116,7 +116,7 @@ class Subject:
     @cached_property
     def tests(self) -> tuple[TestRow, ...]:
         """The rows of the hypothesis that decide or are declared, without the naive variants beside them."""
-        found = {}
+        found: dict[str, TestRow] = {}
         for row in self.audit.tests(self.hypothesis):
             if row.comparison in self.sides:
                 found.setdefault(row.comparison, row)
@@ -125,7 +125,8 @@ class Subject:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The pairs of arms that were tested, in order of the hypothesis file."""
-        return tuple(Pair(*self.sides[t.comparison], t) for t in self.tests if t.test in PAIRED)
+        chosen = [(*self.sides[t.comparison][:2], t) for t in self.tests if t.test in PAIRED]
+        return tuple(Pair(first, second, t) for first, second, t in chosen)
 
     def pair(self, a: str, b: str) -> TestRow | None:
         """The row that compares ``a`` with ``b``, effects being a minus b; None when the audit has none."""

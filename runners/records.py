@@ -33,6 +33,7 @@ class CellResult:
     refusals: list[tuple[str, str, float | None]] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     datasets: list[dict[str, Any]] = field(default_factory=list)
+    _places: dict[tuple[str, str, str | None], set[int | None]] = field(default_factory=dict, repr=False)
 
     def scalar(self, arm: str, metric: str, value: float, *, label: str | None = None, idx: int | None = None) -> None:
         """One number: ``metric`` of ``arm``, with an optional label (``kappa=1-2``) and index (a step, a point)."""
@@ -42,6 +43,7 @@ class CellResult:
                 f"{metric} of arm {arm} (label {label}, index {idx}) is {number!r}",
                 hint="leave the number out and record a refusal, or a flag that says why it is absent",
             )
+        self._claim(arm, metric, label, [idx])
         self.scalars.append((arm, metric, label, idx, number))
 
     def series(
@@ -64,7 +66,19 @@ class CellResult:
                 f"{metric} of arm {arm} (label {label}) is not finite at index {bad}",
                 hint="leave the index out and record why, or record a refusal",
             )
+        self._claim(arm, metric, label, i.tolist())
         self.blocks.append((arm, metric, label, i, v))
+
+    def _claim(self, arm: str, metric: str, label: str | None, places: Sequence[int | None]) -> None:
+        """Takes the places of numbers; a place holds one number, and a second one would hide the first from readers."""
+        taken = self._places.setdefault((arm, metric, label), set())
+        new = set(places)
+        if len(new) != len(places) or not taken.isdisjoint(new):
+            raise OrledgerError(
+                f"{metric} of arm {arm} (label {label}) is recorded twice at one index",
+                hint="give the second number a label or an index of its own",
+            )
+        taken |= new
 
     def refuse(self, arm: str, reason: str, margin: float | None = None) -> None:
         """``arm`` declined to answer in this cell; its numbers are absent, never zero."""

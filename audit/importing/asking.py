@@ -168,7 +168,7 @@ def _defaults(guess: Guess, better: str) -> list[str]:
 def _pairs(
     arms: list[str], against: str | None, test: str, over: tuple[str, ...], resolution: float | None
 ) -> Iterator[str]:
-    extra = {} if resolution is None else {"resolution": resolution}
+    extra: dict[str, Any] = {} if resolution is None else {"resolution": resolution}
     if len(arms) == 2:
         yield from _comparison(
             over, id="difference", title=f"{arms[0]} against {arms[1]}", test=test, arms=arms, **extra
@@ -197,7 +197,7 @@ def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: 
     """Estimates over single runs, where units have several: probability of improvement always, profiles on one scale only."""
     if not guess.repeats or guess.mapping.idx is not None:
         return
-    keys = {"pair": list(guess.mapping.keys), "unit": list(guess.unit)}
+    keys: dict[str, Any] = {"pair": list(guess.mapping.keys), "unit": list(guess.unit)}
     pairs = combinations(arms, 2) if against is None else ((against, a) for a in arms if a != against)
     for a, b in pairs:
         yield from _comparison(

@@ -63,7 +63,7 @@ def locate(publication: Publication, document: Document) -> dict[str, Located]:
     return found
 
 
-_OF = re.compile(r"\s*(?:/|(?:out )?of\s+(?:the\s+|all\s+)?)\s*(\d[\d,]*)")
+_OF = re.compile(r"\s*(?:/|(?:out )?of\s+(?:the\s+|all\s+|its\s+)?)\s*(\d[\d,]*)")
 _FRACTION = re.compile(r"(\d[\d,]*)\s*/\s*(\d[\d,]*)")
 
 

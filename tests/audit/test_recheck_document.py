@@ -125,7 +125,8 @@ def test_power_without_annotation(paper):
     table = parts["table 1"]
     assert (table.numbers, table.read) == (6, 6)
     # Counts must add up exactly; the last digits of 0.44 + 0.56 = 1.00 may each be one off within rounding.
-    assert (table.noticed, table.changes, table.last_noticed, table.last) == (14, 19, 5, 10)
+    # With 1.44 for 0.44, or 1.56 for 0.56, the last row could be a mean, and a mean is not called a wrong total.
+    assert (table.noticed, table.changes, table.last_noticed, table.last) == (12, 19, 5, 10)
     text = parts["Study"]
     assert text.read == 3
     assert 0 < text.noticed < text.changes

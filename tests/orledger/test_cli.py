@@ -139,7 +139,7 @@ def test_sql_tables_describes_every_column(toy_db: Path) -> None:
         ),
         (["status", "--db", "absent.duckdb"], 3, "no database at absent.duckdb"),
         (["run", "a", "--preset", "nope"], 2, "unknown preset"),
-        (["run", "z"], 2, "Invalid value"),
+        (["run", "z"], 2, "unknown study 'z'"),
         (["nonsense"], 2, "No such command"),
     ],
 )

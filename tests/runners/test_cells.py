@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orledger.errors import UsageError
+from orledger.errors import OrledgerError, UsageError
 from orledger.runners.cells import HASH_VERSION, Cell, Job, canonical
 from orledger.runners.records import CellResult, NonFiniteRecordError
 from orledger.runners.seeds import generator, seed_of, torch_generator
@@ -94,3 +94,21 @@ def test_streams_are_named_by_what_they_are_for() -> None:
     assert generator("split", 0).random() == generator("split", 0).random()
     assert generator("split", 0).random() != generator("split", 1).random()
     assert torch_generator("split", 0).initial_seed() == seed_of("split", 0)
+
+
+def test_a_place_holds_one_number() -> None:
+    """A second number at one place would hide the first: views show one value per cell, arm, metric, label and index."""
+    from orledger.runners.records import CellResult
+
+    out = CellResult()
+    out.scalar("x", "error", 1.0)
+    out.scalar("x", "error", 2.0, label="other")
+    out.series("x", "error", [1.0, 2.0])
+    out.series("x", "error", [3.0], idx=[2])
+    for repeat in (
+        lambda: out.scalar("x", "error", 1.0),
+        lambda: out.series("x", "error", [5.0], idx=[1]),
+        lambda: out.series("x", "cost", [1.0, 2.0], idx=[0, 0]),
+    ):
+        with pytest.raises(OrledgerError, match="recorded twice"):
+            repeat()

@@ -56,7 +56,7 @@ class Grid:
 
     def label(self, row: int) -> str:
         """The words of a row: its first cells that hold no number, or its first cell."""
-        found = []
+        found: list[str] = []
         for cell in self.rows[row]:
             if cell.entry.form == "missing" and not found:
                 continue
