@@ -94,7 +94,6 @@ def audit(
     database whose chain does not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
-    now = now or datetime.now(UTC)
     with _reading(path) as results:
         require_queries(results.con, hypotheses)
         replaced = {h.id for h in hypotheses}
@@ -127,7 +126,7 @@ def audit(
             raise VerificationError(
                 f"{path} was changed while it was audited, and nothing was stored", hint="run the audit again"
             )
-        store(con, found, now)
+        store(con, found, now or datetime.now(UTC))
     return found
 
 

@@ -168,7 +168,7 @@ def _defaults(guess: Guess, better: str) -> list[str]:
 def _pairs(
     arms: list[str], against: str | None, test: str, over: tuple[str, ...], resolution: float | None
 ) -> Iterator[str]:
-    extra = {} if resolution is None else {"resolution": resolution}
+    extra: dict[str, Any] = {} if resolution is None else {"resolution": resolution}
     if len(arms) == 2:
         yield from _comparison(
             over, id="difference", title=f"{arms[0]} against {arms[1]}", test=test, arms=arms, **extra

@@ -78,7 +78,7 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
             ax.xaxis.set_major_locator(MaxNLocator(4))
         _one_scale(ax.set_xscale, pair, d)
     level = pairs[0].row.level if pairs else None
-    band = f" The band is the stored {level:.1%} interval of the median difference (dashed)." if level else ""
+    band = f" The band is the stored {level:.1%} interval of the {pairs[0].row.effect_name} (dashed)." if level else ""
     return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}"
 
 

@@ -246,3 +246,13 @@ def test_power_knows_the_family_and_the_effect(made, tmp_path):
     assert (first["effect"], second["effect"]) == (0.8, 0.9)
     assert first["power"] == pytest.approx(0.8**8 + 0.2**8, abs=1e-3)
     assert first["n_for_power"] > second["n_for_power"] > 8
+
+
+def test_several_files_in_one_audit_are_registered_one_after_the_other(made, tmp_path):
+    """The time of each lies between the entries of the chain around it."""
+    for name in "XYZ":
+        (tmp_path / f"{name}.toml").write_text(comparison(SIGN).replace('id = "X"', f'id = "{name}"'), encoding="utf-8")
+    shutil.copy(made, tmp_path / "copy.duckdb")
+    files = [word for name in "XYZ" for word in ("--registry", tmp_path / f"{name}.toml")]
+    assert run("audit", *files, "--db", tmp_path / "copy.duckdb").exit_code == 0
+    assert run("verify", "--db", tmp_path / "copy.duckdb").exit_code == 0

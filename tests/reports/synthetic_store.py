@@ -92,7 +92,8 @@ class Store:
         whole = pl.DataFrame(self.cells, infer_schema_length=None), pl.concat(self.records)
         cells, records = ({c: _column(f[c]) for c in f.columns} for f in whole)  # noqa: RUF059 - the queries below read them by name
         con.sql(
-            "INSERT INTO cell SELECT cell_id, case_name, block, name, CAST(CAST(keys AS JSON) AS MAP(VARCHAR, VARCHAR)),"
+            "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, job_id, run_id, state, reason, error, seconds, backend, n_records, content_hash, finished)"
+            " SELECT cell_id, case_name, block, name, CAST(CAST(keys AS JSON) AS MAP(VARCHAR, VARCHAR)),"
             " spec, '1', job_id, 'run-1', state, reason, NULL, seconds, 'cpu/float64', n_records, content_hash,"
             " TIMESTAMP '2026-01-02 03:05:00' FROM cells"
         )

@@ -183,7 +183,8 @@ def test_two_texts_of_one_hypothesis_are_refused(db: Path, tmp_path: Path) -> No
     for name, text in (("a", "one"), ("b", "another")):
         with closing(connect(tmp_path / f"{name}.duckdb", "write")) as con:
             con.execute(
-                f"INSERT INTO registration VALUES (sha256('{text}'), 'H1', 'registered', 's', 'f', '{text}',"
+                "INSERT INTO registration (hash, hypothesis, mode, statement, file, text, registered, cells_done, parent, amendment)"
+                f" VALUES (sha256('{text}'), 'H1', 'registered', 's', 'f', '{text}',"
                 " now()::TIMESTAMP, 0, NULL, false)"
             )
             for table in ("ledger", "ledger_item"):
