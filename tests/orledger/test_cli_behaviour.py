@@ -159,7 +159,7 @@ def test_the_least_memory_that_is_accepted_suffices_for_a_small_query(toy_db: Pa
     assert "1040" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["tables", "findings", "report"])
+@pytest.mark.parametrize("command", ["tables", "report"])
 def test_a_plan_that_cannot_be_rebuilt_is_noted(own: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from orledger.reports.report import document as report
 

@@ -63,7 +63,7 @@ def test_rows_are_those_of_the_newest_audit_and_the_independent_variant(audited)
         "SELECT * FROM test_result WHERE hypothesis = 'H5' AND comparison = 'delivery-refusals'"
     ).to_dicts()
     by_variant = {r["variant"]: r for r in stored}
-    assert set(by_variant) == {"blocked", "naive"}
+    assert set(by_variant) == {"blocked", "coarser", "naive"}
     row = rows.test("H5/delivery-refusals")
     assert (row.test_id, row.p, row.n) == tuple(by_variant["blocked"][k] for k in ("test_id", "p", "n"))
     assert rows.test("H5/delivery-refusals", "naive").test_id == by_variant["naive"]["test_id"]

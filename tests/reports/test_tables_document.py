@@ -78,7 +78,7 @@ def test_two_builds_are_byte_identical(db, tmp_path):
         assert result.exit_code == 0, result.output
         files.append({p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()})
     assert files[0] == files[1]
-    assert len(files[0]) == 26 * 4 + 2
+    assert len(files[0]) == 26 * 5 + 2  # four formats, and what stands beside a CSV file
 
 
 def test_macro_names_have_letters_only_and_spell_digits():
@@ -160,7 +160,12 @@ def test_the_command_checks_a_paper_and_exits_with_6_when_the_database_moved(db,
 def test_named_tables_and_bad_names(db, tmp_path):
     run = CliRunner()
     result = run.invoke(main, ["tables", "C", "Cinv", "--db", str(db), "--out", str(tmp_path), "--format", "csv"])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["C.csv", "Cinv.csv"], result.output
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "C.csv",
+        "C.csv-metadata.json",
+        "Cinv.csv",
+        "Cinv.csv-metadata.json",
+    ], result.output
     assert run.invoke(main, ["tables", "D", "--db", str(db)]).exit_code == 2
     assert run.invoke(main, ["tables", "--format", "docx", "--db", str(db)]).exit_code == 2
     assert "Ckappa" in run.invoke(main, ["tables", "--list"]).output

@@ -221,7 +221,8 @@ def test_an_older_file_is_catalogued_when_it_is_migrated(lab: Path, tmp_path: Pa
         migrate.migrate(con, migrate.shipped_migrations()[:3])
         con.execute(f"ATTACH '{lab}' AS lab (READ_ONLY)")
         for table in ("cell", "record", "refusal"):
-            con.execute(f"INSERT INTO {table} SELECT * FROM lab.{table}")
+            later = " EXCLUDE (host)" if table == "cell" else ""  # a column of a later version
+            con.execute(f"INSERT INTO {table} SELECT *{later} FROM lab.{table}")
         con.execute("INSERT INTO metric SELECT * EXCLUDE (position) REPLACE ('main, deep' AS block) FROM lab.metric")
         con.execute("CREATE VIEW a_rules AS SELECT 1 AS x")
         con.execute("INSERT INTO migration VALUES ('views', NULL, 'a.sql', 'x', ['a_rules'], '0.1', now()::TIMESTAMP)")
