@@ -125,8 +125,8 @@ class Subject:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The pairs of arms that were tested, in order of the hypothesis file."""
-        chosen = [(*self.sides[t.comparison][:2], t) for t in self.tests if t.test in PAIRED]
-        return tuple(Pair(first, second, t) for first, second, t in chosen)
+        sides = ((self.sides[t.comparison], t) for t in self.tests if t.test in PAIRED)
+        return tuple(Pair(arms[0], arms[1], t) for arms, t in sides)
 
     def pair(self, a: str, b: str) -> TestRow | None:
         """The row that compares ``a`` with ``b``, effects being a minus b; None when the audit has none."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from orledger.audit.registry.hypotheses import Hypothesis
+    from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis
     from orledger.schema.reading import Results
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
@@ -140,7 +140,8 @@ def _reading(path: Path) -> Results:
 def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> None:
     """Refuses a hypothesis whose SQL is not one query each, before it is registered or evaluated."""
     for h in hypotheses:
-        for c in (*h.comparisons, *h.claims):
+        parts: tuple[Comparison | Claim, ...] = (*h.comparisons, *h.claims)
+        for c in parts:
             with naming(h, c.id):
                 for _, q in c.sides:
                     if q.sql is not None:

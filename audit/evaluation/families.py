@@ -58,9 +58,9 @@ def _together(members: list[Evaluation], size: int) -> list[Evaluation]:
         if outcome == Outcome.UNTESTABLE:
             why = Untestable.UNITS if full[k] > e.comparison.alpha else Untestable.TIES
         within = replace(e.within, noninferior=margins[0][k], equivalent=margins[1][k]) if e.within else None
-        family = {"p_holm": adjusted[k], "family_size": size} if e.comparison.family else {}
         words = tuple(w for w in shown(e.comparison, within) if w in e.shown) if within else ()
-        found.append(replace(e, outcome=outcome, untestable=why, within=within, shown=words, **family))
+        judged = replace(e, outcome=outcome, untestable=why, within=within, shown=words)
+        found.append(replace(judged, p_holm=adjusted[k], family_size=size) if e.comparison.family else judged)
     return found
 
 

@@ -12,7 +12,7 @@ from orledger.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orledger.audit.registry.hypotheses import Hypothesis
+    from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis
     from orledger.audit.registry.quantities import Condition, Quantity
     from orledger.schema.reading import Results
 
@@ -39,7 +39,8 @@ def check_names(results: Results, hypotheses: Iterable[Hypothesis]) -> None:
     cases = set(results.sql("SELECT DISTINCT case_name FROM cell")["case_name"].to_list())
     known: dict[str, Known] = {}
     for h in hypotheses:
-        for part in (*h.comparisons, *h.claims):
+        parts: tuple[Comparison | Claim, ...] = (*h.comparisons, *h.claims)
+        for part in parts:
             for _, q in part.sides:
                 place = f"{h.file}: {part.id}"
                 if q.case not in cases:

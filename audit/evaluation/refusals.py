@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Ledger, Matched, load_units, unit_name
-from orledger.audit.registry.quantities import cells_sql, identifier, literal
+from orledger.audit.registry.quantities import cells_sql, literal
 from orledger.audit.registry.words import Refusals
+from orledger.schema.viewing import identifier
 
 if TYPE_CHECKING:
     from orledger.audit.registry.hypotheses import Claim, Comparison

@@ -89,7 +89,8 @@ def _interval(e: Evaluation) -> str:
     r = e.result
     if r.low is None and r.high is None:
         return ""
-    start, end = r.interval_ends or "[]"
+    ends = r.interval_ends or "[]"
+    start, end = ends[0], ends[1]
     low = "(-inf" if r.low is None else f"{start}{r.low:.4g}"
     high = "inf)" if r.high is None else f"{r.high:.4g}{end}"
     return f" {low}, {high}"

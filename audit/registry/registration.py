@@ -148,7 +148,8 @@ def current_registrations(con: DuckDBPyConnection) -> list[Registration]:
         f"SELECT {', '.join(COLUMNS)} FROM registration r"
         " WHERE NOT EXISTS (SELECT 1 FROM registration s WHERE s.parent = r.hash) ORDER BY hypothesis"
     ).fetchall()
-    return [Registration(*row[:-1], reaches=tuple(row[-1])) for row in rows]
+    named = (dict(zip(COLUMNS, row, strict=True)) for row in rows)
+    return [Registration(**row | {"reaches": tuple(row["reaches"])}) for row in named]
 
 
 def combined_hash(registrations: Sequence[Registration]) -> str:

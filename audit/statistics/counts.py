@@ -119,6 +119,7 @@ def mcnemar(first_only: int, second_only: int, both: int = 0, neither: int = 0, 
     check_side(side)
     m = first_only + second_only
     n = m + both + neither
+    coin = fair_coin(first_only, m, side)
     return TestResult(
         test="mcnemar",
         method="exact binomial on discordant pairs",
@@ -128,7 +129,8 @@ def mcnemar(first_only: int, second_only: int, both: int = 0, neither: int = 0, 
         ties=0,
         statistic=float(first_only),
         statistic_name="pairs with the event in the first only",
-        **fair_coin(first_only, m, side),
+        p=coin.p,
+        floor=coin.floor,
         effect=(first_only - second_only) / n if n else None,
         effect_name="difference of event rates",
         details={"first_only": first_only, "second_only": second_only, "both": both, "neither": neither},
@@ -146,6 +148,7 @@ def mcnemar_units(differences: ArrayLike, reduced: str, side: str = "two-sided")
     d = np.asarray(differences, dtype=float)
     first, second = int((d > 0).sum()), int((d < 0).sum())
     m = first + second
+    coin = fair_coin(first, m, side)
     return TestResult(
         test="mcnemar",
         method=f"exact sign test on units ({reduced}), equal units dropped",
@@ -155,7 +158,8 @@ def mcnemar_units(differences: ArrayLike, reduced: str, side: str = "two-sided")
         ties=0,
         statistic=float(first),
         statistic_name="units with the event more often in the first",
-        **fair_coin(first, m, side),
+        p=coin.p,
+        floor=coin.floor,
         effect=float(d.mean()) if d.size else None,
         effect_name="mean over units of the difference of event rates",
         details={"first_more": first, "second_more": second, "equal": d.size - m},

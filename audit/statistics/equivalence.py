@@ -58,4 +58,4 @@ def bayesian_signed_rank(differences: ArrayLike, rope: float, seed: int = 0) -> 
     regions = (means < -rope, np.abs(means) <= rope, means > rope)
     mass = np.column_stack([((weights @ region) * weights).sum(axis=1) for region in regions])
     winner = np.bincount(mass.argmax(axis=1), minlength=3) / DRAWS
-    return Posterior(*(float(v) for v in winner), DRAWS)
+    return Posterior(float(winner[0]), float(winner[1]), float(winner[2]), DRAWS)

@@ -34,7 +34,7 @@ def power_at(test: str, n: int, superiority: float, alpha: float, side: str = "t
     if test == "sign_anytime":
         rejects = np.array([sign_e_value(int(j), n, side) >= 1 / alpha for j in k])
     else:
-        rejects = np.array([fair_coin(int(j), n, side)["p"] <= alpha for j in k])
+        rejects = np.array([fair_coin(int(j), n, side).p <= alpha for j in k])
     wanted = 1 - superiority if side == "less" else superiority
     return float(binom.pmf(k, n, wanted)[rejects].sum())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaln
@@ -17,15 +17,22 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-def fair_coin(heads: int, tosses: int, side: str) -> dict[str, float]:
+class Coin(NamedTuple):
+    """What tosses of a fair coin say: the p-value, and the smallest one that as many tosses can reach."""
+
+    p: float
+    floor: float
+
+
+def fair_coin(heads: int, tosses: int, side: str) -> Coin:
     """``p`` of ``heads`` among ``tosses`` of a fair coin, exact binomial, and the ``floor`` that as many tosses can reach."""
     p = float(binomtest(heads, tosses, 0.5, alternative=side).pvalue) if tosses else 1.0
-    return {"p": p, "floor": signed_rank_floor(tosses, side)}
+    return Coin(p, signed_rank_floor(tosses, side))
 
 
 def sign_p(differences: NDArray[np.float64], side: str) -> float:
     """The p-value of the sign test alone."""
-    return fair_coin(int((differences > 0).sum()), int((differences != 0).sum()), side)["p"]
+    return fair_coin(int((differences > 0).sum()), int((differences != 0).sum()), side).p
 
 
 def sign_test(
@@ -37,6 +44,7 @@ def sign_test(
     wins, losses, draws = count_wins(d, better)
     plus, m = int((d > 0).sum()), int((d != 0).sum())
     interval = sign_interval(d, sign_p, side, level)
+    coin = fair_coin(plus, m, side)
     return TestResult(
         test="sign",
         method="exact binomial, zeros dropped",
@@ -46,7 +54,8 @@ def sign_test(
         ties=0,
         statistic=float(plus),
         statistic_name="number of positive differences",
-        **fair_coin(plus, m, side),
+        p=coin.p,
+        floor=coin.floor,
         effect=float(np.median(d)) if d.size else None,
         effect_name="median of differences",
         low=interval.low if interval else None,
