@@ -226,8 +226,11 @@ def _runs(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
 def _catalogues(con: DuckDBPyConnection, source: str, path: Path, described: Sequence[Catalogue]) -> None:
     """Adds what the source says about its cases to what is known of them."""
     clash = con.execute(
-        f"SELECT DISTINCT s.case_name || '/' || s.metric FROM {source}.metric s JOIN metric o USING (case_name, block, metric)"
-        " WHERE s.better IS DISTINCT FROM o.better OR s.unit IS DISTINCT FROM o.unit ORDER BY 1"
+        # A metric may have several entries, one per group of arms or labels: each has to agree with one of those known.
+        f"SELECT DISTINCT s.case_name || '/' || s.metric FROM {source}.metric s"
+        " SEMI JOIN metric o USING (case_name, block, metric)"
+        " WHERE NOT EXISTS (SELECT 1 FROM metric k WHERE (k.case_name, k.block, k.metric) = (s.case_name, s.block, s.metric)"
+        " AND k.better IS NOT DISTINCT FROM s.better AND k.unit IS NOT DISTINCT FROM s.unit) ORDER BY 1"
     ).fetchall()
     if clash:
         raise VerificationError(
