@@ -106,7 +106,7 @@ def _drawn(name: str) -> None:
 def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple[str, ...]) -> None:
     """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
 
-    The first screen says what was run, what was registered and when, and what follows; every number opens to its query and rows.
+    The first screen says what was run, what was registered and when, and what follows; every table, figure and test opens to its query and rows.
     """
     from orledger.errors import UsageError
     from orledger.expected import expected_cells

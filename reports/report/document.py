@@ -1,4 +1,4 @@
-"""The audit report: one HTML file that needs nothing else, with every number traceable to its query and rows."""
+"""The audit report: one HTML file that needs nothing else, with every table, figure and test traceable to its query and rows."""
 
 from __future__ import annotations
 
