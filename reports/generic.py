@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -86,7 +86,7 @@ class Subject:
         """A name for files and labels: letters, digits and hyphens of the hypothesis."""
         return slug(self.hypothesis)
 
-    def sql(self, query: str) -> Any:
+    def sql(self, query: str) -> pl.DataFrame:
         """The rows of ``query``, which is kept for provenance."""
         if query not in self.queries:
             self.queries.append(query)
