@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.importing.inference import Wishes
     from orledger.audit.importing.mapping import Mapping
+    from orledger.study import Study
 
 OPTIONS = (
     click.option("--arm", help="The column that names the arms (methods, models, algorithms)."),
@@ -84,7 +85,8 @@ def study(
     """From TABLES (CSV or Parquet, files, folders or globs) to audit, tables, figures and report, in one command.
 
     Says what it takes for keys, arms, metrics and directions, and why. The mapping and the hypothesis file beside the table
-    are used when they are there (orledger init writes them, edit them freely), and written when they are not.
+    are used when they are there (orledger init writes them, edit them freely), and written when they are not. A study.toml
+    beside the table brings names for people, and tables and figures of your own.
     """
     from orledger.audit.importing.mapping import read_mapping
 
@@ -100,13 +102,32 @@ def study(
     else:
         _write(paths, mapping_file, hypothesis_file, said)
     mapping = read_mapping(mapping_file)
+    declared = _declared(paths[0].parent, mapping.study)
     target = paths[0].with_suffix(".duckdb") if db is None else db
     folder = paths[0].with_name(f"{paths[0].stem}-report") if out is None else out
-    _audited(paths, mapping, hypothesis_file, target, replace=replace, amend=amend)
+    _audited(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend)
     from orledger.study_output import write_study
 
-    for line in write_study(target, folder, title=mapping.title or mapping.study, width=width, pdf=pdf):
+    title = (declared and declared.title) or mapping.title or mapping.study
+    for line in write_study(target, folder, title=title, width=width, pdf=pdf, declared=declared):
         click.echo(line)
+
+
+def _declared(folder: Path, name: str) -> Study | None:
+    """The study that a study.toml beside the table declares, with labels, tables and figures; None when it is about another one."""
+    from orledger import studies
+
+    file = folder / studies.FILE
+    if not file.is_file():
+        return None
+    found = studies.from_folder(folder)
+    if name not in (case.name for case in found.cases):
+        warn(
+            f"{file} is about {', '.join(case.name for case in found.cases) or found.name}, not {name}, and is not used"
+        )
+        return None
+    click.echo(f"tables, figures and labels as {file} says")
+    return found
 
 
 def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
@@ -144,7 +165,14 @@ def _write(paths: tuple[Path, ...], mapping_file: Path, hypothesis_file: Path, s
 
 
 def _audited(
-    paths: tuple[Path, ...], mapping: Mapping, hypothesis_file: Path, db: Path, *, replace: bool, amend: bool
+    paths: tuple[Path, ...],
+    mapping: Mapping,
+    hypothesis_file: Path,
+    db: Path,
+    declared: Study | None,
+    *,
+    replace: bool,
+    amend: bool,
 ) -> None:
     """Imports, registers what is not registered yet, and audits; says what was stored and what follows."""
     from orledger.audit.evaluation import summary
@@ -159,5 +187,9 @@ def _audited(
     click.echo(found.told())
     for note in found.notes:
         warn(note)
+    if declared is not None:
+        from orledger.study_output import check_declared
+
+        check_declared(db, declared)
     for line in summary.audit_lines(audit(db, [hypothesis], amend=amend)):
         click.echo(line)
