@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -35,11 +35,20 @@ IMPORTED = "The results came in as a table: the ledger knows when, and cannot kn
 
 @dataclass(frozen=True)
 class Values:
-    """One value per unit and arm: ``units`` names the rows, ``arms`` the columns of ``matrix``, NaN where there is none."""
+    """One value per unit and arm: ``units`` names the rows, ``arms`` the columns of ``matrix``, NaN where there is none.
+
+    ``records`` says which records each value is the mean of: unit, arm, cell_id, label, idx.
+    """
 
     units: tuple[str, ...]
     arms: tuple[str, ...]
     matrix: NDArray[np.float64]
+    records: pl.DataFrame
+
+    def rows(self, unit: str, arm: str | None = None) -> pl.DataFrame:
+        """The records behind the value of one unit and arm; of all arms without."""
+        mine = self.records.filter(pl.col("unit") == unit)
+        return mine if arm is None else mine.filter(pl.col("arm") == arm)
 
     def ranks(self, better: str) -> NDArray[np.float64]:
         """Ranks within units, 1 the best, ties sharing, among the arms that have a value; NaN where there is none."""
@@ -88,11 +97,16 @@ class Subject:
         return self.layout.case
 
     @property
+    def block(self) -> str:
+        """The block it belongs to."""
+        return self.layout.block
+
+    @property
     def name(self) -> str:
         """A name for files and labels: letters, digits and hyphens of the hypothesis."""
         return slug(self.hypothesis)
 
-    def sql(self, query: str) -> Any:
+    def sql(self, query: str) -> pl.DataFrame:
         """The rows of ``query``, which is kept for provenance."""
         if query not in self.queries:
             self.queries.append(query)
@@ -121,18 +135,24 @@ class Subject:
     def values(self) -> Values:
         """The means over repetitions, units in order of name, arms in order of the hypothesis file."""
         if not self.recorded(indexed=self.last):
-            return Values((), self.arms, np.empty((0, len(self.arms))))
+            nothing = pl.DataFrame(
+                schema=dict.fromkeys(("unit", "arm", "cell_id", "label"), pl.String) | {"idx": pl.Int64}
+            )
+            return Values((), self.arms, np.empty((0, len(self.arms))), nothing)
         unit = f"concat_ws('/', {', '.join(identifier(self.column(k)) for k in self.unit)}) AS unit"
-        points = self.points(indexed=self.last)
-        if self.last:  # the value at the largest index of each cell
-            points = f"SELECT * EXCLUDE (idx) REPLACE (arg_max(value, idx) AS value) FROM (\n{points}\n)\nGROUP BY ALL"
-        rows = self.sql(f"SELECT {unit}, arm, list(value) AS runs FROM (\n{points}\n)\nGROUP BY ALL ORDER BY ALL")
+        last = "arg_max(value, idx) AS value, max(idx) AS idx" if self.last else "value, NULL::INTEGER AS idx"
+        found = self.sql(
+            f"SELECT {unit}, arm, cell_id, {last} FROM (\n{self.points(indexed=self.last)}\n)\n"
+            + ("GROUP BY unit, arm, cell_id " if self.last else "")
+            + "ORDER BY ALL"
+        )
+        rows = found.group_by("unit", "arm", maintain_order=True).agg(pl.col("value").alias("runs"))
         units = tuple(sorted(set(rows["unit"].to_list()), key=natural))
         matrix = np.full((len(units), len(self.arms)), np.nan)
         place = {u: i for i, u in enumerate(units)}
         for unit, arm, runs in rows.iter_rows():  # added up with one rounding, as the audit does: ties stay ties
             matrix[place[unit], self.arms.index(arm)] = math.fsum(runs) / len(runs)
-        return Values(units, self.arms, matrix)
+        return Values(units, self.arms, matrix, found.drop("value").with_columns(label=pl.lit(None, pl.String)))
 
     @cached_property
     def tests(self) -> tuple[TestRow, ...]:
