@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
 from orledger import studies
@@ -167,7 +167,7 @@ def _unique(top: Table, comparisons: list[str], claims: list[str]) -> dict[str, 
 
 
 def _comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
-    """The comparisons of one table: one, or one per opponent (against), key value (for_each) or pair of them (pairwise)."""
+    """The comparisons of one table: one, or one per opponent (against), value of keys (for_each) or pair of values (pairwise)."""
     own = "coarser" in t.data
     t.data = {**only(defaults, COMPARISON_DEFAULTS), **t.data}
     name, title = t.text("id"), t.text("title")
@@ -320,9 +320,14 @@ def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], 
     if each is None:
         yield from _opponents(t, "", "", {})
         return
-    key, values = _one_key(each)
-    for v in values:
-        yield from _opponents(t, f"/{v}", f", {key} {v}", {key: v})
+    lists = dict(_one_key(Table({key: values}, t.file, each.place)) for key, values in each.data.items())
+    for values in product(*lists.values()):
+        chosen = dict(zip(lists, values, strict=True))
+        own = {k: v for k, v in chosen.items() if k in ("arm", "label")}  # of a record, and no key of its cell
+        part = Table({**t.data, **own}, t.file, t.place, t.seen)
+        words = "".join(f", {key} {v}" for key, v in chosen.items())
+        suffix = "".join(f"/{v}" for v in values)
+        yield from _opponents(part, suffix, words, {k: v for k, v in chosen.items() if k not in own})
 
 
 def _opponents(

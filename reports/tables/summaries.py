@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.reports.audit_rows import TestRow
+from orledger.reports.audit_rows import ClaimRow, TestRow
 from orledger.reports.origin import Origin, Records, Sample
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.table import TableError
@@ -122,6 +122,13 @@ def wins_cell(row: Cited) -> Value:
     if isinstance(row, Absent):
         return row
     return Absent(row.why_absent) if row.wins is None else Count(row.wins, row.n).of(row)
+
+
+def value_cell(claim: ClaimRow | Absent, style: Style) -> Value:
+    """The number that a claim of the audit looked at."""
+    if isinstance(claim, Absent):
+        return claim
+    return Absent(claim.observed) if claim.value is None else Number(claim.value, style).of(claim)
 
 
 def n_cell(row: Cited) -> Value:
