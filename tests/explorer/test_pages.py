@@ -11,8 +11,10 @@ import pytest
 from explorer_db import HOSTILE, fill
 from starlette.testclient import TestClient
 
-from orledger.explorer.app import HEADERS, Explorer, application
+from orledger.explorer.app import application
+from orledger.explorer.guard import HEADERS
 from orledger.explorer.mirror import Mirror
+from orledger.explorer.site import Explorer
 from orledger.schema.opening import connect
 from orledger.schema.sandbox import Limits
 
