@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.explorer import cells, metrics, overview, papers, tables
+from orledger.explorer import cells, hypotheses, metrics, overview, papers, tables
 from orledger.explorer.guard import Guard
 from orledger.explorer.mirror import Mirror
 from orledger.reports.report.compare import compare
@@ -66,10 +66,24 @@ def application(x: Explorer) -> Starlette:
 
     def hypothesis(request: Request) -> Response:
         with x.mirror.results() as results:
-            found = overview.hypothesis(results, request.path_params["name"])
+            found = hypotheses.hypothesis(results, request.path_params["name"])
             if found is None:
                 return x.missing(request, f"no hypothesis {request.path_params['name']}")
             return x.page("explorer_hypothesis.html.j2", request, results, **found)
+
+    def one_test(request: Request) -> Response:
+        with x.mirror.results() as results:
+            found = hypotheses.test(results, request.path_params["id"], lambda query: x.ask(results, query))
+            if found is None:
+                return x.missing(request, f"no test {request.path_params['id']}")
+            return x.page("explorer_test.html.j2", request, results, **found)
+
+    def one_claim(request: Request) -> Response:
+        with x.mirror.results() as results:
+            found = hypotheses.claim(results, request.path_params["id"], lambda query: x.ask(results, query))
+            if found is None:
+                return x.missing(request, f"no claim {request.path_params['id']}")
+            return x.page("explorer_claim.html.j2", request, results, **found)
 
     def all_tables(request: Request) -> Response:
         with x.mirror.results() as results:
@@ -172,6 +186,8 @@ def application(x: Explorer) -> Starlette:
             Route("/cell/{cell_id}", one_cell),
             Route("/metric", metric),
             Route("/hypothesis/{name:path}", hypothesis),
+            Route("/test/{id}", one_test),
+            Route("/claim/{id}", one_claim),
             Route("/tables", all_tables),
             Route("/table/{name}", one_table),
             Route("/number", number),

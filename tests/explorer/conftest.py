@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from explorer_db import fill
+from explorer_db import fill, judge
 from starlette.testclient import TestClient
 
 from orledger.explorer.app import application
@@ -19,6 +19,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database once for all tests; read it, do not change it."""
     path = tmp_path_factory.mktemp("explorer") / "results.duckdb"
     fill(path)
+    judge(path)
     return path
 
 
