@@ -19,6 +19,8 @@ from orledger.toml_tables import Table, parse
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    import polars as pl
+
 GROUP = "orledger.studies"
 FILE = "study.toml"
 
@@ -26,7 +28,7 @@ FILE = "study.toml"
 class Database(Protocol):
     """Anything that answers SQL with a frame."""
 
-    def sql(self, query: str, params: Any = None) -> Any:
+    def sql(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``."""
         ...
 

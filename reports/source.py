@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from orledger.reports.audit_rows import ClaimRow, TestRow
+    from orledger.schema.viewing import Layout
 
 # A block that the database knows nothing of.
 NO_ROWS = "(SELECT NULL::VARCHAR AS arm WHERE false)"
@@ -28,10 +29,14 @@ NAMED = 4  # cells named one by one in a note before it says "and n more"
 
 
 class Database(Protocol):
-    """Anything that answers SQL with polars frames."""
+    """Anything that answers SQL with polars frames and knows its wide views."""
 
     def sql(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``."""
+        ...
+
+    def layouts(self) -> list[Layout]:
+        """The wide views of every block and the columns of its keys and metrics."""
         ...
 
 
@@ -87,6 +92,10 @@ class Remembering:
         if query not in self.frames:
             self.frames[query] = self.results.sql(query)
         return self.frames[query]
+
+    def layouts(self) -> list[Layout]:
+        """The wide views of every block and the columns of its keys and metrics."""
+        return self.results.layouts()
 
 
 @dataclass

@@ -16,6 +16,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, join
+from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
     from orledger.reports.origin import Sample
@@ -222,9 +223,9 @@ def certificate_column(
         ),
         "conditional coverage": (
             Text("conditional coverage, all rungs"),
-            s.number(
-                float((cond["error"] <= cond["half"]).mean()) if cond.height else None, rules.fixed(4), NO_RUNG
-            ).of_records(cond, "half", "error"),
+            s.number(as_number((cond["error"] <= cond["half"]).mean()), rules.fixed(4), NO_RUNG).of_records(
+                cond, "half", "error"
+            ),
         ),
         "refused": (
             Text("rungs without an interval"),
@@ -249,7 +250,7 @@ def certificate_column(
         "gp coverage": (
             Text("GP credible band: coverage"),
             join(
-                s.number(float(inside.mean()) if band.height else None, rules.fixed(4)),
+                s.number(as_number(inside.mean()), rules.fixed(4)),
                 " (",
                 Count(int(inside.sum()), band.height),
                 ")",

@@ -15,6 +15,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Number, Text, Value, join
+from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -38,7 +39,9 @@ def table_baudit(source: Source) -> Table:
             for c in ("origin", "target")
         ]
         numbers = [
-            s.number(plain[c].max(), rules.INTEGER).of_records(plain, c) if plain.height else Absent("not recorded")
+            s.number(as_number(plain[c].max()), rules.INTEGER).of_records(plain, c)
+            if plain.height
+            else Absent("not recorded")
             for c in ("n", "d", "distinct")
         ]
         passed = plain["passed"].max() if plain.height else None

@@ -15,6 +15,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
+from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -173,7 +174,7 @@ def table_btail(source: Source) -> Table:
         "shift cells over cap": Number(over.filter(pl.col("regime") != "iid").height, rules.INTEGER),
     }
     if frame.height:
-        quotes["largest half-width"] = s.number(frame["width_max"].max(), rules.significant(5))
+        quotes["largest half-width"] = s.number(as_number(frame["width_max"].max()), rules.significant(5))
     hidden = over.height - len(rows)
     caption = prose(
         """The tail that medians hide: cells with test points whose tight OR interval is wider than 20 standard deviations of the fit

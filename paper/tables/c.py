@@ -17,6 +17,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Interval, Number, Text, Value, best, join
+from orledger.schema.frames import the_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -81,7 +82,7 @@ def table_c(source: Source) -> Table:
             )
             medians.append(mid)
         counts = part.group_by("arm").len()["len"]
-        low, high = counts.min(), counts.max()
+        low, high = the_number(counts.min()), the_number(counts.max())
         n: Value = Number(low, rules.INTEGER) if low == high else Interval(low, high, rules.INTEGER, dash=True)
         n = n.of_records(part, "final_regret", "auc")
         rows.append(Row(f"{benchmark} {dim:g}", (benchmark_name(benchmark, dim), n, *best(cells, medians))))

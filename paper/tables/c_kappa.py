@@ -18,6 +18,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
+from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -119,9 +120,10 @@ def escape(widths: pl.DataFrame) -> Value:
     if widths.is_empty():
         return Absent("no widths recorded")
     firsts = [
-        part.filter(pl.col("d") > ESCAPE)["idx"].min() for _, part in widths.group_by("seed", maintain_order=True)
+        as_number(part.filter(pl.col("d") > ESCAPE)["idx"].min())
+        for _, part in widths.group_by("seed", maintain_order=True)
     ]
-    middle = float(np.median([np.inf if f is None else float(f) for f in firsts]))
+    middle = float(np.median([np.inf if f is None else f for f in firsts]))
     shown: Value = Number(middle, rules.SHORT) if np.isfinite(middle) else Text("never")
     return shown.of_records(widths, "osc", "mean_c")
 
@@ -177,7 +179,7 @@ def table_cinv(source: Source) -> Table:
         }
         if same.any():
             quotes[f"{name} share of invariant steps"] = Number(float(fires[same].mean()), rules.percent(1))
-        closest = joined.filter(pl.col("fires") > 0)["ratio"].max()
+        closest = as_number(joined.filter(pl.col("fires") > 0)["ratio"].max())
         if closest is not None:
             quotes[f"{name} largest ratio that fires"] = Number(closest, rules.fixed(3))
         heading = join("criterion: ", label, f", {joined.height:,d} records")
