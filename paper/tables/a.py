@@ -39,7 +39,7 @@ def selected(source: Source, grids: tuple[int, ...]) -> pl.DataFrame:
     return frame.filter(pl.col("label").is_null())
 
 
-def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
+def accuracy(source: Source, grid: int) -> Table:
     """Median test RMSE per rule and noise level on one grid, the gain over the released weight and the ratio to the oracle."""
     frame = source.need(selected(source, (grid,)), f"finished cells of a/rules at {grid} points per side")
     rows = []
@@ -90,7 +90,7 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
         Column("rel noise", Text("rel. noise"), "l"), Column("n", sym.N, "r"), *(Column(k, Text(v)) for k, v in RULES.items()),
         Column("gain", Text("gain")), Column("M/o", Text("M/o")),
     )  # fmt: skip
-    return Table(name, title, caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("scriptsize", 3.0))
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("scriptsize", 3.0))
 
 
 def ratios(part: pl.DataFrame, first: str, second: str) -> Sample:
@@ -141,13 +141,13 @@ def rule_quotes(source: Source, pairs: str, ranks: str) -> dict[str, Value]:
 @table("A", "Case A: accuracy of the rules, fine grid", case="a")
 def table_a(source: Source) -> Table:
     """Table A: accuracy at 24 x 24 collocation."""
-    return accuracy(source, REFERENCE_GRID, "A", "Case A: accuracy of the rules, fine grid")
+    return accuracy(source, REFERENCE_GRID)
 
 
 @table("A16", "Case A: accuracy of the rules, coarse grid", case="a")
 def table_a16(source: Source) -> Table:
     """Table A16: accuracy at 16 x 16 collocation."""
-    return accuracy(source, COARSE_GRID, "A16", "Case A: accuracy of the rules, coarse grid")
+    return accuracy(source, COARSE_GRID)
 
 
 def seed_cv(frame: pl.DataFrame) -> pl.DataFrame:
@@ -221,15 +221,7 @@ def table_astab(source: Source) -> Table:
         unit=s.unit_words(source.cited.tests()),
     )  # fmt: skip
     columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))
-    return Table(
-        "Astab",
-        "Case A: dispersion across noise seeds",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 5.0),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 5.0))
 
 
 def grouped(frame: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:

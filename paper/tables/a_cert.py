@@ -118,7 +118,7 @@ def table_acert(source: Source) -> Table:
         points=points,
     )  # fmt: skip
     layout = Layout("footnotesize", 6.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
-    return Table("Acert", "Case A: certificates", caption, columns, groups, layout=layout)
+    return Table(caption, columns, groups, layout=layout)
 
 
 def level_header(level: float) -> Value:

@@ -83,15 +83,7 @@ def table_afloor(source: Source) -> Table:
         Column("repetition", Text("repetition"), "l"), Column("curves", Text("curves"), "r"),
         *(Column(f"lam2 {w:g}", s.power_of_ten(w) if w >= 1 else Number(w, rules.SHORT)) for w in weights),
     )  # fmt: skip
-    return Table(
-        "Afloor",
-        "Case A: the run-to-run floor",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
 def floor_row(key: str, label: Value, part: pl.DataFrame, weights: list[float]) -> tuple[Row, dict[float, Number]]:
@@ -168,15 +160,7 @@ def table_aport(source: Source) -> Table:
                 )
         groups.append(Group(portability_rows(ratios, other), Text(f"{other} over {backends[0]}")))
     caption = portability_caption([q for k, q in quotes.items() if k.startswith(backends[1])], backends[1])
-    return Table(
-        "Aport",
-        "Case A: the same cells on two backends",
-        caption,
-        PORT_COLUMNS,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 6.0),
-    )
+    return Table(caption, PORT_COLUMNS, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 6.0))
 
 
 PORT_COLUMNS = (

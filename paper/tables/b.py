@@ -97,15 +97,7 @@ def table_bshift(source: Source) -> Table:
         for m, h in (("coverage", "cov"), ("width", "wid"), ("score", "IS"))
     ]
     spans = tuple(Span(4 + 3 * i, 3, Text(label)) for i, label in enumerate(SHIFT_ARMS.values()))
-    return Table(
-        "Bshift",
-        "Case B: covariate shift by dataset",
-        caption,
-        tuple(columns),
-        (Group(tuple(rows)),),
-        spans,
-        layout=Layout("scriptsize", 2.5),
-    )
+    return Table(caption, tuple(columns), (Group(tuple(rows)),), spans, layout=Layout("scriptsize", 2.5))
 
 
 @table("Barms", "Case B: all arms", case="b")
@@ -160,6 +152,4 @@ def table_barms(source: Source) -> Table:
         Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("coverage", Text("coverage")), Column("width", Text("median half-width")),
         Column("score", Text("interval score")), Column("penalty", Text("penalty share")),
     )  # fmt: skip
-    return Table(
-        "Barms", "Case B: all arms", caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0)
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0))

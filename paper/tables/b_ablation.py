@@ -108,16 +108,7 @@ def table_babl(source: Source) -> Table:
         Column("blow up", Text("blow-up"), "r"), Column("leak", Text("leak"), "r"), Column("score", Text("score"), "r"),
     )  # fmt: skip
     spans = (Span(3, 3, Text("medians over delivered cells")),)
-    return Table(
-        "Babl",
-        "Case B: the two-by-two ablation",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        spans,
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), spans, quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
 # Which rows of the audit compare what; {} is the scale as the hypothesis files call it.
@@ -174,12 +165,4 @@ def table_battr(source: Source) -> Table:
         Column("scale", Text("scale"), "l"), Column("effect", Text("effect"), "l"), Column("ratio", Text("ratio"), "r"),
         Column("interval", Text("95% interval"), "l"), Column("p", sym.P, "r"), Column("n", sym.N, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
-    return Table(
-        "Battr",
-        "Case B: attribution of the width defect",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 3.5),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 3.5))

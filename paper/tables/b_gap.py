@@ -86,9 +86,7 @@ def table_bgap(source: Source) -> Table:
         Column("arm", Text("arm"), "l"), Column("coverage", Text("coverage"), "r"), Column("reached", Text("reached"), "r"),
         Column("width", Text("mean half-width"), "r"), Column("score", Text("interval score"), "r"),
     )  # fmt: skip
-    return Table(
-        "Bgap", "Case B: the gap task", caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 4.0)
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 4.0))
 
 
 QUANTITIES = {
@@ -138,8 +136,7 @@ def table_bgapsurv(source: Source) -> Table:
         Column("quantity", Text("quantity"), "l"), Column("region", Text("region"), "l"), Column("single", Text("single seed"), "r"),
         Column("many", Text("median [quartiles]"), "r"), Column("range", Text("range"), "r"),
     )  # fmt: skip
-    title = "Case B: single-seed values against many seeds"
-    return Table("Bgapsurv", title, caption, columns, tuple(groups), layout=Layout("scriptsize", 4.0))
+    return Table(caption, columns, tuple(groups), layout=Layout("scriptsize", 4.0))
 
 
 def single_seed(source: Source) -> dict[str, Number]:

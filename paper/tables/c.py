@@ -104,15 +104,7 @@ def table_c(source: Source) -> Table:
         Column("n", sym.N, "r"),
         *(Column(a, h) for a, h in ARMS.items()),
     )
-    return Table(
-        "C",
-        "Case C: final regret",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
 def words(values: list[str | None]) -> str:
@@ -160,7 +152,7 @@ def paired_row(source: Source, address: str) -> s.Cited:
     return row.reversed() if address.startswith("-") and not isinstance(row, Absent) else row
 
 
-def pairs_table(source: Source, name: str, title: str, metric: str, reference: str, what: str) -> Table:
+def pairs_table(source: Source, metric: str, reference: str, what: str) -> Table:
     """One arm against ``reference`` per row: paired difference, interval, counts, exact p and floor, then all benchmarks pooled."""
     frame = regrets(source)
     groups = []
@@ -189,7 +181,7 @@ def pairs_table(source: Source, name: str, title: str, metric: str, reference: s
         Column("benchmark", Text("benchmark"), "l"), Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("difference", Text("difference"), "r"),
         Column("interval", Text("95% interval")), Column("counts", Text("better/worse/tied")), Column("p", sym.P, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
-    return Table(name, title, caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 3.3))
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 3.3))
 
 
 def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, Value]) -> Row:
@@ -210,22 +202,16 @@ def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, V
 @table("CpairEI", "Case C: final regret against EI", case="c")
 def table_cpair_ei(source: Source) -> Table:
     """Table CpairEI: final regret against EI."""
-    return pairs_table(
-        source, "CpairEI", "Case C: final regret against EI", "final_regret", "ei", "Final simple regret"
-    )
+    return pairs_table(source, "final_regret", "ei", "Final simple regret")
 
 
 @table("CpairOR", "Case C: final regret against OR-LCB 1×", case="c")
 def table_cpair_or(source: Source) -> Table:
     """Table CpairOR: final regret against OR-LCB."""
-    return pairs_table(
-        source, "CpairOR", "Case C: final regret against OR-LCB 1×", "final_regret", "k1", "Final simple regret"
-    )
+    return pairs_table(source, "final_regret", "k1", "Final simple regret")
 
 
 @table("CaucEI", "Case C: mean regret against EI", case="c")
 def table_cauc_ei(source: Source) -> Table:
     """Table CaucEI: mean regret over the trajectory against EI."""
-    return pairs_table(
-        source, "CaucEI", "Case C: mean regret against EI", "auc", "ei", "Mean regret over the trajectory (AUC)"
-    )
+    return pairs_table(source, "auc", "ei", "Mean regret over the trajectory (AUC)")

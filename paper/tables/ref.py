@@ -140,14 +140,7 @@ def table_regime(source: Source) -> Table:
         Column("evidence", Text("evidence here"), 2.0),
         Column("verdict", Text("says"), "l"),
     )
-    return Table(
-        "regime",
-        "Which tool for which data",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), layout=Layout("footnotesize", 4.0))
 
 
 DICTIONARY: tuple[tuple[str, Value, Value, str], ...] = (
@@ -177,7 +170,7 @@ def table_dictionary(source: Source) -> Table:  # noqa: ARG001 - every builder t
         Column("bayes", Text("Bayesian learning"), 2.2),
         Column("function", Text("function"), "l"),
     )
-    return Table("dictionary", "Dictionary", caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))
+    return Table(caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))
 
 
 PROVENANCE: tuple[tuple[str, Value, Value], ...] = (
@@ -198,11 +191,4 @@ def table_provenance(source: Source) -> Table:  # noqa: ARG001 - every builder t
     rows = tuple(Row(key, (known, here)) for key, known, here in PROVENANCE)
     caption = prose("What the theory behind the ledger takes over, and what the paper adds to it.")
     columns = (Column("known", Text("known before"), 2.5), Column("here", Text("added"), 2.7))
-    return Table(
-        "provenance",
-        "What is classical and what is not",
-        caption,
-        columns,
-        (Group(rows),),
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))
