@@ -100,7 +100,7 @@ class Drilldown:
 
     @cached_property
     def _blocks(self) -> pl.DataFrame:
-        return self.results.sql("SELECT cell_id, case_name, block FROM cell")
+        return self.results.sql("SELECT cell_id, case_name, block FROM all_cells")
 
     def behind(self, value: Value) -> Behind | None:
         """What stands behind ``value``; None when its origin is not known."""

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.reports.generic import IMPORTED, Subject, literal
+from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Interval, Number, Text, Value, best, join
+from orledger.schema.viewing import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +113,7 @@ def number_style(matrix: np.ndarray) -> Style:
 
 def notes(subject: Subject) -> tuple[Value, ...]:
     """What a reader must know of every table of an imported study."""
-    query = f"SELECT count(*) FROM cell WHERE case_name = {literal(subject.case)} AND hash_version LIKE 'import%'"
+    query = f"SELECT count(*) FROM all_cells WHERE case_name = {literal(subject.case)} AND imported"
     return (Text(IMPORTED),) if subject.results.sql(query).item() else ()
 
 
