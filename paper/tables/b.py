@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 KEYS = ["dataset", "regime", "seed", "rel"]
 OPTIONAL = ("wcp", "cp_centre")  # arms of the open questions: shown when recorded
-REFUSED = "the arm refused or was not run in every cell of this group"
 
 
 def arms_frame(source: Source, metrics: list[str], regimes: tuple[str, ...]) -> pl.DataFrame:
@@ -54,12 +53,13 @@ def table_bshift(source: Source) -> Table:
         for arm in SHIFT_ARMS:
             mine = part.filter(pl.col("arm") == arm)
             x = {m: s.values(mine, m) for m in ("coverage", "width_median", "interval_score")}
+            why = source.why("b", "main", arm, regime="shift", dataset=dataset) if mine.is_empty() else s.NO_VALUE
             cells += [
-                s.mean(x["coverage"], rules.fixed(3), REFUSED),
-                s.mean(x["width_median"], rules.fixed(2), REFUSED),
-                Absent(REFUSED),
+                s.mean(x["coverage"], rules.fixed(3), why),
+                s.mean(x["width_median"], rules.fixed(2), why),
+                Absent(why),
             ]
-            scores.append(s.mean(x["interval_score"], rules.significant(3), REFUSED))
+            scores.append(s.mean(x["interval_score"], rules.significant(3), why))
             means.append(float(x["interval_score"].mean()) if x["interval_score"].size else None)
         cells[2::3] = best(scores, means)
         n, n_or = part["cell_id"].n_unique(), part.filter(pl.col("arm") == "or1").height
@@ -118,10 +118,11 @@ def table_barms(source: Source) -> Table:
             if mine.is_empty() and arm in OPTIONAL:
                 continue
             score = s.values(mine, "interval_score")
+            why = source.why("b", "main", arm, regime=regime) if mine.is_empty() else s.NO_VALUE
             cells = (
-                Text(label), Number(mine.height, rules.INTEGER).of_records(mine, "coverage"), s.mean(s.values(mine, "coverage"), rules.fixed(3), REFUSED),
-                s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), REFUSED), s.median_iqr(score, rules.fixed(2), REFUSED),
-                s.median(s.values(mine, "penalty_share"), rules.fixed(3), REFUSED),
+                Text(label), Number(mine.height, rules.INTEGER).of_records(mine, "coverage"), s.mean(s.values(mine, "coverage"), rules.fixed(3), why),
+                s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), why), s.median_iqr(score, rules.fixed(2), why),
+                s.median(s.values(mine, "penalty_share"), rules.fixed(3), why),
             )  # fmt: skip
             rows.append((f"{regime} {arm}", cells))
             scores.append(float(np.median(score)) if score.size else None)

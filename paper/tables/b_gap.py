@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 KEYS = ["seed", "scale"]
 ARMS = {arm: BANDS[arm] for arm in ("dak", "cp", "ncp", "triv", "or1", "or1_int")}
 METRICS = ["coverage", "width_mean", "interval_score"]
-NOT_RUN = "the arm delivered on no seed"
 # Rows of the audit: interval score of the OR head against split-CP, by scale mode and region.
 AGAINST_CP = {
     ("frozen", "gap"): "H5/gap-score-gap/cp",
@@ -56,14 +55,15 @@ def table_bgap(source: Source) -> Table:
             for arm, label in ARMS.items():
                 mine = part.filter(pl.col("arm") == arm)
                 score = s.values(mine, "interval_score")
+                why = source.why("b", "gap", arm, scale=scale) if mine.is_empty() else s.NO_VALUE
                 cells = (
                     Text(label),
-                    s.median_iqr(s.values(mine, "coverage"), rules.fixed(3), NOT_RUN),
+                    s.median_iqr(s.values(mine, "coverage"), rules.fixed(3), why),
                     s.wins_cell(source.test(f"CaseB/gap-reached/{scale}/{region}/{arm}")),
-                    s.median_iqr(s.values(mine, "width_mean"), rules.fixed(3), NOT_RUN),
+                    s.median_iqr(s.values(mine, "width_mean"), rules.fixed(3), why),
                 )
                 rows.append((f"{scale} {region} {arm}", cells))
-                scores.append(s.median_iqr(score, rules.significant(3), NOT_RUN))
+                scores.append(s.median_iqr(score, rules.significant(3), why))
                 medians.append(float(np.median(score)) if score.size else None)
             strong = best(scores, medians)
             heading = prose(

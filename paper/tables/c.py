@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 KEYS = ["benchmark", "dim", "seed"]
 ARMS: dict[str, Value] = {arm: Text(SEARCHES[arm]) for arm in ("ei", "ucb", "k1", "k2", "k5")}
-NOT_RUN = "the arm has no finished trajectory here"
 
 
 def benchmark_name(benchmark: str, dim: float | None) -> Text:
@@ -67,7 +66,7 @@ def table_c(source: Source) -> Table:
         for arm in ARMS:
             x = s.values(part.filter(pl.col("arm") == arm), "final_regret")
             if not x.size:
-                cells.append(Absent(NOT_RUN))
+                cells.append(Absent(source.why("c", "main", arm, benchmark=str(benchmark), dim=dim)))
                 medians.append(None)
                 continue
             mid, worst = float(np.median(x)), float(x.max())

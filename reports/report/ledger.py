@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import QueryRefusedError
-from orledger.reports.source import content_hash
+from orledger.reports.source import ALIKE, content_hash
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,14 +30,13 @@ SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') A
 FROM all_cells GROUP BY ALL ORDER BY case_name, block
 """
 
-# Refusals that differ in their numbers only are one line: the numbers become dots, the margins a range.
-ARM_REFUSALS = r"""
-SELECT case_name, block, arm,
-       if(count(DISTINCT refused) = 1, min(refused), regexp_replace(min(refused), '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')) AS reason,
+# Refusals that differ in their numbers only are one line, and their margins a range.
+ARM_REFUSALS = f"""
+SELECT case_name, block, arm, if(count(DISTINCT refused) = 1, min(refused), {ALIKE.format("min(refused)")}) AS reason,
        count(*) AS cells, min(refused_by) AS smallest_margin, max(refused_by) AS largest_margin,
        string_agg(cell, ', ' ORDER BY cell) AS names
 FROM all_refusals
-GROUP BY case_name, block, arm, regexp_replace(refused, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')
+GROUP BY case_name, block, arm, {ALIKE.format("refused")}
 ORDER BY case_name, block, arm, reason
 """
 

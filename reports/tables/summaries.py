@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.95  # of every interval in the tables
+NO_VALUE = "no value recorded"
 
 
 def values(frame: pl.DataFrame, column: str, *columns: str) -> Sample:
@@ -39,20 +40,18 @@ def known_sample(sample: ArrayLike, frame: pl.DataFrame, *columns: str) -> Sampl
     return Sample.of(np.asarray(sample), Origin((Records.of(frame, *columns),)) if there else Origin())
 
 
-def number(value: float | None, style: Style, reason: str = "no value recorded") -> Value:
+def number(value: float | None, style: Style, reason: str = NO_VALUE) -> Value:
     """A number, or absent for the given reason."""
     return Absent(reason) if value is None or not np.isfinite(value) else Number(float(value), style)
 
 
-def median(sample: ArrayLike, style: Style, reason: str = "no value recorded") -> Value:
+def median(sample: ArrayLike, style: Style, reason: str = NO_VALUE) -> Value:
     """The median of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
     return Number(float(np.median(x)), style).of(sample) if x.size else Absent(reason)
 
 
-def median_iqr(
-    sample: ArrayLike, style: Style, reason: str = "no value recorded", spread: Style | None = None
-) -> Value:
+def median_iqr(sample: ArrayLike, style: Style, reason: str = NO_VALUE, spread: Style | None = None) -> Value:
     """The median with its quartiles (linear interpolation) as a cell."""
     x = np.asarray(sample, dtype=float)
     if not x.size:
@@ -61,7 +60,7 @@ def median_iqr(
     return MedianIQR(float(mid), float(q1), float(q3), style, spread).of(sample)
 
 
-def mean(sample: ArrayLike, style: Style, reason: str = "no value recorded") -> Value:
+def mean(sample: ArrayLike, style: Style, reason: str = NO_VALUE) -> Value:
     """The mean of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
     return Number(float(x.mean()), style).of(sample) if x.size else Absent(reason)
