@@ -13,9 +13,9 @@ from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.families import correct_families
 from orledger.audit.evaluation.history import Look, with_history
 from orledger.audit.evaluation.names import check_names
-from orledger.audit.evaluation.pairing import Ledger, layouts
 from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
 from orledger.audit.evaluation.storing import digest, store
+from orledger.audit.evaluation.units import Ledger, layouts
 from orledger.audit.registry.quantities import Source
 from orledger.audit.registry.registration import (
     Registration,

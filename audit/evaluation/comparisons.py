@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.evaluation.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
+from orledger.audit.evaluation.pairing import Matched, match, unit_name
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
+from orledger.audit.evaluation.units import Ledger, Units, effective_unit, load_units
 from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import Margin, Outcome, Refusals, Untestable, Variant

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.audit.evaluation.pairing import Units, match, unit_name
+from orledger.audit.evaluation.pairing import match, unit_name
 from orledger.audit.statistics.intervals import METHOD as MEDIAN_METHOD
 from orledger.audit.statistics.intervals import median_interval
 from orledger.audit.statistics.result import Dropped, TestResult, count_wins
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from orledger.audit.evaluation.units import Units
     from orledger.audit.registry.hypotheses import Comparison
 
 THRESHOLDS = 101  # points of a profile
