@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from orledger.audit.evaluation.units import DECLINED
 from orledger.audit.statistics.result import Dropped
 
 if TYPE_CHECKING:
@@ -64,17 +65,26 @@ def _dropped(
     if kept.height == table.height and all(u.absent.is_empty() for u in units):
         return ()
     found: dict[str, list[str]] = {}
+    refused: set[str] = set()
     for u, name in zip(units, names, strict=True):
         side = f"{name}: " if len(units) > 1 else ""
         for row in u.absent.iter_rows():
             found.setdefault(unit_name(row[:-1]), []).append(side + row[-1])
+            refused |= {unit_name(row[:-1])} if declined(row[-1]) else set()
     for row in table.join(kept, on=keys, how="anti", nulls_equal=True).select(keys).iter_rows():
         found.setdefault(unit_name(row), [])
     for j, u in enumerate(units):  # a unit that another side has and this one was never planned for
         lone = table.filter(pl.col(f"v{j}").is_null()).join(u.absent, on=keys, how="anti", nulls_equal=True)
         for row in lone.select(keys).iter_rows():
             found.setdefault(unit_name(row), []).append(f"{names[j]}: no partner")
-    return tuple(Dropped(unit, "; ".join(dict.fromkeys(reasons))) for unit, reasons in sorted(found.items()))
+    return tuple(
+        Dropped(unit, "; ".join(dict.fromkeys(reasons)), unit in refused) for unit, reasons in sorted(found.items())
+    )
+
+
+def declined(reason: str) -> bool:
+    """Whether ``reason``, why a unit has no value, is that an arm or the cell refused or failed."""
+    return reason.startswith(DECLINED)
 
 
 def unit_name(values: Sequence[str | None]) -> str:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from orledger.schema.viewing import Layout
 
 
+# How the reason begins when a unit has no value because somebody declined or failed, not because it was never computed.
+ARM_REFUSED, CELL_REFUSED, CELL_FAILED = "arm refused", "cell refused", "cell failed"
+DECLINED = (ARM_REFUSED, CELL_REFUSED, CELL_FAILED)
+
+
 @dataclass(frozen=True)
 class Ledger:
     """Where values are read from: the wide views of results open for reading.
@@ -173,7 +178,7 @@ def _absent(
     missing = missing.join(refusals.select("cell_id", "refusal"), on="cell_id", how="left")
     reason = (
         pl.when(pl.col("state") == "done")
-        .then(pl.coalesce(pl.format("arm refused: {}", pl.col("refusal")), pl.lit("no record")))
+        .then(pl.coalesce(pl.format(f"{ARM_REFUSED}: {{}}", pl.col("refusal")), pl.lit("no record")))
         .otherwise(pl.col("reason"))
         .alias("reason")
     )
@@ -183,8 +188,8 @@ def _absent(
 def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.DataFrame:
     """Every cell that a quantity could have a value in: its keys, its state, and the reason for any state but done."""
     reason = (
-        ", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN 'cell failed'"
-        " WHEN 'refused' THEN 'cell refused: ' || coalesce(reason, 'no reason given') END AS reason"
+        f", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN '{CELL_FAILED}'"
+        f" WHEN 'refused' THEN '{CELL_REFUSED}: ' || coalesce(reason, 'no reason given') END AS reason"
     )
     found = ledger.results.sql(_texts(cells_sql(ledger.surface, quantity, wanted, states=(), extra=reason), wanted))
     return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
