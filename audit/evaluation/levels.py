@@ -46,6 +46,7 @@ def level_words(
         *_pooled(tests),
         *_looks(tests, looks),
         *_uncorrected(hypothesis, decision.verdict, deciding),
+        *(["it is exploratory, suggested by data"] if hypothesis.mode == "exploratory" else []),
         *([TOO_LATE[known]] if known in TOO_LATE else []),
     ]
     further = [*_coarser(tests, coarser, alpha), *_approximate(tests)]
