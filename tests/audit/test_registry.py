@@ -136,6 +136,20 @@ def test_one_table_can_stand_for_many_comparisons():
     assert dict(h.comparisons[3].sides[1][1].where)["level"].values == (2,)
 
 
+def test_one_table_can_stand_for_every_combination_of_keys_arms_and_labels():
+    text = changed(
+        'test = "signed_rank"\narms = ["a", "b"]',
+        'test = "proportion"\nevent = { gt = 0 }\nfor_each = { level = [1, 2], label = ["in", "out"], arm = ["a", "b"] }',
+    )
+    h = parse_hypothesis(
+        text.replace("c is less", "c/1/in/a is less").replace('needs = ["c"]', 'needs = ["c/2/out/b"]'), "x.toml"
+    )
+    assert [c.id for c in h.comparisons] == [f"c/{k}/{r}/{a}" for k in (1, 2) for r in ("in", "out") for a in "ab"]
+    ((_, last),) = h.comparisons[-1].sides
+    assert (last.source.arm, last.source.label, dict(last.where)["level"].values) == ("b", "out", (2,))
+    assert {"arm", "label"}.isdisjoint(dict(last.where))  # they choose the record, and are no keys of its cell
+
+
 def test_pairwise_makes_every_pair():
     text = changed(
         'test = "signed_rank"\narms = ["a", "b"]',
