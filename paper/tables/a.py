@@ -14,7 +14,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def accuracy(source: Source, grid: int) -> Table:
             gains_all.append(gains)
         gain_cell: Value = Absent("no cell has both rules")
         if gains.size:
-            spread = Interval(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
+            spread = Range(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
             middle = Number(float(np.median(gains)), rules.significant(2).times())
             gain_cell = join(middle, " ", spread, names=("", "")).of(gains)
         ratio_cell = s.median(ratio, rules.fixed(2))

@@ -14,7 +14,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Interval, Number, Text, Value, best
+from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -121,7 +121,7 @@ def table_bgapsurv(source: Source) -> Table:
                 single: Value = printed.get(f"{quantity} {region}", Absent("the paper prints no single-seed value"))
                 if isinstance(single, Number) and not x.min() <= single.value <= x.max():
                     single = single.strong()
-                extremes = Interval(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max"))
+                extremes = Range(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max"))
                 cells = (Text(label), Text(REGIONS[region]), single, s.median_iqr(x, rules.fixed(3)), extremes.of(x))
                 rows.append(Row(f"{scale} {quantity} {region}", cells))
         if rows:

@@ -16,7 +16,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Interval, Number, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def table_c(source: Source) -> Table:
             medians.append(mid)
         counts = part.group_by("arm").len()["len"]
         low, high = the_number(counts.min()), the_number(counts.max())
-        n: Value = Number(low, rules.INTEGER) if low == high else Interval(low, high, rules.INTEGER, dash=True)
+        n: Value = Number(low, rules.INTEGER) if low == high else Range(low, high, rules.INTEGER, dash=True)
         n = n.of_records(part, "final_regret", "auc")
         rows.append(Row(f"{benchmark} {dim:g}", (benchmark_name(benchmark, dim), n, *best(cells, medians))))
     quotes = rank_quotes(source)

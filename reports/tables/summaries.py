@@ -11,7 +11,7 @@ from orledger.reports.audit_rows import ClaimRow, TestRow
 from orledger.reports.origin import Origin, Records, Sample
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.table import TableError
-from orledger.reports.tables.values import Absent, Count, Interval, Mark, Math, MedianIQR, Number, PValue, Value, join
+from orledger.reports.tables.values import Absent, Count, Mark, Math, MedianIQR, Number, PValue, Range, Value, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -66,10 +66,10 @@ def mean(sample: ArrayLike, style: Style, reason: str = NO_VALUE) -> Value:
     return Number(float(x.mean()), style).of(sample) if x.size else Absent(reason)
 
 
-def spread(sample: ArrayLike, style: Style) -> Interval:
+def spread(sample: ArrayLike, style: Style) -> Range:
     """The smallest and the largest value of a sample that is not empty."""
     x = np.asarray(sample, dtype=float)
-    return Interval(float(x.min()), float(x.max()), style, what=("min", "max")).of(sample)
+    return Range(float(x.min()), float(x.max()), style, what=("min", "max")).of(sample)
 
 
 def count(flags: ArrayLike) -> Count:
@@ -111,7 +111,7 @@ def interval_cell(row: Cited, style: Style, scale: Callable[[float], float] = fl
         return row
     if row.low is None or row.high is None:
         return Absent(row.why_absent)
-    interval = Interval(scale(row.low), scale(row.high), style).of(row)
+    interval = Range(scale(row.low), scale(row.high), style).of(row)
     reached = row.level is not None and row.level >= LEVEL
     return interval if reached else join(interval, Mark("‡"), names=("", ""))
 
