@@ -27,7 +27,7 @@ from orledger.explorer import cells, metrics, overview
 from orledger.explorer.mirror import Mirror
 from orledger.reports.figures import drawing
 from orledger.reports.figures.style import METADATA, house_style
-from orledger.reports.report.compare import compare
+from orledger.reports.report.compare import FRAMES, compare
 from orledger.reports.report.document import TONES, moment, number, pretty_json, slug, table_view
 from orledger.reports.tables import building
 from orledger.schema.describing import tables as described
@@ -256,7 +256,7 @@ def application(explorer: Explorer) -> Starlette:
                 result = compare(left, right, (x.path.name, x.other.name))
         finally:
             second.close()
-        frames = {n: getattr(result, n) for n in ("cells", "records", "rules", "paths")}
+        frames = {n: getattr(result, n) for n in FRAMES}
         return x.page("explorer_compare.html.j2", request, note=None, result=result, frames=frames)
 
     def missing(request: Request, message: str) -> Response:
