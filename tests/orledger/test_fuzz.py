@@ -92,6 +92,7 @@ def test_every_format_is_tried(known: dict[str, Reads]) -> None:
     assert tuple(known) == KINDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_good_file_is_understood(known: dict[str, Reads], kind: str, tmp_path: Path) -> None:
     """Otherwise the odd ones would fail for another reason, and show nothing."""
@@ -106,7 +107,7 @@ def test_the_good_file_is_understood(known: dict[str, Reads], kind: str, tmp_pat
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_odd_files(known: dict[str, Reads], kind: str) -> None:
-    try_many(known[kind], 3)
+    try_many(known[kind], 2)
 
 
 @pytest.mark.slow
