@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    import polars as pl
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from orledger.schema.reading import Results
 
 SHOWN = 500  # rows of a query that the page shows; the downloads have all
 AT_ONCE = 2  # queries of users that may run at the same time
@@ -308,7 +311,7 @@ def application(explorer: Explorer) -> Starlette:
 DRAWING = threading.Lock()  # matplotlib's settings belong to the process
 
 
-def _ask(explorer: Explorer, results: Any, query: str) -> Any:
+def _ask(explorer: Explorer, results: Results, query: str) -> pl.DataFrame:
     """The rows of a user's query; only so many run at the same time."""
     with explorer.slots:
         return run_query(results, query, limits=explorer.limits)

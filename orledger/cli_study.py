@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.importing.inference import Wishes
     from orledger.audit.importing.mapping import Mapping
+    from orledger.study import Study
 
 OPTIONS = (
     click.option("--arm", help="The column that names the arms (methods, models, algorithms)."),
@@ -58,10 +59,12 @@ def init(tables: tuple[str, ...], force: bool, **said: Any) -> None:
 @click.argument("tables", nargs=-1, required=True)
 @_inferring
 @click.option(
-    "--db", type=click.Path(path_type=Path), help="The results database; by default <table>.duckdb beside TABLES."
+    "--db", type=click.Path(path_type=Path), help="The results database; by default beside TABLES, under their name."
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the report; by default <table>-report beside TABLES."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for report, tables and figures; by default NAME-report beside TABLES.",
 )
 @click.option("--replace", is_flag=True, help="Let changed values take the place of the stored ones; a trace is kept.")
 @click.option(
@@ -84,9 +87,11 @@ def study(
     """From TABLES (CSV or Parquet, files, folders or globs) to audit, tables, figures and report, in one command.
 
     Says what it takes for keys, arms, metrics and directions, and why. The mapping and the hypothesis file beside the table
-    are used when they are there (orledger init writes them, edit them freely), and written when they are not.
+    are used when they are there (orledger init writes them, edit them freely), and written when they are not. A study.toml
+    beside the table brings names for people, and tables and figures of your own.
     """
     from orledger.audit.importing.mapping import read_mapping
+    from orledger.audit.importing.writing import stem
 
     paths, mapping_file, hypothesis_file = _places(tables)
     if mapping_file.exists() and hypothesis_file.exists():
@@ -100,13 +105,33 @@ def study(
     else:
         _write(paths, mapping_file, hypothesis_file, said)
     mapping = read_mapping(mapping_file)
-    target = paths[0].with_suffix(".duckdb") if db is None else db
-    folder = paths[0].with_name(f"{paths[0].stem}-report") if out is None else out
-    _audited(paths, mapping, hypothesis_file, target, replace=replace, amend=amend)
+    declared = _declared(paths[0].parent, mapping.study)
+    place = stem(paths)
+    target = place.with_name(f"{place.name}.duckdb") if db is None else db
+    folder = place.with_name(f"{place.name}-report") if out is None else out
+    _audited(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend)
     from orledger.study_output import write_study
 
-    for line in write_study(target, folder, title=mapping.title or mapping.study, width=width, pdf=pdf):
+    title = (declared and declared.title) or mapping.title or mapping.study
+    for line in write_study(target, folder, title=title, width=width, pdf=pdf, declared=declared):
         click.echo(line)
+
+
+def _declared(folder: Path, name: str) -> Study | None:
+    """The study that a study.toml beside the table declares, with labels, tables and figures; None when it is about another one."""
+    from orledger import studies
+
+    file = folder / studies.FILE
+    if not file.is_file():
+        return None
+    found = studies.from_folder(folder)
+    if name not in (case.name for case in found.cases):
+        warn(
+            f"{file} is about {', '.join(case.name for case in found.cases) or found.name}, not {name}, and is not used"
+        )
+        return None
+    click.echo(f"tables, figures and labels as {file} says")
+    return found
 
 
 def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
@@ -114,7 +139,7 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
     from orledger.audit.importing.writing import beside
 
     paths = expand(tables)
-    return paths, *beside(paths[0])
+    return paths, *beside(paths)
 
 
 def _wishes(said: dict[str, Any]) -> Wishes:
@@ -128,12 +153,14 @@ def _write(paths: tuple[Path, ...], mapping_file: Path, hypothesis_file: Path, s
     """Infers, says what and why, and writes both files; a file that is there is kept."""
     from orledger.audit.importing.asking import SEEN
     from orledger.audit.importing.tables import programs, read_tables
-    from orledger.audit.importing.writing import draft
+    from orledger.audit.importing.writing import draft, stem
 
     if said["best"] and said["control"]:
         raise UsageError("--best and --control contradict each other", hint="leave one of them out")
     compare = "best" if said["best"] else "control" if said["control"] else "pairs"
-    drawn = draft(read_tables(paths), paths[0].name, _wishes(said), compare=compare, control=said["control"])
+    drawn = draft(
+        read_tables(paths), f"{stem(paths).name}.csv", _wishes(said), compare=compare, control=said["control"]
+    )
     for program in programs(paths):
         click.echo(f"  an export of {program}")
     for reason in drawn.reasons:
@@ -144,7 +171,14 @@ def _write(paths: tuple[Path, ...], mapping_file: Path, hypothesis_file: Path, s
 
 
 def _audited(
-    paths: tuple[Path, ...], mapping: Mapping, hypothesis_file: Path, db: Path, *, replace: bool, amend: bool
+    paths: tuple[Path, ...],
+    mapping: Mapping,
+    hypothesis_file: Path,
+    db: Path,
+    declared: Study | None,
+    *,
+    replace: bool,
+    amend: bool,
 ) -> None:
     """Imports, registers what is not registered yet, and audits; says what was stored and what follows."""
     from orledger.audit.evaluation import summary
@@ -159,5 +193,9 @@ def _audited(
     click.echo(found.told())
     for note in found.notes:
         warn(note)
+    if declared is not None:
+        from orledger.study_output import check_declared
+
+        check_declared(db, declared)
     for line in summary.audit_lines(audit(db, [hypothesis], amend=amend)):
         click.echo(line)

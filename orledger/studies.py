@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError, UsageError
 from orledger.study import Case, Study
+from orledger.study_displays import read_figures, read_tables
 from orledger.toml_tables import Table, parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+
+    import polars as pl
 
 GROUP = "orledger.studies"
 FILE = "study.toml"
@@ -25,7 +28,7 @@ FILE = "study.toml"
 class Database(Protocol):
     """Anything that answers SQL with a frame."""
 
-    def sql(self, query: str, params: Any = None) -> Any:
+    def sql(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``."""
         ...
 
@@ -86,20 +89,24 @@ def from_folder(folder: Path) -> Study:
         raise UsageError(f"{file}: cannot be read: {error}") from error
     top = parse(text, str(file))
     cases = tuple(
-        Case(name, table.text("package"), table.text("title", ""))
+        Case(name, table.text("package", ""), table.text("title", ""))
         for name, table in ((k, _table(top, "cases", k)) for k in top.table("cases", _EMPTY).data)
     )
     top.seen.add("cases")
     labels = top.table("labels", _EMPTY).data
+    tables, figures = read_tables(top.tables("table", [])), read_figures(top.tables("figure", []))
+    name = top.text("name")
     study = Study(
-        name=top.text("name"),
+        name=name,
         title=top.text("title", ""),
         citation=top.text("citation", ""),
-        cases=cases,
+        cases=cases or ((Case(name, title=top.text("title", "")),) if tables or figures else ()),
         **{kind: top.text(kind, "") for kind in ("presets", "hypotheses", "views", "symbols", "printed")},
         tables=top.texts("tables", ()),
         figures=top.texts("figures", ()),
         labels={k: str(v) for k, v in labels.items()},
+        table_displays=tables,
+        figure_displays=figures,
         path=str(folder.resolve()),
     )
     top.done()

@@ -23,20 +23,29 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from orledger.log import StudyLog
+    from orledger.study_displays import FigureDisplay, TableDisplay
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that a study can run: ``package`` holds ``plan`` (SETTINGS, plan), ``run`` (run) and ``catalog.toml``."""
+    """One thing that a study can run: ``package`` holds ``plan`` (SETTINGS, plan), ``run`` (run) and ``catalog.toml``.
+
+    Without a package it is a name for results that come in as a table or from a log.
+    """
 
     name: str
-    package: str
+    package: str = ""
     title: str = ""
     needs: tuple[str, ...] = ()  # modules that it imports and that come with an extra
     extra: str = ""  # what installs them, such as mylab[gpu]
 
     def require(self) -> None:
         """An error that names what is missing and what installs it, when the case cannot run here."""
+        if not self.package:
+            raise UsageError(
+                f"case {self.name!r} has no package to run: its results come in as a table",
+                hint="orledger study TABLE or orledger import TABLE brings them in",
+            )
         missing = [name for name in self.needs if find_spec(name) is None]
         if missing:
             raise UsageError(
@@ -66,7 +75,8 @@ class Study:
 
     ``presets``, ``hypotheses`` and ``views`` are folders with files of that kind: inside an installed package
     (``mylab/presets``), or beside study.toml.
-    ``tables`` and ``figures`` are modules whose tables and figures belong to the study, in the order of the document.
+    ``tables`` and ``figures`` are modules whose tables and figures belong to the study, in the order of the document;
+    ``table_displays`` and ``figure_displays`` are those that study.toml declares, shown before the generic ones.
     ``labels`` are names for people, of arms and anything else that tables show. ``symbols`` names a mapping of formulas
     for captions, ``printed`` an object with the numbers that a publication of the study prints
     (``orledger.reports.report.differences.Printed``).
@@ -84,6 +94,8 @@ class Study:
     labels: Mapping[str, str] = field(default_factory=dict)
     symbols: str = ""
     printed: str = ""
+    table_displays: tuple[TableDisplay, ...] = ()
+    figure_displays: tuple[FigureDisplay, ...] = ()
     path: str = ""  # a folder that must be importable for the modules above; empty for an installed package
 
     def files(self, kind: str, suffix: str) -> dict[str, str]:

@@ -9,11 +9,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-TABLE_FORMATS = ("tex", "csv", "md", "html")
+    from orledger.study import Study
+
+TABLE_FORMATS = ("tex", "csv", "md", "html", "typ", "txt")
 
 
-def write_study(db: Path, folder: Path, *, title: str, width: str = "two", pdf: bool | None = None) -> Iterator[str]:
-    """Writes report.html (and report.pdf where LaTeX is installed), tables/ and figures/ into ``folder``; yields what was written."""
+def check_declared(db: Path, declared: Study) -> None:
+    """Raises UsageError when a table or figure of ``declared`` names what the database does not have."""
+    from orledger.reports.figures.declared import check
+    from orledger.reports.tables.declared import offers
+    from orledger.schema.reading import open_results
+
+    with open_results(db) as results:
+        list(offers(results, [declared]))
+        for figure in declared.figure_displays:
+            check(results, declared, figure)
+
+
+def write_study(
+    db: Path,
+    folder: Path,
+    *,
+    title: str,
+    width: str = "two",
+    pdf: bool | None = None,
+    declared: Study | None = None,
+) -> Iterator[str]:
+    """Writes report.html (and report.pdf where LaTeX is installed), tables/ and figures/ into ``folder``; yields what was written.
+
+    ``declared`` is a study that is not installed and has tables, figures and labels for this database.
+    """
+    from orledger import studies
     from orledger.cli_output import check_folder, write_file, writing_to
     from orledger.errors import UsageError
     from orledger.reports.figures.drawing import write_figures
@@ -32,16 +58,18 @@ def write_study(db: Path, folder: Path, *, title: str, width: str = "two", pdf: 
         )
     check_folder(folder)
     with open_results(db) as results:
+        chosen = studies.present(results, () if declared is None else (declared,))
         with writing_to(folder):
-            tables = write_tables(build_tables(results), folder / "tables", TABLE_FORMATS, content_hash(results))
+            built = build_tables(results, chosen=chosen)
+            tables = write_tables(built, folder / "tables", TABLE_FORMATS, content_hash(results))
             inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
-            figures = write_figures(results, folder / "figures", width=inches)
+            figures = write_figures(results, folder / "figures", chosen=chosen, width=inches)
         yield f"{folder / 'tables'}: {len(tables)} files"
         yield f"{folder / 'figures'}: {len(figures)} files"
-        text = render_report(results, title=title)
+        text = render_report(results, title=title, chosen=chosen)
         write_file(folder / "report.html", text)
         yield f"{folder / 'report.html'}: {len(text.encode()) / 1e6:.1f} MB"
         if latex is not None and pdf is not False:
             with writing_to(folder / "report.pdf"):
-                path = write_pdf(results, folder / "report.pdf", title=title, latex=latex)
+                path = write_pdf(results, folder / "report.pdf", title=title, latex=latex, chosen=chosen)
             yield f"{path}: {path.stat().st_size / 1e6:.1f} MB"

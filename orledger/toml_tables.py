@@ -82,7 +82,8 @@ class Table:
 
     def flag(self, key: str, default: bool = False) -> bool:
         """True or false."""
-        return self.take(key, bool, "true or false", default)
+        value: bool = self.take(key, bool, "true or false", default)
+        return value
 
     def choice(self, key: str, options: Sequence[str], default: Any = _REQUIRED) -> Any:
         """One of ``options``."""

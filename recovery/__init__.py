@@ -31,6 +31,7 @@ from orledger.recovery.delivery import Delivery, Substitution, guarded_delivery
 from orledger.recovery.errors import EmptySetError, GramError, InputError, RecoveryError, SingularGramError
 from orledger.recovery.interval import Interval, local_interval
 from orledger.recovery.invariance import Invariance, flatness_bound, kappa_invariance
+from orledger.recovery.kernel import KernelRecovery
 from orledger.recovery.lcurve import CORNERS, lcurve_corner
 from orledger.recovery.occam import Occam, occam
 from orledger.recovery.primal import primal_elements
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CORNERS", "CRITERIA", "GRID97", "KAPPA_CAP", "KAPPA_GRID", "CertifiedPipeline", "CertifiedRegressor", "ConformalRadius", "Delivery", "EmptySetError",
-    "GlobalCertificate", "GramError", "InputError", "Interval", "IntervalPrediction", "Invariance", "Moments", "Occam", "Projection",
+    "GlobalCertificate", "GramError", "InputError", "Interval", "IntervalPrediction", "Invariance", "KernelRecovery", "Moments", "Occam", "Projection",
     "RecoveryError", "RuleChoice", "SingularGramError", "Spectral", "Substitution", "TruthCoverage", "WaterFill",
     "certified_pipeline", "conformal_radius", "covering_radius", "discrepancy", "flatness_bound", "gaussian_truth_coverage", "gcv",
     "global_radius", "guarded_delivery", "interval_score", "interval_scorer", "kappa_invariance", "lcurve_corner", "local_interval", "log_marginal",

@@ -30,6 +30,9 @@ from orledger.recovery.elimination import ExactRows, eliminate_features, elimina
 from orledger.recovery.errors import GramError, InputError, SingularGramError
 from orledger.recovery.projection import Projection
 
+SYMMETRY_ROWS = 1024
+"""Rows of a Gram matrix that are compared with its transpose at a time."""
+
 
 @dataclass(frozen=True)
 class Spectral:
@@ -72,11 +75,10 @@ class Spectral:
             raise InputError("y is empty: there is nothing to recover from")
         if tuple(G.shape) != (n, n):
             raise InputError(f"G has shape {tuple(G.shape)} and y has {n} rows; G must be ({n}, {n})")
-        eps, size = machine_eps(G), float(xp.abs(G).max())
-        skew = float(xp.abs(G - G.T).max())
+        eps, (size, skew) = machine_eps(G), _size_and_skew(G)
         if skew > 1e3 * eps * size:
             raise GramError(f"G is not symmetric: largest |G - G^T| is {skew:.3g}", hint="pass (G + G.T) / 2")
-        G = (G + G.T) / 2
+        G = (G + G.T) / 2 if skew else G
         mask = row_mask(exact, n)
         given = (G, y, mask)
         rows, G, y = eliminate_gram(G, y, mask, rank_tol)
@@ -243,6 +245,16 @@ class Spectral:
     def exact_norm2(self) -> float:
         """Squared norm of the min-norm interpolant of the exact rows; 0 without exact rows."""
         return self.exact.norm2 if self.exact else 0.0
+
+
+def _size_and_skew(G: Array) -> tuple[float, float]:
+    """(largest |G|, largest |G - G^T|) of a square matrix, by blocks of rows: no copy of a large matrix is made."""
+    xp, size, skew = namespace(G), 0.0, 0.0
+    for start in range(0, len(G), SYMMETRY_ROWS):
+        rows = slice(start, start + SYMMETRY_ROWS)
+        size = max(size, float(xp.abs(G[rows]).max()))
+        skew = max(skew, float(xp.abs(G[rows] - G[:, rows].T).max()))
+    return size, skew
 
 
 def _checked(rank_tol: float | None) -> None:

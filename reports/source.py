@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,17 +18,25 @@ if TYPE_CHECKING:
     import polars as pl
 
     from orledger.reports.audit_rows import ClaimRow, TestRow
+    from orledger.schema.viewing import Layout
 
 # A block that the database knows nothing of.
 NO_ROWS = "(SELECT NULL::VARCHAR AS arm WHERE false)"
+# Words of SQL that are likely names of keys; quoted where they are one.
+RESERVED = frozenset({"all", "case", "column", "default", "desc", "end", "from", "group", "in", "limit", "offset", "order",
+                      "select", "table", "to", "union", "unique", "user", "using", "when", "where", "window", "with"})  # fmt: skip
 NAMED = 4  # cells named one by one in a note before it says "and n more"
 
 
 class Database(Protocol):
-    """Anything that answers SQL with polars frames."""
+    """Anything that answers SQL with polars frames and knows its wide views."""
 
     def sql(self, query: str, params: Any = None) -> pl.DataFrame:
         """The rows of ``query``."""
+        ...
+
+    def layouts(self) -> list[Layout]:
+        """The wide views of every block and the columns of its keys and metrics."""
         ...
 
 
@@ -84,6 +93,10 @@ class Remembering:
             self.frames[query] = self.results.sql(query)
         return self.frames[query]
 
+    def layouts(self) -> list[Layout]:
+        """The wide views of every block and the columns of its keys and metrics."""
+        return self.results.layouts()
+
 
 @dataclass
 class Source:
@@ -129,7 +142,7 @@ class Source:
         name = f"{case}_{block}" + ("_series" if indexed else "")
         known = self._columns(name)
         fixed = ["cell_id", "cell", "computed_on", *keys, "arm", "label", *(["idx"] if indexed else [])]
-        columns = [c if c in known else f"NULL AS {_name(c)}" for c in fixed]
+        columns = [_bare(c) if c in known else f"NULL AS {_name(c)}" for c in fixed]
         columns += [_name(m) if m in known else f"NULL::DOUBLE AS {_name(m)}" for m in metrics]
         recorded = [_name(m) for m in metrics if m in known]
         conditions = [
@@ -139,7 +152,7 @@ class Source:
         conditions += [_condition(k, values, known) for k, values in narrowed]
         return self.rows(
             f"SELECT {', '.join(columns)}\nFROM {_name(name) if known else NO_ROWS}\nWHERE {' AND '.join(conditions)}"
-            f"\nORDER BY {', '.join([*keys, 'arm', 'label', *(['idx'] if indexed else []), 'cell_id'])}"
+            f"\nORDER BY {', '.join([*map(_bare, keys), 'arm', 'label', *(['idx'] if indexed else []), 'cell_id'])}"
         )
 
     def _columns(self, view: str) -> dict[str, str]:
@@ -233,6 +246,11 @@ def content_hash(results: Database) -> str:
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _bare(name: str) -> str:
+    """``name`` in a query: quoted where somebody's key is no plain word."""
+    return name if re.fullmatch(r"[a-z][a-z0-9_]*", name) and name not in RESERVED else _name(name)
 
 
 def _condition(key: str, values: Sequence[str | float], known: Mapping[str, str]) -> str:

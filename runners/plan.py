@@ -85,6 +85,8 @@ def package(case: str, study: Study | None = None) -> str:
     known = studies.cases(None if study is None else (study,))
     if case not in known:
         raise UsageError(f"unknown case {case!r}", hint=f"one of {', '.join(known)}, or all")
+    if not known[case].package:
+        known[case].require()
     return known[case].package
 
 

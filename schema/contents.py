@@ -72,7 +72,7 @@ _EMPTY: dict[str, Any] = {
     "arm": [],
     "metric": [],
     "label": [],
-    "idx": np.ma.masked_all(0, dtype=np.int32),
+    "idx": np.ma.array(np.empty(0, dtype=np.int32)),
     "value": np.empty(0),
 }
 

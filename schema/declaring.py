@@ -41,7 +41,7 @@ def declare_installed(con: DuckDBPyConnection) -> None:
     for study in studies.installed():
         if present.isdisjoint(c.name for c in study.cases):
             continue
-        for case in study.cases:
+        for case in (c for c in study.cases if c.package):
             try:
                 catalogue.store(con, catalogue.unknown(catalogue.read(con, case.name), declared(case, study)))
             except (OrledgerError, OSError, ImportError) as error:

@@ -105,9 +105,12 @@ views, whether the study ships with the package, was imported or was written fro
 | `mylab_main_series` | one per finished cell, arm, label and index | the same with `idx` and the indexed metrics, without the last two |
 | `mylab_main_cells` | one per planned cell | `cell_id`, `cell`, the keys, `state`, `reason`, `error`, `seconds`, `computed_on`, `settings` |
 
+and three views hold what is asked of all studies at once: `all_cells`, `all_records` (of finished cells) and `all_refusals`, each with `case_name`,
+`block` and the name of the `cell`.
+
 A key is a column of its type (`BIGINT`, `DOUBLE` or `VARCHAR`; of a key that nobody declared, the first that all its values fit).
 A metric is a `DOUBLE`, NULL where it was not recorded. An arm that refused has a row of its own with the reason in `refused` and
-NULL in every metric. The audit, the tables and the figures read these views; the SQL stored with every test names them.
+NULL in every metric. The audit, the tables and the figures read these views and no table of records; the SQL stored with every test names them.
 
 Names are quoted as they are. A name that two things would share belongs to neither: a key and a metric called `size` become
 `size_key` and `size_metric`, as does a key called like one of the columns above (`arm_key`); metrics that differ in upper and

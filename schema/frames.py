@@ -29,6 +29,21 @@ class _Stream:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
+def as_number(value: object) -> float | None:
+    """What an aggregate of a column of numbers gave; None for a column without values. Polars cannot know what a column holds."""
+    if value is None or isinstance(value, int | float):
+        return value
+    raise TypeError(f"expected a number, found {value!r}")
+
+
+def the_number(value: object) -> float:
+    """What an aggregate of a column of numbers gave, where the column has values."""
+    found = as_number(value)
+    if found is None:
+        raise TypeError("expected a number, found a column without values")
+    return found
+
+
 def frame(relation: DuckDBPyRelation) -> pl.DataFrame:
     """The rows of ``relation``, every digit kept; exotic types arrive as text.
 

@@ -1,6 +1,6 @@
 """The wide views, generated from the catalogue: per block of a case its arms, its series and its cells, with typed keys.
 
-``layouts`` decides the names, ``statements`` writes the SQL; both are pure functions of the catalogue. ``refresh`` brings the
+Three long views (``ACROSS``) say of all studies together which cells, records and refusals there are. ``layouts`` decides the names, ``statements`` writes the SQL; both are pure functions of the catalogue. ``refresh`` brings the
 views of a database up to date with it. A name that two things would share belongs to neither: both get a longer one, so that
 a query never silently begins to mean something else when a study is added.
 """
@@ -54,6 +54,29 @@ FIXED = {
 }
 OF_CELLS = {"state", "reason", "error", "seconds", "settings"}  # in the view of cells alone, which has no metrics
 
+SETTINGS = "CASE WHEN json_valid(spec) THEN json_extract_string(spec, '$.settings') END AS settings"
+HOST = ", ".join(
+    f"CASE WHEN json_valid(host) THEN json_extract_string(host, '$.{k}') END AS {k}" for k in ("cpu", "node")
+)
+# What is asked of all blocks at once: the view, what a row is, and its query.
+ACROSS = {
+    "all_cells": (
+        "one row per planned cell of any study",
+        "SELECT cell_id, case_name, block, name AS cell, keys, state, reason, error, seconds, backend AS computed_on, n_records,"
+        f" content_hash, hash_version LIKE 'import%' AS imported, {SETTINGS}, {HOST}\nFROM cell",
+    ),
+    "all_records": (
+        "one row per number of a finished cell of any study",
+        "SELECT c.cell_id, c.case_name, c.block, c.name AS cell, r.arm, r.metric, r.label, r.idx, r.value\n"
+        "FROM record r JOIN cell c USING (cell_id) WHERE c.state = 'done'",
+    ),
+    "all_refusals": (
+        "one row per arm that declined to answer in a finished cell of any study",
+        "SELECT c.cell_id, c.case_name, c.block, c.name AS cell, f.arm, f.reason AS refused, f.margin AS refused_by\n"
+        "FROM refusal f JOIN cell c USING (cell_id) WHERE c.state = 'done'",
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -95,7 +118,7 @@ def layouts(found: Iterable[Catalogue], tables: Iterable[str] = ()) -> list[Layo
     """The views of every block of the catalogues ``found``; ``tables`` are names that are taken."""
     found = list(found)
     blocks = [(c, block) for c in found for block in c.blocks]
-    taken = {t.lower() for t in tables}
+    taken = {t.lower() for t in (*tables, *ACROSS)}
     plain = {(c.case, block): f"{c.case}_{block}" for c, block in blocks}
     counts = Counter(name for base in plain.values() for name in _names(base))
     result = []
@@ -155,7 +178,7 @@ def statements(layout: Layout) -> dict[str, str]:
     key_columns = [_key_column(key, *column) for key, column in layout.keys.items()]
     these = f"case_name = {literal(layout.case)} AND block = {literal(layout.block)}"
     cells = ["cell_id", "name AS cell", *key_columns, "state", "reason", "error", "seconds", "backend AS computed_on"]
-    cells.append("CASE WHEN json_valid(spec) THEN json_extract_string(spec, '$.settings') END AS settings")
+    cells.append(SETTINGS)
     found = {layout.name: _wide(layout.scalars, key_columns, these, series=False)}
     if layout.indexed:
         found[layout.series] = _wide(layout.indexed, key_columns, these, series=True)
@@ -201,8 +224,10 @@ def read(con: DuckDBPyConnection) -> list[Layout]:
 
 
 def script(found: Iterable[Layout]) -> str:
-    """The SQL that creates the views of ``found`` with their comments."""
+    """The SQL that creates the views of ``found``, and those across all studies, with their comments."""
     parts = []
+    for name, (title, query) in ACROSS.items():
+        parts += [f"CREATE VIEW {name} AS\n{query};", f"COMMENT ON VIEW {name} IS {literal(f'All studies: {title}')};"]
     for layout in found:
         titles = {
             layout.name: "one row per finished cell, arm and label",

@@ -219,8 +219,8 @@ def _deciding(tests: Sequence[Evaluation]) -> dict[str, Evaluation]:
 def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
     """A hash over all cells with their states and contents, the number of cells done, and the number of records."""
     done, records, found = con.execute(
-        "SELECT count(*) FILTER (state = 'done'), (SELECT count(*) FROM record),"
-        f" (SELECT hash FROM ({DATABASE_HASH})) FROM cell"
+        "SELECT count(*) FILTER (state = 'done'), (SELECT count(*) FROM all_records),"
+        f" (SELECT hash FROM ({DATABASE_HASH})) FROM all_cells"
     ).fetchall()[0]
     return str(found), int(done), int(records)
 

@@ -94,7 +94,7 @@ def _comparable(claim: Claim, m: Matched) -> Matched:
     """``m`` without units on which the predicate has nothing to say, each of them named: no ratio, or no place in the order."""
     undefined = np.flatnonzero(np.isnan(combined(claim, m))).tolist()
     m = without(m, dict.fromkeys(undefined, f"{claim.combine} is not defined"))
-    if claim.kind != "monotone" or not claim.order:
+    if claim.kind != "monotone" or not claim.order or claim.along is None:
         return m
     outside = [i for i, v in enumerate(m.units[claim.along].to_list()) if v not in claim.order]
     return without(m, dict.fromkeys(outside, f"{claim.along} is not in the order given"))

@@ -34,7 +34,7 @@ def registered(results: Results, finding: Finding) -> Registered:
         return Registered.AMENDED
     if r.cells_done and r.parent is None:
         return Registered.AFTER
-    query = "SELECT count(*) FROM cell WHERE list_contains(?, case_name) AND hash_version LIKE 'import%'"
+    query = "SELECT count(*) FROM all_cells WHERE list_contains(?, case_name) AND imported"
     studies = list(r.reaches or sorted({q.case for q in finding.hypothesis.quantities}))
     return Registered.UNKNOWN if results.sql(query, [studies]).item() else Registered.BEFORE
 

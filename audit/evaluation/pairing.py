@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
     from orledger.schema.viewing import Layout
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Ledger:
@@ -39,7 +41,7 @@ class Ledger:
     results: Results
     copies: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
-    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    memory: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def values(self, quantity: Quantity, keys: Sequence[str]) -> pl.DataFrame:
         """The rows of the query of ``quantity``; a text of a file's own must be one query, and is limited like any user's."""
@@ -58,11 +60,12 @@ class Ledger:
         """The wide views of the results."""
         return self.recall("surface", lambda: Surface(layouts(self.results), self.copies))
 
-    def recall(self, key: Any, compute: Callable[[], Any]) -> Any:
+    def recall(self, key: object, compute: Callable[[], T]) -> T:
         """What ``compute`` returned when it was first called for ``key``."""
         if key not in self.memory:
             self.memory[key] = compute()
-        return self.memory[key]
+        found: T = self.memory[key]
+        return found
 
 
 def layouts(results: Results) -> dict[tuple[str, str], Layout]:
@@ -214,13 +217,13 @@ def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
         setting = f", json_extract_string(settings, {path}) AS setting"
         cells = cells_sql(ledger.surface, quantity, (), states=("done",), extra=setting)
         query = f"SELECT count(*) FILTER (setting IS DISTINCT FROM {literal(value)}) FROM ({cells})"
-        if ledger.recall(query, partial(_first_value, ledger, query)):
+        if ledger.recall(query, partial(_any_row, ledger, query)):
             return comparison.unit
     return comparison.pair
 
 
-def _first_value(ledger: Ledger, query: str) -> Any:
-    return ledger.results.sql(query).item()
+def _any_row(ledger: Ledger, query: str) -> bool:
+    return bool(ledger.results.sql(query).item())
 
 
 def _refusals(ledger: Ledger, quantity: Quantity) -> pl.DataFrame:

@@ -25,7 +25,7 @@ def refused_units(ledger: Ledger, quantity: Quantity, keys: tuple[str, ...]) -> 
     names = ", ".join(f"c.{identifier(k)}::VARCHAR AS {identifier(k)}" for k in keys)
     query = (
         f"SELECT DISTINCT {names} FROM ({cells}) c"
-        f" LEFT JOIN (SELECT DISTINCT cell_id, true AS refused FROM refusal WHERE arm = {literal(arm or '')}) f USING (cell_id)"
+        f" LEFT JOIN (SELECT DISTINCT cell_id, true AS refused FROM all_refusals WHERE arm = {literal(arm or '')}) f USING (cell_id)"
         " WHERE c.state <> 'done' OR f.refused ORDER BY ALL"
     )
     found: pl.DataFrame = ledger.recall(("refused", query), lambda: ledger.results.sql(query))

@@ -50,7 +50,8 @@ class Imported:
         if self.known:
             parts.append(f"{self.known} cells were there already")
         if self.missing:
-            parts.append(f"{self.missing} entries missing in the file and kept as refusals")
+            entries = "entry" if self.missing == 1 else "entries"
+            parts.append(f"{self.missing} {entries} missing in the file and kept as refusal{'s' * (self.missing > 1)}")
         if self.replaced:
             parts.append(f"{self.replaced} values replaced; the old ones are in the table fact")
         return ", ".join(parts)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import FunctionType, UnionType
-from typing import Any, Literal, NamedTuple, NewType
+from typing import Any, Literal, NamedTuple, NewType, TypeVar
 
 from orledger.audit.recheck.model import Check, Published, Verdict, malformed
 from orledger.audit.recheck.rounding import Interval, counts_of, exactly
@@ -69,9 +69,10 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
+F = TypeVar("F", bound=FunctionType | Callable[..., Any])
 
 
-def rule(function: Callable[..., Any]) -> Callable[..., Any]:
+def rule(function: F) -> F:
     """Register the function as a rule under its own name; its result may be an interval, a truth, or candidates."""
     # Only operand types are resolved: a return type may name what is imported for type checkers alone.
     stub = FunctionType(function.__code__, function.__globals__)

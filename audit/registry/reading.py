@@ -148,7 +148,7 @@ def _with_noise(file: str, comparison: Comparison, claims: dict[str, Claim], *, 
 
 
 def _defaults(top: Table) -> dict[str, Any]:
-    table = top.table("defaults", Table({}, top.file, "defaults"))
+    table: Table = top.table("defaults", Table({}, top.file, "defaults"))
     table.seen.update(COMPARISON_DEFAULTS)
     table.done()
     return table.data

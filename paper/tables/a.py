@@ -15,6 +15,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join
+from orledger.schema.frames import the_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -197,13 +198,13 @@ def table_astab(source: Source) -> Table:
         n = table.select("grid", "level").unique().height
         groups.append(Group(tuple(rows), prose("both grids, {{ n }} groups of one grid and noise level", n=n)))
     groups.append(Group(tuple(test_rows(source, quotes)), prose("the audit's test over groups of both grids")))
-    seeds = table["seeds"]
+    fewest, most = the_number(table["seeds"].min()), the_number(table["seeds"].max())
     caption = prose(
         """Seed-to-seed dispersion of the selected model: coefficient of variation of test RMSE (sample standard deviation over mean)
         across the {{ seeds }} noise seeds of a (grid, noise level) group. Median rows: over groups; ratio rows: divided by Morozov's.
         Bold: lowest of the five rules that need no test data; the oracle is a reference. Test: exact signed-rank over the
         groups of one {{ unit }}. The noise-free level measures the solver and not the noise: see {{ table('Afloor') }}.""",
-        seeds=Text(f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"),
+        seeds=Text(f"{fewest}" if fewest == most else f"{fewest} to {most}"),
         unit=s.unit_words(source.cited.tests()),
     )  # fmt: skip
     columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))

@@ -16,6 +16,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
+from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -209,7 +210,7 @@ def certificate_column(
         ),
         "conditional coverage": (
             Text("conditional coverage, all rungs"),
-            s.number(float((cond["error"] <= cond["half"]).mean()) if cond.height else None, rules.fixed(4), NO_RUNG),
+            s.number(as_number((cond["error"] <= cond["half"]).mean()), rules.fixed(4), NO_RUNG),
         ),
         "refused": (Text("rungs without an interval"), Count(all_rungs - rungs, all_rungs)),
         "tightening": (
@@ -227,7 +228,7 @@ def certificate_column(
         "gp coverage": (
             Text("GP credible band: coverage"),
             join(
-                s.number(float(inside.mean()) if band.height else None, rules.fixed(4)),
+                s.number(as_number(inside.mean()), rules.fixed(4)),
                 " (",
                 Count(int(inside.sum()), band.height),
                 ")",

@@ -15,6 +15,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
+from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -48,12 +49,18 @@ def table_bfloor(source: Source) -> Table:
     shares, sizes = [], []
     for key, symbol in components.items():
         by_regime = [parts.filter(pl.col("regime") == r) for r in REGIMES]
+        inside = [inner.join(p, on="cell_id", how="semi") for p in by_regime]
         shares.append(
             Row(
                 f"share {key}",
                 (
                     join(symbol, " share of the band"),
-                    *(s.median_iqr((p[key] / p["band"]).to_numpy(), rules.fixed(3)) for p in by_regime),
+                    *(
+                        s.median_iqr(
+                            s.known_sample(p[key] / p["band"], p, "w_add", "w_obs"), rules.fixed(3)
+                        ).of_records(i, "width_mean")
+                        for p, i in zip(by_regime, inside, strict=True)
+                    ),
                 ),
             )
         )
@@ -62,7 +69,13 @@ def table_bfloor(source: Source) -> Table:
                 f"size {key}",
                 (
                     join(symbol, ", mean in the cell"),
-                    *(s.median_iqr(s.values(p, key), rules.fixed(3)) for p in by_regime),
+                    *(
+                        s.median_iqr(
+                            s.known_sample(p[key], i, "width_mean") if key == "w_int" else s.values(p, key),
+                            rules.fixed(3),
+                        )
+                        for p, i in zip(by_regime, inside, strict=True)
+                    ),
                 ),
             )
         )
@@ -159,7 +172,7 @@ def table_btail(source: Source) -> Table:
         "shift cells over cap": Number(over.filter(pl.col("regime") != "iid").height, rules.INTEGER),
     }
     if frame.height:
-        quotes["largest half-width"] = s.number(frame["width_max"].max(), rules.significant(5))
+        quotes["largest half-width"] = s.number(as_number(frame["width_max"].max()), rules.significant(5))
     hidden = over.height - len(rows)
     caption = prose(
         """The tail that medians hide: cells with test points whose tight OR interval is wider than 20 standard deviations of the fit

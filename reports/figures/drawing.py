@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from orledger import studies
 from orledger.errors import UsageError
 from orledger.reports.audit_rows import AuditRows
+from orledger.reports.figures import declared as declarations
 from orledger.reports.figures import generic_specs
 from orledger.reports.figures.style import TEXT_WIDTH, house_style, save
 from orledger.reports.source import Remembering
@@ -39,7 +40,7 @@ def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | No
     """
     asked = list(names)
     here = studies.present(db) if chosen is None else chosen
-    generic = {spec.name: spec for spec in generic_specs.offers(db, here)}
+    generic = {spec.name: spec for spec in (*declarations.offers(db, here), *generic_specs.offers(db, here))}
     if not asked:
         return list({**generic, **declared(here)}.values())
     known = {**generic, **declared(chosen)}

@@ -30,7 +30,7 @@ def offers(results: Database, chosen: Iterable[Study]) -> list[FigureSpec]:
 
 def _of(subject: Subject) -> Iterator[FigureSpec]:
     def spec(suffix: str, title: str, draw: Draw) -> FigureSpec:
-        return FigureSpec(f"{subject.name}-{suffix}", subject.case, title, partial(_drawn, draw, subject))
+        return FigureSpec(f"{subject.name}-{suffix}", subject.case, title, partial(drawn, draw, subject))
 
     if subject.ranking is not None and len(subject.arms) > 2:
         yield spec("critical", f"Critical differences, {subject.metric}", draw_critical)
@@ -46,16 +46,17 @@ def _of(subject: Subject) -> Iterator[FigureSpec]:
     if subject.of("profile"):
         yield spec("profiles", f"Performance profiles, {subject.metric}", draw_profiles)
     for key in numeric_keys(subject):
-        yield spec(f"against-{slug(key)}", f"{subject.metric} against {key}", partial(_against, key))
+        yield spec(f"against-{slug(key)}", f"{subject.metric} against {key}", partial(against, key))
     if has_trajectories(subject):
         yield spec("trajectories", f"Trajectories of {subject.metric}", draw_trajectories)
 
 
-def _against(key: str, canvas: Canvas, subject: Subject) -> str:
+def against(key: str, canvas: Canvas, subject: Subject) -> str:
+    """The figure of the metric against ``key``, the key first so that it can be fixed."""
     return draw_against(canvas, subject, key)
 
 
-def _drawn(draw: Draw, subject: Subject, canvas: Canvas) -> str:
+def drawn(draw: Draw, subject: Subject, canvas: Canvas) -> str:
     """The caption of a drawn figure; the queries and audit rows of the subject become those of the canvas."""
     caption = draw(canvas, subject)
     canvas.cited.rows.update({t.address: t for t in subject.tests})

@@ -13,16 +13,11 @@ if TYPE_CHECKING:
 TOLERANCES = (0.01, 0.05, 0.20)
 KEY = ["cell_id", "arm", "metric", "label", "idx"]
 
-CELLS = """
-SELECT cell_id, case_name, block, name, state, coalesce(backend, '') AS backend, content_hash,
-    json_extract_string(host, '$.cpu') AS cpu, json_extract_string(host, '$.node') AS node
-FROM cell ORDER BY cell_id
-"""
+CELLS = "SELECT cell_id, case_name, block, cell AS name, state, content_hash, cpu, node FROM all_cells ORDER BY cell_id"
 FRAMES = ("cells", "hosts", "differing", "records", "rules", "paths")
 ACROSS, SAME, UNKNOWN = "across CPU kinds", "on one CPU kind", "CPU unknown"
 RECORDS = """
-SELECT r.cell_id, r.arm, r.metric, coalesce(r.label, '') AS label, coalesce(r.idx, -1) AS idx, r.value
-FROM record r JOIN cell c USING (cell_id) WHERE c.state = 'done' ORDER BY ALL
+SELECT cell_id, arm, metric, coalesce(label, '') AS label, coalesce(idx, -1) AS idx, value FROM all_records ORDER BY ALL
 """
 
 

@@ -26,25 +26,25 @@ BLOCKS = """
 SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') AS done,
        count(*) FILTER (state = 'refused') AS refused, count(*) FILTER (state = 'failed') AS failed,
        count(*) FILTER (state = 'planned') AS missing, coalesce(sum(n_records), 0)::BIGINT AS records,
-       coalesce(sum(seconds ORDER BY cell_id), 0) AS seconds, string_agg(DISTINCT backend, ', ' ORDER BY backend) AS backends
-FROM cell GROUP BY ALL ORDER BY case_name, block
+       coalesce(sum(seconds ORDER BY cell_id), 0) AS seconds, string_agg(DISTINCT computed_on, ', ' ORDER BY computed_on) AS backends
+FROM all_cells GROUP BY ALL ORDER BY case_name, block
 """
 
 # Refusals that differ in their numbers only are one line: the numbers become dots, the margins a range.
 ARM_REFUSALS = r"""
-SELECT c.case_name, c.block, f.arm,
-       if(count(DISTINCT f.reason) = 1, min(f.reason), regexp_replace(min(f.reason), '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')) AS reason,
-       count(*) AS cells, min(f.margin) AS smallest_margin, max(f.margin) AS largest_margin,
-       string_agg(c.name, ', ' ORDER BY c.name) AS names
-FROM refusal f JOIN cell c USING (cell_id)
-GROUP BY c.case_name, c.block, f.arm, regexp_replace(f.reason, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')
-ORDER BY c.case_name, c.block, f.arm, reason
+SELECT case_name, block, arm,
+       if(count(DISTINCT refused) = 1, min(refused), regexp_replace(min(refused), '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')) AS reason,
+       count(*) AS cells, min(refused_by) AS smallest_margin, max(refused_by) AS largest_margin,
+       string_agg(cell, ', ' ORDER BY cell) AS names
+FROM all_refusals
+GROUP BY case_name, block, arm, regexp_replace(refused, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')
+ORDER BY case_name, block, arm, reason
 """
 
 CELL_REFUSALS = """
 SELECT case_name, block, state, coalesce(reason, split_part(error, chr(10), -2), 'not run yet') AS reason, count(*) AS cells,
-       string_agg(name, ', ' ORDER BY name) AS names
-FROM cell WHERE state <> 'done' GROUP BY ALL ORDER BY case_name, block, state
+       string_agg(cell, ', ' ORDER BY cell) AS names
+FROM all_cells WHERE state <> 'done' GROUP BY ALL ORDER BY case_name, block, state
 """
 
 REGISTRATIONS = """

@@ -9,6 +9,7 @@ from orledger import studies
 from orledger.errors import UsageError
 from orledger.reports.audit_rows import AuditRows
 from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, content_hash
+from orledger.reports.tables import declared as declarations
 from orledger.reports.tables import generic_specs
 from orledger.reports.tables.table import empty
 
@@ -55,9 +56,11 @@ def declared(chosen: Iterable[Study] | None = None) -> dict[str, TableSpec]:
 
 
 def offered(results: Database, chosen: Sequence[Study], known: Sequence[Study] | None = None) -> dict[str, TableSpec]:
-    """The tables of ``known`` studies (those of ``chosen`` without), then generic ones for every case that ``chosen`` has none for."""
+    """The tables of ``known`` studies (those of ``chosen`` without), those that study files of ``chosen`` declare, then generic
+    ones for every case that ``chosen`` has no modules for.
+    """
     found = declared(chosen if known is None else known)
-    for name, title, case, make in generic_specs.offers(results, chosen):
+    for name, title, case, make in (*declarations.offers(results, chosen), *generic_specs.offers(results, chosen)):
         found.setdefault(name, TableSpec(name, title, case, make))
     return found
 

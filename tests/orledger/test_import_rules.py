@@ -11,7 +11,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # What everybody may know of the front door.
-SHARED = {"orledger.errors", "orledger.toml_tables", "orledger.study", "orledger.studies", "orledger.__version__"}
+SHARED = {
+    "orledger.errors",
+    "orledger.toml_tables",
+    "orledger.study",
+    "orledger.study_displays",
+    "orledger.studies",
+    "orledger.__version__",
+}
 
 # folder -> what else of ours it may import. The front door may import everything.
 MAY_IMPORT = {

@@ -70,8 +70,9 @@ class Watching(Silent):
 
 
 @pytest.fixture
-def cluster() -> Iterator[Any]:
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A head without CPUs; tests add the nodes that take work."""
+    monkeypatch.chdir(tmp_path)  # workers look for packages where the driver stands
     ray = pytest.importorskip("ray", reason="the ray extra is not installed")
     import toy_case
     from ray.cluster_utils import Cluster
@@ -173,9 +174,10 @@ class TestCluster:
         self.refused(cluster, db, "cannot run orledger: .*No module named")
 
     def test_a_node_without_the_data(self, cluster: Any, db: Path, tmp_path: Path) -> None:
-        (tmp_path / "yacht.csv").write_text("a,residuary_resistance\n1,2\n")
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / "yacht.csv").write_text("a,residuary_resistance\n1,2\n")
         cluster.add_node(num_cpus=1)
-        opened = os.open(tmp_path, os.O_RDONLY)
+        opened = os.open(tmp_path / "data", os.O_RDONLY)
         os.dup2(opened, 500)
         try:  # a folder that this process sees and no other does
             self.refused(cluster, db, "does not have /proc/self/fd/500/yacht.csv", data_dir="/proc/self/fd/500")

@@ -322,3 +322,29 @@ def test_the_catalogue_of_a_case_without_cells_makes_views_too(db: Path) -> None
         comments = {c.name: (c.type, c.comment) for c in view.columns}
         assert (comments["k"], comments["m"]) == (("DOUBLE", "a key"), ("DOUBLE", "what it is"))
         assert catalogue.read(results.con, "lab").blocks == ("main",)
+
+
+def test_what_all_studies_have_stands_in_three_long_views(lab: Path) -> None:
+    """Every planned cell with its state; the records and refusals of finished ones, each with its case and block."""
+    first = columns([("cp", "cov", None, None, 0.7)])
+    write(lab, [("cells", {"seed": 1}, Outcome("done", columns=first))], case="all")
+    with open_results(lab) as results:
+        cells = results.sql(
+            "SELECT case_name, state, count(*), sum(n_records) FROM all_cells GROUP BY ALL ORDER BY ALL"
+        )
+        assert cells.rows() == [
+            ("all", "done", 1, 1),
+            ("lab", "done", 2, 7),
+            ("lab", "failed", 1, 0),
+            ("lab", "planned", 1, None),
+            ("lab", "refused", 1, 0),
+        ]
+        assert results.sql("SELECT case_name, arm, idx, value FROM all_records WHERE metric = 'half' OR block = 'cells' ORDER BY ALL").rows() == [
+            ("all", "cp", None, 0.7), ("lab", "cp", 0, 1.5), ("lab", "cp", 1, 2.5),
+        ]  # fmt: skip
+        assert results.sql("SELECT cell, arm, refused, refused_by FROM all_refusals").rows() == [
+            ("lab/main/10/0.25/y", "or", "empty set", 0.1)
+        ]
+        block = next(layout for layout in results.layouts() if layout.case == "all")
+        assert block.name.startswith("all_cells_")  # the plain name is taken
+        assert results.sql(f'SELECT cov FROM "{block.name}"').item() == 0.7
