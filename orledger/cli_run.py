@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_complete import presets
 from orledger.cli_options import PlacePath, db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError, UsageError
 
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", default="all")
-@click.option("--preset", default="smoke", show_default=True, help="A preset of the study, or a path to a .toml file.")
+@click.option(
+    "--preset",
+    default="smoke",
+    show_default=True,
+    shell_complete=presets,
+    help="A preset of the study, or a path to a .toml file.",
+)
 @db_option
 @click.option(
     "--engine",

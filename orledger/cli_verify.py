@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_look import steps
 from orledger.cli_options import db_option, echo_json, json_option, reading, warn
 from orledger.cli_output import check_file, write_file
 from orledger.errors import UsageError, VerificationError
@@ -60,7 +61,7 @@ def verify(
     if out is not None:
         check_file(out)
     loaded = {file: receipts.read(file) for file in files}
-    with reading(db) as results:
+    with reading(db) as results, steps("verify"):
         facts, findings = _verified(results.con, heads, contents=not no_contents)
         checked = {file: receipts.check(results.con, receipt, key) for file, receipt in loaded.items()}
     findings += [f for c in checked.values() for f in c.findings]

@@ -142,9 +142,9 @@ class Source:
         name = f"{case}_{block}" + ("_series" if indexed else "")
         known = self._columns(name)
         fixed = ["cell_id", "cell", "computed_on", *keys, "arm", "label", *(["idx"] if indexed else [])]
-        columns = [_bare(c) if c in known else f"NULL AS {_name(c)}" for c in fixed]
-        columns += [_name(m) if m in known else f"NULL::DOUBLE AS {_name(m)}" for m in metrics]
-        recorded = [_name(m) for m in metrics if m in known]
+        columns = [_bare(c) if c in known else _shared(c, "key", known, "NULL") for c in fixed]
+        columns += [_name(m) if m in known else _shared(m, "metric", known, "NULL::DOUBLE") for m in metrics]
+        recorded = [_name(c) for m in metrics if (c := m if m in known else f"{m}_metric") in known]
         conditions = [
             f"arm IN ({_list(arms)})",
             f"coalesce({', '.join(recorded)}) IS NOT NULL" if recorded else "false",
@@ -251,6 +251,12 @@ def _name(name: str) -> str:
 def _bare(name: str) -> str:
     """``name`` in a query: quoted where somebody's key is no plain word."""
     return name if re.fullmatch(r"[a-z][a-z0-9_]*", name) and name not in RESERVED else _name(name)
+
+
+def _shared(name: str, kind: str, known: Mapping[str, str], without: str) -> str:
+    """A key or metric whose name something else has too: the view calls it ``size_key`` or ``size_metric``."""
+    longer = f"{name}_{kind}"
+    return f"{_name(longer) if longer in known else without} AS {_name(name)}"
 
 
 def _condition(key: str, values: Sequence[str | float], known: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck import (  # noqa: F401  (importing these registers their rules)
     arithmetic,
+    bootstrap,
     claims,
     counts,
     pvalues,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orledger.audit.recheck.claims import every, less
 from orledger.audit.recheck.rounding import Interval, exactly
-from orledger.audit.recheck.rules import Count, Truth, rule
+from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
 
 
 def _count(truths: list[Truth]) -> Interval:
@@ -56,3 +56,16 @@ def improves_exactly(of: list[Interval], than: list[Interval], count: int) -> Tr
     if not strictly.low <= count <= strictly.high:
         reached = "never"
     return every((*(less(a, b, strict=False) for a, b in zip(of, than, strict=True)), reached))
+
+
+@rule
+def same_fraction(of: Count, fraction: Count) -> list[Recomputed]:
+    """The same counts printed elsewhere: both of them, so that 0/7 is not 0/6."""
+    truth: Truth = "always" if of == fraction else "never"
+    return [Recomputed("", truth=truth, detail=f"{fraction.k}/{fraction.n} against {of.k}/{of.n}")]
+
+
+@rule
+def one_of(of: list[Interval]) -> list[Recomputed]:
+    """One number of a printed list: a weight of its grid, a level of its design."""
+    return [Recomputed(f"one of {', '.join(f'{x.middle:g}' for x in of)}", tuple(of), listed=True)]

@@ -167,13 +167,17 @@ def friedman_bounds(ranks: list[Interval], blocks: int, target: Interval) -> lis
 
 
 def _spearman_t(rho: float, n: int) -> float:
+    if abs(rho) == 1:
+        return 0.0
     return float(2 * stats.t.sf(abs(rho) * np.sqrt((n - 2) / (1 - rho * rho)), n - 2))
 
 
 @rule
 def spearman_p(rho: Interval, n: int) -> Interval:
     """p-value of a printed Spearman coefficient by the t approximation."""
-    return hull([exactly(_spearman_t(rho.low, n)), exactly(_spearman_t(rho.high, n))])
+    if rho.low > 1 or rho.high < -1:
+        raise ImpossibleError(f"a rank correlation of {rho.middle:g} is beyond one")
+    return hull([exactly(_spearman_t(max(rho.low, -1.0), n)), exactly(_spearman_t(min(rho.high, 1.0), n))])
 
 
 @rule
