@@ -39,8 +39,10 @@ def export(path: Path, folder: Path) -> dict[str, Any]:
     if not top.parent.is_dir():
         raise UsageError(f"{folder} cannot be made: {top.parent} is a file", hint="choose another folder")
     # One thread, so that row groups and their order do not depend on the machine; writing files is what this is for.
-    con = opening.connect(path, "read", threads=1, enable_external_access=True)
+    # What is sorted and does not fit into memory goes beside the target, where there has to be room anyway.
     temporary = placing.temporary_beside(top)
+    sorting = temporary.with_name(f"{temporary.name}.sort")
+    con = opening.connect(path, "read", threads=1, enable_external_access=True, temp_directory=str(sorting))
     inside = temporary / folder.absolute().relative_to(top)
     try:
         inside.mkdir(parents=True)
@@ -63,6 +65,7 @@ def export(path: Path, folder: Path) -> dict[str, Any]:
     finally:
         con.close()
         placing.discard(temporary)
+        placing.discard(sorting)
     return manifest
 
 

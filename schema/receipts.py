@@ -25,6 +25,39 @@ FIELDS = ("orledger_receipt", "head", "sequence", "genesis", "written", "registr
 NEEDED = "pip install 'orledger[sign]'"
 
 
+# The first receipt that was written from a history which held the registration, and before a cell of any study that the
+# registration can read had an outcome in any history; a registration that names none of them counts every cell.
+BEFORE_DATA = """
+WITH receipt AS (
+    SELECT branch, sequence, written, json_extract_string(payload, '$.sha256') AS sha256,
+           json_extract_string(payload, '$.signed_by') AS signed_by
+    FROM ledger WHERE kind = 'receipt' AND json_valid(payload)
+), held AS (
+    SELECT key, branch, min(sequence) AS since FROM ledger_item WHERE part = 'registration' GROUP BY ALL
+), outcome AS (
+    SELECT c.case_name, min(l.written) AS first FROM ledger_item i JOIN ledger l USING (branch, sequence)
+    LEFT JOIN cell c ON c.cell_id = i.key WHERE i.part = 'cell' GROUP BY ALL
+)
+SELECT r.hash, arg_min(struct_pack(written := strftime(t.written, '%Y-%m-%d %H:%M:%S'), sha256 := t.sha256,
+                                   signed_by := t.signed_by), (t.written, t.branch, t.sequence)) AS receipt
+FROM registration r JOIN held h ON h.key = r.hash JOIN receipt t ON t.branch = h.branch AND h.since <= t.sequence
+WHERE NOT EXISTS (
+    SELECT 1 FROM outcome o WHERE o.first <= t.written
+    AND (len(r.reaches) = 0 OR o.case_name IS NULL OR list_contains(r.reaches, o.case_name))
+)
+GROUP BY r.hash
+"""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A receipt that was written before the data: when, the SHA-256 of its file, and the key that signed it."""
+
+    written: str
+    sha256: str
+    signed_by: str | None
+
+
 @dataclass(frozen=True)
 class Checked:
     """A receipt against a database: when it was written, how many cells had an outcome then, and what does not agree."""
@@ -122,6 +155,24 @@ def recorded(con: DuckDBPyConnection) -> list[dict[str, Any]]:
     return [
         {"written": e.written, **e.summary} for e in ledger.entries(con, "kind = 'receipt' ORDER BY branch, sequence")
     ]
+
+
+def before_data(con: DuckDBPyConnection) -> dict[str, Earlier]:
+    """The first receipt from before the data, by the hash of the registration that it holds; absent where there is none."""
+    return {key: Earlier(**found) for key, found in con.execute(BEFORE_DATA).fetchall()}
+
+
+def words_of(receipt: Earlier | None) -> str:
+    """What a reader may know from ``receipt``: that the text came first, as far as this file says, and who can check it."""
+    if receipt is None:
+        return (
+            "no receipt from before the data is recorded: what this file says about its times rests on the file alone"
+        )
+    signed = f", signed by {receipt.signed_by}" if receipt.signed_by else ", not signed"
+    return (
+        f"a receipt from before the data was written {receipt.written} UTC (SHA-256 {receipt.sha256[:12]}{signed}):"
+        " orledger verify --receipt FILE checks it"
+    )
 
 
 def signer(receipt: dict[str, Any], key: Path | None = None) -> str:

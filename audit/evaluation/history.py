@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import Registered, Variant
+from orledger.audit.evaluation.levels import level_words
+from orledger.audit.evaluation.sensitivity import at_coarser_unit, deciding
+from orledger.audit.registry.words import Registered, Variant, counted
+from orledger.schema import receipts
 
 if TYPE_CHECKING:
     from orledger.audit.evaluation.auditing import Finding
@@ -24,7 +27,19 @@ class Look:
 def with_history(results: Results, finding: Finding, audit_id: str, data_hash: str) -> Finding:
     """``finding`` with what the database knows about the time before it."""
     earlier = looks(results, finding.hypothesis.id, audit_id, data_hash)
-    return replace(finding, known=registered(results, finding), earlier=earlier, remarks=remarks(finding, earlier))
+    known = registered(results, finding)
+    level = ""
+    if finding.decision is not None:
+        first, coarser = deciding(finding.tests), at_coarser_unit(finding.tests)
+        level = level_words(finding.hypothesis, finding.decision, first, coarser, known, len(earlier))
+    return replace(
+        finding,
+        known=known,
+        earlier=earlier,
+        remarks=remarks(finding, earlier),
+        level=level,
+        receipt=receipts.before_data(results.con).get(finding.registration.hash),
+    )
 
 
 def registered(results: Results, finding: Finding) -> Registered:
@@ -60,11 +75,13 @@ def remarks(finding: Finding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
     for e in finding.tests:
         planned = e.comparison.units
         if e.variant in (Variant.DECLARED, Variant.BLOCKED) and planned is not None and e.result.n != planned:
-            found.append(f"{e.comparison.id} was registered for {planned} units and evaluated on {e.result.n}")
+            found.append(
+                f"{e.comparison.id} was registered for {counted(planned, 'unit')} and evaluated on {e.result.n}"
+            )
     if earlier:
         last = earlier[-1]
         found.append(
-            f"audited {len(earlier)} {'time' if len(earlier) == 1 else 'times'} before on other data, last on {last.created}"
-            f" with {last.cells} cells ({last.verdict}): p-values of a fixed n do not count such looks"
+            f"audited {counted(len(earlier), 'time')} before on other data, last on {last.created}"
+            f" with {counted(last.cells, 'cell')} ({last.verdict})"
         )
     return tuple(found)

@@ -104,7 +104,7 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
         "coarser_unit": f.sensitivity.unit,
         "coarser_verdict": None if f.sensitivity.verdict is None else str(f.sensitivity.verdict),
         "coarser_reason": f.sensitivity.reason, "known": str(f.known), "earlier": _json([asdict(x) for x in f.earlier]),
-        "remarks": _json(list(f.remarks)),
+        "remarks": _json(list(f.remarks)), "level": f.level,
     }  # fmt: skip
 
 

@@ -64,6 +64,8 @@ def comparison_html(result: Comparison) -> str:
     folder = files("orledger.templates")
     frames = {
         "Cells": result.cells,
+        "Kinds of CPU that computed the cells of both": result.hosts,
+        "Cells that differ, and where they were computed": result.differing,
         "Records, by arm and metric": result.records,
         "Trajectories and the first step that differs": result.paths,
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import QueryRefusedError
 from orledger.reports.source import content_hash
+from orledger.schema import receipts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,6 +94,7 @@ class Ledger:
     claims: list[dict[str, Any]]
     settings: list[dict[str, Any]]
     datasets: list[dict[str, Any]]
+    receipts: int = 0  # registrations of which a receipt from before the data is recorded
     queries: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -134,6 +136,11 @@ def gather(db: Database) -> Ledger:
     for test in tests:
         test["dropped"] = json.loads(test["dropped"] or "[]")
         test["details"] = json.loads(test["details"] or "{}")
+    dispositions = _dicts(db.sql(DISPOSITIONS, key))
+    earlier = {row["hash"]: receipts.Earlier(**row["receipt"]) for row in _dicts(db.sql(receipts.BEFORE_DATA))}
+    for d in dispositions:
+        d["remarks"] = json.loads(d["remarks"] or "[]")
+        d["receipt"] = receipts.words_of(earlier.get(d["registration"]))
     claims = _dicts(db.sql(CLAIMS, key))
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
@@ -145,7 +152,8 @@ def gather(db: Database) -> Ledger:
         cell_refusals=_dicts(db.sql(CELL_REFUSALS)),
         registrations=_dicts(db.sql(REGISTRATIONS)),
         audit=audit,
-        dispositions=_dicts(db.sql(DISPOSITIONS, key)),
+        dispositions=dispositions,
+        receipts=len(earlier),
         tests=tests,
         claims=claims,
         settings=_dicts(db.sql(SETTINGS)),

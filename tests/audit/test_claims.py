@@ -6,7 +6,7 @@ import pytest
 from hypothesis_text import framed
 
 from orledger.audit.evaluation.claims import check
-from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.units import Ledger
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.errors import DataError
 from orledger.toml_tables import TableError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
-from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.units import Ledger
 
 NESTED = 'test = "mcnemar"\nevent = { gt = 0 }\nunit = ["split"]\nblocked = "mean"\n'
 
