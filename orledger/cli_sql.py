@@ -114,7 +114,7 @@ def sql(
 def _answer(
     text: str,
     db: Path,
-    lake: Path | None,
+    lake: Place | None,
     style: str,
     out: Path | None,
     limits: Limits,

@@ -226,8 +226,8 @@ def table_astab(source: Source) -> Table:
 
 def grouped(frame: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     """The rows of ``frame`` in the groups of grid, level and rule that ``table`` has."""
-    kinds = {c: frame.schema[c] for c in ("grid", "level")}
-    return frame.join(table.cast(kinds), on=["grid", "level", "arm"], how="semi")
+    kinds = [pl.col(c).cast(frame.schema[c]) for c in ("grid", "level")]
+    return frame.join(table.with_columns(kinds), on=["grid", "level", "arm"], how="semi")
 
 
 def medians_by_rule(table: pl.DataFrame) -> dict[str, float | None]:

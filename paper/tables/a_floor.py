@@ -19,6 +19,8 @@ from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from orledger.reports.source import Source
 
 
@@ -180,7 +182,7 @@ def portability_caption(shares: list[Value], other: str) -> Value:
     )  # fmt: skip
 
 
-def portability_rows(ratios: dict[str, np.ndarray], scope: str) -> tuple[Row, ...]:
+def portability_rows(ratios: Mapping[str, np.ndarray], scope: str) -> tuple[Row, ...]:
     """One row per rule from the ratios of its matched cells; also used to compare two databases."""
     worst = {r: float(np.maximum(x, 1 / x).max()) if x.size else None for r, x in ratios.items()}
     least = min((w for r, w in worst.items() if w is not None and r in DEPLOYABLE), default=None)
