@@ -59,10 +59,12 @@ def init(tables: tuple[str, ...], force: bool, **said: Any) -> None:
 @click.argument("tables", nargs=-1, required=True)
 @_inferring
 @click.option(
-    "--db", type=click.Path(path_type=Path), help="The results database; by default <table>.duckdb beside TABLES."
+    "--db", type=click.Path(path_type=Path), help="The results database; by default beside TABLES, under their name."
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the report; by default <table>-report beside TABLES."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for report, tables and figures; by default NAME-report beside TABLES.",
 )
 @click.option("--replace", is_flag=True, help="Let changed values take the place of the stored ones; a trace is kept.")
 @click.option(
@@ -89,6 +91,7 @@ def study(
     beside the table brings names for people, and tables and figures of your own.
     """
     from orledger.audit.importing.mapping import read_mapping
+    from orledger.audit.importing.writing import stem
 
     paths, mapping_file, hypothesis_file = _places(tables)
     if mapping_file.exists() and hypothesis_file.exists():
@@ -103,8 +106,9 @@ def study(
         _write(paths, mapping_file, hypothesis_file, said)
     mapping = read_mapping(mapping_file)
     declared = _declared(paths[0].parent, mapping.study)
-    target = paths[0].with_suffix(".duckdb") if db is None else db
-    folder = paths[0].with_name(f"{paths[0].stem}-report") if out is None else out
+    place = stem(paths)
+    target = place.with_name(f"{place.name}.duckdb") if db is None else db
+    folder = place.with_name(f"{place.name}-report") if out is None else out
     _audited(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend)
     from orledger.study_output import write_study
 
@@ -135,7 +139,7 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
     from orledger.audit.importing.writing import beside
 
     paths = expand(tables)
-    return paths, *beside(paths[0])
+    return paths, *beside(paths)
 
 
 def _wishes(said: dict[str, Any]) -> Wishes:
@@ -149,12 +153,14 @@ def _write(paths: tuple[Path, ...], mapping_file: Path, hypothesis_file: Path, s
     """Infers, says what and why, and writes both files; a file that is there is kept."""
     from orledger.audit.importing.asking import SEEN
     from orledger.audit.importing.tables import programs, read_tables
-    from orledger.audit.importing.writing import draft
+    from orledger.audit.importing.writing import draft, stem
 
     if said["best"] and said["control"]:
         raise UsageError("--best and --control contradict each other", hint="leave one of them out")
     compare = "best" if said["best"] else "control" if said["control"] else "pairs"
-    drawn = draft(read_tables(paths), paths[0].name, _wishes(said), compare=compare, control=said["control"])
+    drawn = draft(
+        read_tables(paths), f"{stem(paths).name}.csv", _wishes(said), compare=compare, control=said["control"]
+    )
     for program in programs(paths):
         click.echo(f"  an export of {program}")
     for reason in drawn.reasons:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from orledger.reports.origin import AuditRow, Origin
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -70,6 +72,11 @@ class TestRow:
         return f"{self.hypothesis}/{self.comparison}"
 
     @property
+    def origin(self) -> Origin:
+        """The row itself."""
+        return Origin((AuditRow("test_result", self.test_id),))
+
+    @property
     def decided(self) -> bool:
         """True when the audit found a difference at its alpha, after any correction it declares."""
         return self.outcome in DECIDED
@@ -113,6 +120,11 @@ class ClaimRow:
         """Its name in the hypothesis files."""
         return f"{self.hypothesis}/{self.name}"
 
+    @property
+    def origin(self) -> Origin:
+        """The row itself."""
+        return Origin((AuditRow("claim", self.claim_id),))
+
 
 @dataclass(frozen=True)
 class DispositionRow:
@@ -124,6 +136,11 @@ class DispositionRow:
     statement: str
     verdict: str
     reason: str
+
+    @property
+    def origin(self) -> Origin:
+        """The row itself."""
+        return Origin((AuditRow("disposition", self.disposition_id),))
 
 
 @dataclass

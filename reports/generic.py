@@ -33,11 +33,20 @@ IMPORTED = "The results came in as a table: the ledger knows when, and cannot kn
 
 @dataclass(frozen=True)
 class Values:
-    """One value per unit and arm: ``units`` names the rows, ``arms`` the columns of ``matrix``, NaN where there is none."""
+    """One value per unit and arm: ``units`` names the rows, ``arms`` the columns of ``matrix``, NaN where there is none.
+
+    ``records`` says which records each value is the mean of: unit, arm, cell_id, label, idx.
+    """
 
     units: tuple[str, ...]
     arms: tuple[str, ...]
     matrix: NDArray[np.float64]
+    records: pl.DataFrame
+
+    def rows(self, unit: str, arm: str | None = None) -> pl.DataFrame:
+        """The records behind the value of one unit and arm; of all arms without."""
+        mine = self.records.filter(pl.col("unit") == unit)
+        return mine if arm is None else mine.filter(pl.col("arm") == arm)
 
     def ranks(self, better: str) -> NDArray[np.float64]:
         """Ranks within units, 1 the best, ties sharing, among the arms that have a value; NaN where there is none."""
@@ -98,20 +107,21 @@ class Subject:
         names = ", ".join(f"c.keys[{literal(k)}]" for k in self.unit)
         listed = ", ".join(literal(a) for a in self.arms)
         inner = (
-            f"SELECT concat_ws('/', {names}) AS unit, r.arm, "
-            + ("arg_max(r.value, r.idx)" if self.last else "r.value")
-            + " AS value FROM record r JOIN cell c USING (cell_id)\n"
+            f"SELECT concat_ws('/', {names}) AS unit, r.arm, c.cell_id, "
+            + ("arg_max(r.value, r.idx) AS value, max(r.idx) AS idx" if self.last else "r.value, r.idx")
+            + " FROM record r JOIN cell c USING (cell_id)\n"
             f"WHERE c.state = 'done' AND c.case_name = {literal(self.case)} AND c.block = {literal(self.block)}\n"
             f"AND r.metric = {literal(self.metric)} AND r.arm IN ({listed}) AND r.label IS NULL"
             + (" AND r.idx IS NOT NULL GROUP BY c.cell_id, unit, r.arm" if self.last else " AND r.idx IS NULL")
         )
-        rows = self.sql(f"SELECT unit, arm, list(value) AS runs FROM (\n{inner}\n)\nGROUP BY ALL ORDER BY ALL")
+        found = self.sql(f"{inner}\nORDER BY ALL")
+        rows = found.group_by("unit", "arm", maintain_order=True).agg(pl.col("value").alias("runs"))
         units = tuple(sorted(set(rows["unit"].to_list()), key=natural))
         matrix = np.full((len(units), len(self.arms)), np.nan)
         place = {u: i for i, u in enumerate(units)}
         for unit, arm, runs in rows.iter_rows():  # added up with one rounding, as the audit does: ties stay ties
             matrix[place[unit], self.arms.index(arm)] = math.fsum(runs) / len(runs)
-        return Values(units, self.arms, matrix)
+        return Values(units, self.arms, matrix, found.drop("value").with_columns(label=pl.lit(None, pl.String)))
 
     @cached_property
     def tests(self) -> tuple[TestRow, ...]:

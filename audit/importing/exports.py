@@ -1,4 +1,4 @@
-"""Tables that other programs export (MLflow, Weights and Biases, TensorBoard), with their bookkeeping taken off."""
+"""Tables that other programs export (MLflow, Weights and Biases, TensorBoard, aeon), with their bookkeeping taken off."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ WANDB_PAGE = (
     "Commit", "Description", "Agent", "Github", "Updated", "End Time", "Group", "Job Type", "Report Path",
 )  # fmt: skip
 TENSORBOARD = ["Wall time", "Step", "Value"]
+AEON = ("Resamples:", "folds:", "Folds:")  # the corner of a table of datasets by resamples
 
 
 def recognised(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str | None]:
@@ -31,6 +32,8 @@ def recognised(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str | None
         return _page(table, WANDB_PAGE, "State", ("finished",)), "Weights and Biases (download of the runs table)"
     if columns == TENSORBOARD:
         return _scalars(table, name), "TensorBoard (download of a scalar)"
+    if len(columns) > 1 and columns[0] in AEON and all(c.isdecimal() for c in columns[1:]):
+        return _resamples(table, name), "aeon (results of one estimator)"
     if columns and columns[0] in ("Step", "global_step", "epoch") and _curves(columns):
         return _wandb_curves(table), "Weights and Biases (download of a chart)"
     return table, None
@@ -75,6 +78,20 @@ def _wandb_curves(table: pl.DataFrame) -> pl.DataFrame:
     return long.select(
         pl.col(step).alias("step"), parts.field("run").alias("run"), parts.field("metric").alias("metric"), "value"
     ).filter(pl.col("value").is_not_null() & (pl.col("value").cast(pl.String) != ""))
+
+
+def _resamples(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """One estimator, datasets by resamples; the file is called <estimator>_<measure>.csv."""
+    estimator, _, measure = (name.rpartition(".")[0] or name).rpartition("_")
+    measure = "accuracy" if not estimator or measure == "TESTFOLDS" else measure
+    first = table.columns[0]
+    long = table.unpivot(index=first, variable_name="resample", value_name=measure)
+    return long.select(
+        pl.lit(estimator or name.rpartition(".")[0] or name).alias("estimator"),
+        pl.col(first).alias("dataset"),
+        "resample",
+        measure,
+    )
 
 
 def _scalars(table: pl.DataFrame, name: str) -> pl.DataFrame:

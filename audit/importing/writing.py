@@ -10,6 +10,7 @@ from orledger.audit.importing.inference import Guess, Wishes, infer
 from orledger.audit.importing.records import to_records
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import polars as pl
@@ -41,9 +42,18 @@ def draft(
     return Draft(guess, asked, mapping_text(guess.mapping, (*guess.reasons, *asked.reasons)))
 
 
-def beside(path: Path) -> tuple[Path, Path]:
-    """Where the mapping and the hypothesis file of the table at ``path`` stand."""
-    return path.with_suffix(".mapping.toml"), path.with_suffix(".hypotheses.toml")
+def stem(paths: Sequence[Path]) -> Path:
+    """Where the files of a study stand, without their endings: beside its table, under its name, or under the name of the folder
+    that several tables are in.
+    """
+    folder = paths[0].parent
+    return folder / folder.resolve().name if len(paths) > 1 else folder / paths[0].stem
+
+
+def beside(paths: Sequence[Path]) -> tuple[Path, Path]:
+    """Where the mapping and the hypothesis file of the tables at ``paths`` stand."""
+    place = stem(paths)
+    return place.with_name(f"{place.name}.mapping.toml"), place.with_name(f"{place.name}.hypotheses.toml")
 
 
 def mapping_text(mapping: Mapping, reasons: tuple[str, ...] = ()) -> str:

@@ -39,6 +39,7 @@ def table_bshift(source: Source) -> Table:
     frame = arms_frame(source, ["coverage", "width_median", "interval_score"], ("shift",))
     source.need(frame, "finished shift cells of b/main")
     facts = source.wide("b", "main", ["cell"], ["r2", "severity"], KEYS, where={"regime": ("shift",)})
+    known = {d: facts.filter(pl.col("dataset") == d) for d in facts["dataset"].unique()}
     r2 = dict(facts.drop_nulls("r2").group_by("dataset").agg(pl.col("r2").median()).iter_rows())
     severity = dict(
         facts.filter(pl.col("label") == "centroid").group_by("dataset").agg(pl.col("severity").median()).iter_rows()
@@ -71,11 +72,13 @@ def table_bshift(source: Source) -> Table:
             Number(n, rules.INTEGER)
             if n == n_or
             else join(Number(n, rules.INTEGER), " (", Number(n_or, rules.INTEGER), ")", names=("", "OR"))
-        )
+        ).of_records(part, "coverage")
         head = (
             Text(str(dataset), mono=True),
-            s.number(r2.get(dataset), rules.fixed(3)),
-            s.number(severity.get(dataset), rules.fixed(2)),
+            s.number(r2.get(dataset), rules.fixed(3)).of_records(known.get(dataset, facts.head(0)), "r2"),
+            s.number(severity.get(dataset), rules.fixed(2)).of_records(
+                known.get(dataset, facts.head(0)).filter(pl.col("label") == "centroid"), "severity"
+            ),
             n_cell,
         )
         rows.append(Row(str(dataset), (*head, *cells)))
@@ -129,7 +132,7 @@ def table_barms(source: Source) -> Table:
                 continue
             score = s.values(mine, "interval_score")
             cells = (
-                Text(label), Number(mine.height, rules.INTEGER), s.mean(s.values(mine, "coverage"), rules.fixed(3), REFUSED),
+                Text(label), Number(mine.height, rules.INTEGER).of_records(mine, "coverage"), s.mean(s.values(mine, "coverage"), rules.fixed(3), REFUSED),
                 s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), REFUSED), s.median_iqr(score, rules.fixed(2), REFUSED),
                 s.median(s.values(mine, "penalty_share"), rules.fixed(3), REFUSED),
             )  # fmt: skip

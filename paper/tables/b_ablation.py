@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,11 +10,13 @@ import polars as pl
 from orledger.paper import symbols as sym
 from orledger.paper.names import HEADS
 from orledger.paper.prose import prose
+from orledger.reports.origin import Answer, Origin
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join
+from orledger.schema.viewing import literal
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -33,6 +36,19 @@ def ablation(source: Source) -> pl.DataFrame:
     return source.need(frame, "finished cells of b/ablation")
 
 
+def delivered(arm: str) -> Origin:
+    """What is counted as delivered or refused: every finished cell with the width of the variant, if there is one."""
+    return Origin(
+        (
+            Answer(
+                "SELECT c.cell_id, c.cell, c.dataset, c.seed, c.rel, v.width_median, v.refused\nFROM b_ablation_cells c\n"
+                f"LEFT JOIN b_ablation v ON v.cell_id = c.cell_id AND v.arm = {literal(arm)} AND v.label IS NULL\n"
+                "WHERE c.state = 'done'\nORDER BY c.dataset, c.seed, c.rel, c.cell_id"
+            ),
+        )
+    )
+
+
 @table("Babl", "Case B: the two-by-two ablation", case="b")
 def table_babl(source: Source) -> Table:
     """Table Babl: refusals, widths and leakage of the four variants."""
@@ -50,7 +66,7 @@ def table_babl(source: Source) -> Table:
             for m in ("width_median", "width_mean", "width_max")
         ]
         blow: Value = s.mean(s.values(done, "blow_up"), rules.fixed(2), EMPTY)
-        leaking: Value = Count(int((leak > LEAK).sum()), leak.size) if leak.size else Absent("not recorded")
+        leaking: Value = Count(int((leak > LEAK).sum()), leak.size).of(leak) if leak.size else Absent("not recorded")
         score = s.median(s.values(done, "interval_score"), rules.significant(3), EMPTY)
         rows.append(
             Row(
@@ -58,7 +74,7 @@ def table_babl(source: Source) -> Table:
                 (
                     Text(columns_rule),
                     Text(delivery),
-                    Count(len(refused[arm]), cells_total),
+                    replace(Count(len(refused[arm]), cells_total), origin=delivered(arm)),
                     *widths,
                     blow,
                     leaking,
@@ -140,7 +156,7 @@ def table_battr(source: Source) -> Table:
             row = attribution(source, scale, effect)
             ratio = s.effect_cell(row, rules.ratio(3), lambda dex: 10**dex)
             interval = s.interval_cell(row, rules.ratio(3), lambda dex: 10**dex)
-            floor = row if isinstance(row, Absent) else s.number(row.floor, rules.P_VALUE, row.why_absent)
+            floor = row if isinstance(row, Absent) else s.number(row.floor, rules.P_VALUE, row.why_absent).of(row)
             quotes |= {f"{key} ratio": ratio, f"{key} p": s.p_cell(row)}
             rows.append(Row(key, (head, Text(effect), ratio, interval, s.p_cell(row), s.n_cell(row), floor)))
         groups.append(Group(tuple(rows)))

@@ -38,13 +38,16 @@ def table_baudit(source: Source) -> Table:
             for c in ("origin", "target")
         ]
         numbers = [
-            s.number(plain[c].max(), rules.INTEGER) if plain.height else Absent("not recorded")
+            s.number(plain[c].max(), rules.INTEGER).of_records(plain, c) if plain.height else Absent("not recorded")
             for c in ("n", "d", "distinct")
         ]
         passed = plain["passed"].max() if plain.height else None
         verdict: Value = Absent("not recorded") if passed is None else Text("passes" if passed else "refused")
         shuffled, in_order = (
-            s.number(r2.get(k), rules.fixed(4), "this fold order was not computed") for k in ("shuffled", "file_order")
+            s.number(r2.get(k), rules.fixed(4), "this fold order was not computed").of_records(
+                part.filter(pl.col("label") == k), "r2"
+            )
+            for k in ("shuffled", "file_order")
         )
         rows.append(
             Row(str(name), (Text(str(name), mono=True), *numbers[:2], *where, numbers[2], in_order, shuffled, verdict))
@@ -76,12 +79,18 @@ def table_blevels(source: Source) -> Table:
     frame = source.wide("b", "main", ["cell"], ["n_train", "n_test", "n_cal", "k"], KEYS).drop_nulls("n_cal")
     source.need(frame, "finished cells of b/main")
     rows = []
-    for (dataset, regime, n_tr, n_te, n_c, k), _ in frame.group_by(
+    for (dataset, regime, n_tr, n_te, n_c, k), part in frame.group_by(
         ["dataset", "regime", "n_train", "n_test", "n_cal", "k"], maintain_order=True
     ):
         n_c, k = int(n_c), int(k)
-        fractions = [join(f"{top}/{n_c + 1} = ", Number(top / (n_c + 1), rules.fixed(4))) for top in (n_c, k + 1)]
-        sizes = [Number(v, rules.INTEGER) for v in (n_tr, n_te, n_c)]
+        fractions = [
+            join(f"{top}/{n_c + 1} = ", Number(top / (n_c + 1), rules.fixed(4))).of_records(part, *of)
+            for top, of in ((n_c, ("n_cal",)), (k + 1, ("n_cal", "k")))
+        ]
+        sizes = [
+            Number(v, rules.INTEGER).of_records(part, of)
+            for v, of in ((n_tr, "n_train"), (n_te, "n_test"), (n_c, "n_cal"))
+        ]
         rows.append(
             Row(
                 f"{dataset} {regime} {n_c}",
@@ -90,7 +99,7 @@ def table_blevels(source: Source) -> Table:
                     Text(REGIMES.get(str(regime), str(regime))),
                     *sizes,
                     fractions[0],
-                    Number(k, rules.INTEGER),
+                    Number(k, rules.INTEGER).of_records(part, "k"),
                     fractions[1],
                 ),
             )

@@ -9,6 +9,7 @@ import polars as pl
 
 from orledger.paper.names import BANDS, REGIONS, SCALES
 from orledger.paper.prose import prose
+from orledger.reports.origin import Answer, Given, Origin, Part
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
@@ -60,7 +61,7 @@ def table_bgap(source: Source) -> Table:
                 reached: Value = (
                     Absent("the calibration size was not recorded")
                     if level is None
-                    else Count(int((coverage >= level).sum()), coverage.size)
+                    else Count(int((coverage >= level).sum()), coverage.size).of(coverage).of_records(sizes, "n_cal")
                 )
                 cells = [
                     s.median_iqr(coverage, rules.fixed(3), NOT_RUN),
@@ -135,7 +136,9 @@ def table_bgapsurv(source: Source) -> Table:
                 if isinstance(single, Number):
                     verdicts.append(verdict(single.value, x))
                     word = Text(verdicts[-1], bold=verdicts[-1] == "outside")
-                extremes = Interval(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max"))
+                extremes = Interval(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max")).of(
+                    x
+                )
                 cells = (Text(label), Text(REGIONS[region]), single, s.median_iqr(x, rules.fixed(3)), extremes, word)
                 rows.append(Row(f"{scale} {quantity} {region}", cells))
         if rows:
@@ -173,6 +176,7 @@ def single_seed(source: Source) -> dict[str, Number]:
     They come from the table ``published``; where nothing has filled it, from the transcription that ships with the audit.
     """
     frame = source.rows(PUBLISHED)
+    origin: Part = Answer(PUBLISHED.strip())
     if frame.is_empty():
         from orledger.audit.recheck.frames import load_published
         from orledger.paper.published import publication
@@ -181,8 +185,10 @@ def single_seed(source: Source) -> dict[str, Number]:
             (pl.col("table_name") == "Bgapsurv") & (pl.col("column_name") == "single") & pl.col("value").is_not_null()
         )
         frame = load_published(publication()).filter(chosen).select("row_name", "printed", "value")
+        origin = Given("printed in the paper, taken over from the transcription that ships with the audit")
     return {
-        row: Number(value, rules.fixed(len(printed.partition(".")[2]))) for row, printed, value in frame.iter_rows()
+        row: Number(value, rules.fixed(len(printed.partition(".")[2])), origin=Origin((origin,)))
+        for row, printed, value in frame.iter_rows()
     }
 
 

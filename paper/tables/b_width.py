@@ -48,12 +48,18 @@ def table_bfloor(source: Source) -> Table:
     shares, sizes = [], []
     for key, symbol in components.items():
         by_regime = [parts.filter(pl.col("regime") == r) for r in REGIMES]
+        inside = [inner.join(p, on="cell_id", how="semi") for p in by_regime]
         shares.append(
             Row(
                 f"share {key}",
                 (
                     join(symbol, " share of the band"),
-                    *(s.median_iqr((p[key] / p["band"]).to_numpy(), rules.fixed(3)) for p in by_regime),
+                    *(
+                        s.median_iqr(
+                            s.known_sample(p[key] / p["band"], p, "w_add", "w_obs"), rules.fixed(3)
+                        ).of_records(i, "width_mean")
+                        for p, i in zip(by_regime, inside, strict=True)
+                    ),
                 ),
             )
         )
@@ -62,7 +68,13 @@ def table_bfloor(source: Source) -> Table:
                 f"size {key}",
                 (
                     join(symbol, ", mean in the cell"),
-                    *(s.median_iqr(s.values(p, key), rules.fixed(3)) for p in by_regime),
+                    *(
+                        s.median_iqr(
+                            s.known_sample(p[key], i, "width_mean") if key == "w_int" else s.values(p, key),
+                            rules.fixed(3),
+                        )
+                        for p, i in zip(by_regime, inside, strict=True)
+                    ),
                 ),
             )
         )

@@ -77,12 +77,13 @@ def table_c(source: Source) -> Table:
                     Number(worst, rules.significant(3)),
                     ")",
                     names=("", "worst"),
-                )
+                ).of(x)
             )
             medians.append(mid)
         counts = part.group_by("arm").len()["len"]
         low, high = counts.min(), counts.max()
         n: Value = Number(low, rules.INTEGER) if low == high else Interval(low, high, rules.INTEGER, dash=True)
+        n = n.of_records(part, "final_regret", "auc")
         rows.append(Row(f"{benchmark} {dim:g}", (benchmark_name(benchmark, dim), n, *best(cells, medians))))
     quotes = rank_quotes(source)
     budget = source.rows(
@@ -196,11 +197,11 @@ def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, V
     counts: Value = Absent(row.why_absent) if isinstance(row, TestRow) else row
     if isinstance(row, TestRow) and row.wins is not None:
         parts = [Number(count or 0, rules.INTEGER) for count in (row.wins, row.losses, row.draws)]
-        counts = join(parts[0], "/", parts[1], "/", parts[2], names=("better", "worse", "tied"))
+        counts = join(parts[0], "/", parts[1], "/", parts[2], names=("better", "worse", "tied")).of(row)
     p, difference = s.p_cell(row), s.effect_cell(row, style)
     quotes |= {f"{key} difference": difference, f"{key} p": p}
     bold = isinstance(row, TestRow) and row.decided
-    floor = row if isinstance(row, Absent) else s.number(row.floor, rules.P_VALUE, row.why_absent)
+    floor = row if isinstance(row, Absent) else s.number(row.floor, rules.P_VALUE, row.why_absent).of(row)
     cells = (label, ARMS[arm], s.n_cell(row), difference, s.interval_cell(row, style), counts, p.strong(bold), floor)
     return Row(key, cells)
 

@@ -58,7 +58,7 @@ def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> 
         seeds = [p for k, p in sorted(found.items()) if k[:2] == (benchmark, dim)]
         steps = max([steps, *(len(path) for p in seeds for path in p.values())])
         mine = widths.filter((pl.col("benchmark") == benchmark) & (pl.col("dim") == dim))
-        grid = s.values(mine.filter(pl.col("label") == "grid"), "d")
+        grid = s.values(mine.filter(pl.col("label") == "grid"), "d", "osc", "mean_c")
         pairs = [s.wins_cell(inert(source, budget, f"-{pair}", benchmark)) for pair in PAIRS]
         row = inert(source, budget, "", benchmark)
         ladder, interval = s.wins_cell(row), s.interval_cell(row, rules.fixed(2))
@@ -66,7 +66,7 @@ def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> 
         key = " ".join(x for x in (budget, benchmark, f"{dim:g}") if x)
         quotes[f"{key} ladder"] = ladder
         cells = (
-            benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2)), s.median(grid, rules.significant(2), "the grid method was not recorded"),
+            benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2)).of_records(mine.filter(pl.col("label").is_null()), "osc", "mean_c"), s.median(grid, rules.significant(2), "the grid method was not recorded"),
             *pairs, ladder, interval, escape(mine.filter(pl.col("label").is_null())), control,
         )  # fmt: skip
         rows.append(Row(key, cells))
@@ -120,7 +120,8 @@ def escape(widths: pl.DataFrame) -> Value:
         part.filter(pl.col("d") > ESCAPE)["idx"].min() for _, part in widths.group_by("seed", maintain_order=True)
     ]
     middle = float(np.median([np.inf if f is None else float(f) for f in firsts]))
-    return Number(middle, rules.SHORT) if np.isfinite(middle) else Text("never")
+    shown: Value = Number(middle, rules.SHORT) if np.isfinite(middle) else Text("never")
+    return shown.of_records(widths, "osc", "mean_c")
 
 
 CRITERIA = {

@@ -31,9 +31,12 @@ def result_tables(subject: Subject, style: Style | None = None) -> Iterator[Tabl
     for number, part in enumerate(parts, 1):
         rows = []
         for i in part:
-            cells = [_value(values.matrix[i, j], ranks[i, j], style, len(arms)) for j in place]
+            unit = values.units[i]
+            cells = [
+                _value(subject, unit, values.arms[j], values.matrix[i, j], ranks[i, j], style, len(arms)) for j in place
+            ]
             scores = [None if np.isnan(ranks[i, j]) else float(ranks[i, j]) for j in place]
-            rows.append(Row(values.units[i], (Text(values.units[i]), *best(cells, scores))))
+            rows.append(Row(unit, (Text(unit), *best(cells, scores))))
         groups = [Group(tuple(rows))]
         if number == len(parts):
             groups.append(Group(tuple(_rank_rows(subject, arms))))
@@ -72,7 +75,7 @@ def summary_table(subject: Subject) -> Table:
     for arm in subject.ordered:
         median = subject.single("median", arm)
         cells: list[Value] = [Text(arm)]
-        cells.append(Number(median.n, rules.INTEGER) if median else Absent("no median in the audit"))
+        cells.append(Number(median.n, rules.INTEGER).of(median) if median else Absent("no median in the audit"))
         cells += _estimate(median, style)
         cells += _rank(subject.ranking, arm)
         if with_runs:
@@ -119,13 +122,16 @@ def audit_queries(subject: Subject, tests: tuple[str, ...]) -> tuple[str, ...]:
     return (f"SELECT * FROM test_result\nWHERE test_id IN ({ids})\nORDER BY comparison, variant",) if ids else ()
 
 
-def _value(value: float, rank: float, style: Style, arms: int) -> Value:
+def _value(subject: Subject, unit: str, arm: str, value: float, rank: float, style: Style, arms: int) -> Value:
+    """The value from its own records; its rank from those of all arms on the unit."""
     if np.isnan(value):
         return Absent("no value: every run of the arm on this unit is missing")
-    number = Number(float(value), style)
+    number = Number(float(value), style).of_records(subject.values.rows(unit, arm), subject.metric)
     if arms > RANKED:
         return number
-    return join(number, " (", Number(float(rank), fixed(0 if float(rank).is_integer() else 1)), ")", names=("", "rank"))
+    place = Number(float(rank), fixed(0 if float(rank).is_integer() else 1))
+    place = place.of_records(subject.values.rows(unit), subject.metric)
+    return join(number, " (", place, ")", names=("", "rank"))
 
 
 def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
@@ -133,10 +139,12 @@ def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
         return
     d = subject.ranking.details
     ranks = [d["mean_ranks"].get(a) for a in arms]
-    cells: list[Value] = [Absent("not ranked") if r is None else Number(r, fixed(2)) for r in ranks]
+    cells: list[Value] = [Absent("not ranked") if r is None else Number(r, fixed(2)).of(subject.ranking) for r in ranks]
     yield Row("mean rank", (Text("mean rank", italic=True), *best(cells, ranks)))
     ends = [
-        Interval(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)) if a in d["mean_rank_low"] else Blank()
+        Interval(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)).of(subject.ranking)
+        if a in d["mean_rank_low"]
+        else Blank()
         for a in arms
     ]
     yield Row("interval", (Text(f"{subject.ranking.level or 0.95:.0%} interval", italic=True), *ends))
@@ -147,16 +155,16 @@ def _rank(row: TestRow | None, arm: str) -> list[Value]:
         return [Absent("no ranks in the audit"), Blank()]
     d = row.details
     return [
-        Number(d["mean_ranks"][arm], fixed(2)),
-        Interval(d["mean_rank_low"][arm], d["mean_rank_high"][arm], fixed(2)),
+        Number(d["mean_ranks"][arm], fixed(2)).of(row),
+        Interval(d["mean_rank_low"][arm], d["mean_rank_high"][arm], fixed(2)).of(row),
     ]
 
 
 def _estimate(row: TestRow | None, style: Style) -> list[Value]:
     if row is None or row.effect is None:
         return [Absent("not in the audit" if row is None else row.why_absent), Blank()]
-    ends = Blank() if row.low is None or row.high is None else Interval(row.low, row.high, style)
-    return [Number(row.effect, style), ends]
+    ends = Blank() if row.low is None or row.high is None else Interval(row.low, row.high, style).of(row)
+    return [Number(row.effect, style).of(row), ends]
 
 
 def _caption(subject: Subject, arms: int, several: str) -> Value:

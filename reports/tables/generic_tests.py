@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.reports.generic import literal
+from orledger.reports.origin import Answer, Origin
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, notes
@@ -123,8 +125,8 @@ def claim_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Tab
                 Text(c.address),
                 Text(c.statement),
                 Text(c.state, bold=True),
-                Number(c.n, rules.INTEGER),
-                Text(c.observed),
+                Number(c.n, rules.INTEGER).of(c),
+                Text(c.observed).of(c),
             ),
         )
         for c in claims
@@ -155,7 +157,10 @@ def refusal_table(results: Database, case: str, name: str) -> Table | None:
     if found.is_empty():
         return None
     rows = [
-        Row(f"{arm}: {reason}", (Text(arm), Text(reason), Number(cells, rules.INTEGER)))
+        Row(
+            f"{arm}: {reason}",
+            (Text(arm), Text(reason), replace(Number(cells, rules.INTEGER), origin=refused(case, arm, reason))),
+        )
         for arm, reason, _, cells in found.iter_rows()
     ]
     return Table(
@@ -172,11 +177,23 @@ def refusal_table(results: Database, case: str, name: str) -> Table | None:
     )
 
 
+def refused(case: str, arm: str, reason: str) -> Origin:
+    """The cells in which ``arm`` refused for ``reason``."""
+    return Origin(
+        (
+            Answer(
+                "SELECT c.cell_id, c.name AS cell, f.arm, f.reason, f.margin\nFROM refusal f JOIN cell c USING (cell_id)\n"
+                f"WHERE c.case_name = {literal(case)} AND f.arm = {literal(arm)} AND f.reason = {literal(reason)}\nORDER BY ALL"
+            ),
+        )
+    )
+
+
 def _p(row: TestRow, better: str) -> Value:
     p = row.p if row.p_holm is None else row.p_holm
     if p is None:
         return Absent(row.why_absent)
-    value = PValue(p, row.floor if row.p_holm is None and row.floor is not None else 0.0)
+    value = PValue(p, row.floor if row.p_holm is None and row.floor is not None else 0.0).of(row)
     if not row.decided:
         return value
     won = (row.outcome == "greater") == (better == "higher")
@@ -185,15 +202,15 @@ def _p(row: TestRow, better: str) -> Value:
 
 def _test_cells(t: TestRow) -> tuple[Value, ...]:
     style = fixed(3) if t.effect is not None and 1e-3 <= abs(t.effect) < 1e3 else SHORT
-    effect = Blank() if t.effect is None else Number(t.effect, style)
-    interval = Blank() if t.low is None or t.high is None else Interval(t.low, t.high, style)
-    wins = Blank() if t.wins is None else Text(f"{t.wins}/{t.losses}/{t.draws}")
-    holm = Blank() if t.p_holm is None else Number(t.p_holm, rules.P_VALUE)
+    effect = Blank() if t.effect is None else Number(t.effect, style).of(t)
+    interval = Blank() if t.low is None or t.high is None else Interval(t.low, t.high, style).of(t)
+    wins = Blank() if t.wins is None else Text(f"{t.wins}/{t.losses}/{t.draws}").of(t)
+    holm = Blank() if t.p_holm is None else Number(t.p_holm, rules.P_VALUE).of(t)
     p: Value = Blank() if t.test == "improvement" else Absent(t.why_absent)
     if t.p is not None:
-        p = PValue(t.p, t.floor or 0.0)
+        p = PValue(t.p, t.floor or 0.0).of(t)
     return (
-        Text(t.comparison.removeprefix("improvement:")), Text(NAMES.get(t.test, t.test)), Number(t.n, rules.INTEGER), effect,
+        Text(t.comparison.removeprefix("improvement:")), Text(NAMES.get(t.test, t.test)), Number(t.n, rules.INTEGER).of(t), effect,
         interval, p, holm, wins, Text(t.outcome, bold=t.decided),
     )  # fmt: skip
 

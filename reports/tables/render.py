@@ -10,10 +10,11 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from orledger.reports.drilldown import Place, numbers
 from orledger.reports.tables.values import Text, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from orledger.reports.tables.table import Table
     from orledger.reports.tables.values import Scalar, Token
@@ -125,12 +126,16 @@ def sort_key(value: Value) -> str:
     return "" if scalar is None else str(scalar)
 
 
-def table_html(t: Table, *, provenance: bool = True, links: bool = False) -> str:
+def table_html(
+    t: Table, *, provenance: bool = True, links: bool = False, opens: Callable[[Place], str | None] | None = None
+) -> str:
     """The table as an HTML fragment: headers with scope, groups as their own bodies, notes and provenance under it.
 
-    ``links`` makes references to other tables links, for a page that has them all.
+    ``links`` makes references to other tables links, for a page that has them all. ``opens`` gives the address that shows
+    what is behind a number, or None; every number whose origin is known becomes a link to it.
     """
     marks = t.absences()
+    places = dict(numbers(t)) if opens is not None else {}
     out = [f'<figure class="ledger-table" id="table-{html.escape(t.name, quote=True)}">', "<table>"]
     out.append(
         f"<caption><strong>Table {html.escape(t.name)}.</strong> {inline_html(t.caption, links=links)}</caption>"
@@ -161,9 +166,12 @@ def table_html(t: Table, *, provenance: bool = True, links: bool = False) -> str
             for i, (column, cell) in enumerate(zip(t.columns, row.cells, strict=True)):
                 tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
                 key = html.escape(sort_key(cell), quote=True)
-                cells.append(
-                    f'<{tag}{scope} class="{_align(column.align)}" data-sort="{key}">{inline_html(cell, marks, links=links)}</{tag}>'
-                )
+                body = inline_html(cell, marks, links=links)
+                place = Place(t.name, row.key, column.key)
+                target = opens(place) if opens is not None and place in places and cell.origin else None
+                if target is not None:
+                    body = f'<a class="n" href="{html.escape(target, quote=True)}">{body}</a>'
+                cells.append(f'<{tag}{scope} class="{_align(column.align)}" data-sort="{key}">{body}</{tag}>')
             out.append("<tr>" + "".join(cells) + "</tr>")
         out.append("</tbody>")
     out.append("</table>")

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from orledger.reports.audit_rows import TestRow
+from orledger.reports.origin import Origin, Records, Sample
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.table import TableError
 from orledger.reports.tables.values import Absent, Count, Interval, Mark, Math, MedianIQR, Number, PValue, Value, join
@@ -23,9 +24,19 @@ if TYPE_CHECKING:
 LEVEL = 0.95  # of every interval in the tables
 
 
-def values(frame: pl.DataFrame, column: str) -> np.ndarray:
-    """The non-null values of a column, as floats."""
-    return frame[column].drop_nulls().to_numpy().astype(float)
+def values(frame: pl.DataFrame, column: str, *columns: str) -> Sample:
+    """The non-null values of a column, as floats that know their records where ``frame`` does.
+
+    ``columns`` are the metrics behind a column that was computed from them.
+    """
+    found = frame[column].drop_nulls().to_numpy().astype(float)
+    return known_sample(found, frame.filter(pl.col(column).is_not_null()), *(columns or (column,)))
+
+
+def known_sample(sample: ArrayLike, frame: pl.DataFrame, *columns: str) -> Sample:
+    """``sample``, computed from ``columns`` of the rows of ``frame``."""
+    there = "cell_id" in frame.columns
+    return Sample.of(np.asarray(sample), Origin((Records.of(frame, *columns),)) if there else Origin())
 
 
 def number(value: float | None, style: Style, reason: str = "no value recorded") -> Value:
@@ -36,7 +47,7 @@ def number(value: float | None, style: Style, reason: str = "no value recorded")
 def median(sample: ArrayLike, style: Style, reason: str = "no value recorded") -> Value:
     """The median of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
-    return Number(float(np.median(x)), style) if x.size else Absent(reason)
+    return Number(float(np.median(x)), style).of(sample) if x.size else Absent(reason)
 
 
 def median_iqr(
@@ -47,25 +58,25 @@ def median_iqr(
     if not x.size:
         return Absent(reason)
     q1, mid, q3 = np.quantile(x, [0.25, 0.5, 0.75])
-    return MedianIQR(float(mid), float(q1), float(q3), style, spread)
+    return MedianIQR(float(mid), float(q1), float(q3), style, spread).of(sample)
 
 
 def mean(sample: ArrayLike, style: Style, reason: str = "no value recorded") -> Value:
     """The mean of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
-    return Number(float(x.mean()), style) if x.size else Absent(reason)
+    return Number(float(x.mean()), style).of(sample) if x.size else Absent(reason)
 
 
 def spread(sample: ArrayLike, style: Style) -> Interval:
     """The smallest and the largest value of a sample that is not empty."""
     x = np.asarray(sample, dtype=float)
-    return Interval(float(x.min()), float(x.max()), style, what=("min", "max"))
+    return Interval(float(x.min()), float(x.max()), style, what=("min", "max")).of(sample)
 
 
 def count(flags: ArrayLike) -> Count:
     """How many of the flags are set."""
     x = np.asarray(flags)
-    return Count(int(np.sum(x != 0)), int(x.size))
+    return Count(int(np.sum(x != 0)), int(x.size)).of(flags)
 
 
 def known(value: float | None) -> float:
@@ -84,7 +95,7 @@ def p_cell(row: Cited) -> Value:
         return row
     if row.p is None or row.floor is None:
         return Absent(row.why_absent)
-    p = PValue(row.p, row.floor)
+    p = PValue(row.p, row.floor).of(row)
     return join(p, Mark("§"), names=("", "")) if row.outcome == "untestable" else p
 
 
@@ -92,7 +103,7 @@ def effect_cell(row: Cited, style: Style, scale: Callable[[float], float] = floa
     """The effect of a row, through ``scale``."""
     if isinstance(row, Absent):
         return row
-    return Absent(row.why_absent) if row.effect is None else Number(scale(row.effect), style)
+    return Absent(row.why_absent) if row.effect is None else Number(scale(row.effect), style).of(row)
 
 
 def interval_cell(row: Cited, style: Style, scale: Callable[[float], float] = float) -> Value:
@@ -101,7 +112,7 @@ def interval_cell(row: Cited, style: Style, scale: Callable[[float], float] = fl
         return row
     if row.low is None or row.high is None:
         return Absent(row.why_absent)
-    interval = Interval(scale(row.low), scale(row.high), style)
+    interval = Interval(scale(row.low), scale(row.high), style).of(row)
     reached = row.level is not None and row.level >= LEVEL
     return interval if reached else join(interval, Mark("‡"), names=("", ""))
 
@@ -110,12 +121,12 @@ def wins_cell(row: Cited) -> Value:
     """On how many of its units the first side of a row is better; for a proportion, how many have the event."""
     if isinstance(row, Absent):
         return row
-    return Absent(row.why_absent) if row.wins is None else Count(row.wins, row.n)
+    return Absent(row.why_absent) if row.wins is None else Count(row.wins, row.n).of(row)
 
 
 def n_cell(row: Cited) -> Value:
     """How many units a row compares."""
-    return row if isinstance(row, Absent) else Number(row.n, rules.INTEGER)
+    return row if isinstance(row, Absent) else Number(row.n, rules.INTEGER).of(row)
 
 
 def rank_quotes(row: Cited, ranks: Mapping[str, str]) -> dict[str, Value]:
@@ -125,9 +136,9 @@ def rank_quotes(row: Cited, ranks: Mapping[str, str]) -> dict[str, Value]:
         return dict.fromkeys(("Friedman statistic", "Friedman p", *ranks.values()), nothing)
     found = row.details.get("mean_ranks", {})
     return {
-        "Friedman statistic": Number(row.statistic, rules.fixed(2)),
+        "Friedman statistic": Number(row.statistic, rules.fixed(2)).of(row),
         "Friedman p": p_cell(row),
-        **{name: number(found.get(arm), rules.fixed(2)) for arm, name in ranks.items()},
+        **{name: number(found.get(arm), rules.fixed(2)).of(row) for arm, name in ranks.items()},
     }
 
 

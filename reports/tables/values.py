@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from orledger.reports.origin import NOTHING, Origin, Records, origin_of
 from orledger.reports.tables import format as rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import polars as pl
 
     from orledger.reports.tables.format import Digits, Style
 
@@ -35,9 +38,13 @@ class Token:
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """Base of all cells. ``bold`` marks the best of a row or a result that matters; it is computed, never typed."""
+    """Base of all cells. ``bold`` marks the best of a row or a result that matters; it is computed, never typed.
+
+    ``origin`` is what the value was computed from; it is no part of the value, and two values from elsewhere can be equal.
+    """
 
     bold: bool = False
+    origin: Origin = field(default=NOTHING, compare=False, repr=False)
 
     def tokens(self) -> Iterator[Token]:
         """The pieces to print, in order."""
@@ -56,6 +63,14 @@ class Value:
     def strong(self, yes: bool = True) -> Self:
         """The same cell, bold when ``yes``."""
         return replace(self, bold=yes)
+
+    def of(self, *sources: object) -> Self:
+        """The same cell, which comes from ``sources`` too: samples, other values, rows of the audit."""
+        return replace(self, origin=self.origin | origin_of(*sources))
+
+    def of_records(self, frame: pl.DataFrame, *columns: str) -> Self:
+        """The same cell, which comes from ``columns`` of the rows of ``frame`` too."""
+        return replace(self, origin=self.origin | Origin((Records.of(frame, *columns),)))
 
 
 @dataclass(frozen=True)
@@ -243,6 +258,9 @@ class Join(Value):
 
     parts: tuple[Value | str, ...]
     names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", self.origin | origin_of(*self.parts))
 
     def _tokens(self) -> Iterator[Token]:
         for part in self.parts:
