@@ -108,6 +108,10 @@
     const rows = answer.rows.map((row) => row.map((value, i) => (i === answer.cell ? data.cells[value] : value)));
     const isText = (column) => rows.some((row) => typeof row[column] === "string");
     const more = answer.total > rows.length ? `The first ${rows.length} of ${answer.total} rows; orledger sql gives all.` : `${rows.length} rows.`;
+    if (rows.length === 1 && answer.columns.length > 8) {
+      const pairs = answer.columns.map((name, i) => [name, rows[0][i]]).filter(([, value]) => value !== null && value !== "");
+      return [tableOf(["column", "value"], pairs, () => true)];
+    }
     return [rows.length ? tableOf(answer.columns, rows, isText) : "", element("p", { className: "soft", textContent: more })];
   };
   const fill = async (details) => {
@@ -137,6 +141,39 @@
     },
     true,
   );
+
+  // A number opens to the records and the query behind it.
+  const places = new Map();
+  for (const note of document.querySelectorAll("[id^='behind-']")) {
+    document.querySelectorAll(`a.n[href='#${CSS.escape(note.id)}']`).forEach((link, i) => places.set(link, [note.id.slice(7), i]));
+  }
+  const behind = async (link) => {
+    const [table, nth] = places.get(link);
+    const data = await pack();
+    const row = link.closest("tr").cells[0].textContent.trim();
+    const title = element("h2", { id: "behind-title", textContent: `Table ${table}, ${row}: ${link.textContent}` });
+    const close = element("button", { type: "button", className: "copy close", textContent: "Close" });
+    const dialog = element("dialog", { className: "behind" }, close, title);
+    dialog.setAttribute("aria-labelledby", title.id);
+    for (const place of data.numbers[table][nth]) {
+      const [words, sql, answer] = data.opened[place];
+      const pre = element("pre", { className: "sql", textContent: sql });
+      const query = element("details", {}, element("summary", { textContent: "the query" }), pre, copying(pre));
+      dialog.append(element("h3", { textContent: words }), ...rowsOf(data, data.answers[answer]), query);
+    }
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+    reachable(dialog);
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.n");
+    if (!link || !places.has(link)) return;
+    event.preventDefault();
+    behind(link);
+  });
 
   // Where one is, and finding.
   const nav = document.getElementById("contents");

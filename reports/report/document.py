@@ -14,10 +14,12 @@ from markupsafe import Markup
 
 from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
+from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
+from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
 from orledger.reports.report.wording import Names, number, ratio, registered, said, short
 from orledger.reports.source import Remembering
@@ -77,6 +79,7 @@ class TableView:
     title: str
     html: Markup
     queries: tuple[Query, ...]
+    opens: str = ""  # what is said about the numbers that open
 
 
 @dataclass(frozen=True)
@@ -180,11 +183,14 @@ def figure_view(pack: Pack, drawn: Drawn, words: Vocabulary) -> FigureView:
     return FigureView(drawn.name, drawn.title, drawn.caption, caption, uri, (width, height), queries)
 
 
-def table_view(db: Database, table: Table, pack: Pack | None = None) -> TableView:
-    """The table as escaped HTML with its queries; ``pack`` is where a report keeps their rows."""
-    markup = Markup(table_html(table, provenance=False, links=True))  # noqa: S704 - table_html escapes by type
-    kept = Pack(db) if pack is None else pack
-    return TableView(table.name, table.title, markup, tuple(kept.ask(q) for q in table.queries))
+def table_view(db: Database, table: Table, opening: Opening | None = None) -> TableView:
+    """The table as escaped HTML with its queries; ``opening`` is where a report keeps what stands behind its numbers."""
+    opens = None if opening is None else opening.of(table)
+    html = table_html(table, provenance=False, links=True, opens=opens, anchor=opening is None)
+    pack = Pack(db) if opening is None else opening.pack
+    said = "" if opening is None else opening.words(table.name)
+    markup = Markup(html)  # noqa: S704 - table_html escapes by type
+    return TableView(table.name, table.title, markup, tuple(pack.ask(q) for q in table.queries), said)
 
 
 def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
@@ -194,7 +200,7 @@ def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
 
 
 def case_views(
-    pack: Pack,
+    opening: Opening,
     tables: Sequence[Table],
     figures: Iterable[str],
     chosen: Sequence[Study],
@@ -202,7 +208,7 @@ def case_views(
     step: Callable[[str], None],
 ) -> list[CaseView]:
     """The headings in order, each with its figures and tables; one that nobody foresaw gets a heading of its own."""
-    words = vocabulary(chosen)
+    words, pack = vocabulary(chosen), opening.pack
     drawn: dict[str, list[FigureView]] = {}
     for figure in draw(pack.db, figures, chosen):
         step(f"figure {figure.name}")
@@ -211,7 +217,7 @@ def case_views(
     specs = offered(pack.db, chosen)
     for table in tables:
         step(f"table {table.name}")
-        shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(pack.db, table, pack))
+        shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(pack.db, table, opening))
     known = dict(titles) | {name: name for name in (*drawn, *shown) if name not in titles}
     return [
         CaseView(name, title, drawn.get(name, []), shown.get(name, []))
@@ -284,6 +290,7 @@ def render_report(
     """
     here = studies.present(db) if chosen is None else chosen
     labels, pack = studies.labels(here), Pack(Remembering(db))
+    opening = Opening(pack, Drilldown(db))
     ledger = gather(db)
     tables = build_tables(db, planned, chosen=here)
     step("tests and claims")
@@ -296,13 +303,13 @@ def render_report(
         lines = table_lines(compared, tables, printed)
         checked = recheck(printed.publication)
     folder, titles = files("orledger.templates"), headings(ledger, here)
-    cases = case_views(pack, tables, figures, here, titles, step)
+    cases = case_views(opening, tables, figures, here, titles, step)
     return environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        pack=Markup(pack.text()),  # noqa: S704 - base64
+        pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64
         ledger=ledger,
         studies=here,
         tests=ledger.tests,
