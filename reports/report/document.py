@@ -26,6 +26,7 @@ from orledger.reports.source import Remembering
 from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
+from orledger.schema.materialising import materialised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from orledger.reports.report.differences import Difference
     from orledger.reports.source import Database, Planned
     from orledger.reports.tables.table import Table
+    from orledger.schema.reading import Results
     from orledger.study import Study
 
 REFERENCE = "reference"  # the heading of tables that belong to a whole study
@@ -274,7 +276,7 @@ def by_table(found: Sequence[Difference]) -> dict[str, list[Difference]]:
 
 
 def render_report(
-    db: Database,
+    db: Results,
     *,
     planned: Sequence[Planned] = (),
     title: str | None = None,
@@ -289,11 +291,13 @@ def render_report(
     concerns printed numbers appears when one of them brings some.
     """
     here = studies.present(db) if chosen is None else chosen
-    labels, pack = studies.labels(here), Pack(Remembering(db))
-    opening = Opening(pack, Drilldown(db))
     ledger = gather(db)
     tables = build_tables(db, planned, chosen=here)
     step("tests and claims")
+    asked = [*(r["units_sql"] for r in (*ledger.tests, *ledger.claims)), *(q for t in tables for q in t.queries)]
+    labels, quick = studies.labels(here), materialised(db, asked)
+    pack = Pack(Remembering(quick))
+    opening = Opening(pack, Drilldown(quick))
     hypotheses = tell(ledger, pack, labels)
     printed = printed_by(here)
     compared, lines, checked = [], [], []
@@ -304,6 +308,7 @@ def render_report(
         checked = recheck(printed.publication)
     folder, titles = files("orledger.templates"), headings(ledger, here)
     cases = case_views(opening, tables, figures, here, titles, step)
+    quick.close()
     return environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,

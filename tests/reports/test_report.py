@@ -66,7 +66,9 @@ def test_what_matches_is_folded_and_refusals_stand_before_the_comparison(page):
     shown = set(re.findall(r'<span class="verdict [^"]*">([^<]+)</span>', rows))
     assert shown == {"inconsistent", "impossible", "false as printed", "another convention"}
     apart = page[page.index('id="differs"') : page.index('id="closer"')]
-    folded = re.findall(r'<details class="differs"><summary>Table (\w+)\. [^<]*: (\d+) of (\d+)</summary>(.*?)</details>', apart, re.S)
+    folded = re.findall(
+        r'<details class="differs"><summary>Table (\w+)\. [^<]*: (\d+) of (\d+)</summary>(.*?)</details>', apart, re.S
+    )
     assert len({name for name, *_ in folded}) == len(folded) > 5
     for _, differ, total, rows in folded:
         assert rows.count("<tr>") == int(differ) + 1
