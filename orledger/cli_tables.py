@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orledger.cli_complete import tables as complete
+from orledger.cli_look import steps
 from orledger.cli_options import (
     chosen_studies,
     db_option,
@@ -35,9 +37,9 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
 
 
 @click.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete)
 @db_option
-@out_option(default=Path("tables"), show_default=True, help="Folder to write to.")
+@out_option(default=Path("out/tables"), show_default=True, help="Folder to write to.")
 @click.option(
     "--format",
     "formats",
@@ -86,7 +88,7 @@ def tables(
         return
     if paper is None:
         check_folder(out)
-    with reading(db) as results:
+    with reading(db) as results, steps("tables"):
         built = build_tables(
             results, expected_cells(results, warn), names or None, chosen=chosen_studies(results, references)
         )

@@ -24,6 +24,8 @@ from orledger.recovery.occam import Occam, occam
 from orledger.recovery.roots import log_grid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from orledger.recovery.projection import Projection
     from orledger.recovery.spectral import Spectral
 
@@ -155,7 +157,14 @@ class Centre:
         """|theta_oc|^2 inside the row space."""
         return float(self.theta @ self.theta)
 
-    def excess_on_grid(self, t: Array, proj: Projection, c2: Array, alphas: list, room: float | None) -> list[Array]:
+    def excess_on_grid(
+        self,
+        t: Array,
+        proj: Projection,
+        c2: Array,
+        alphas: Sequence[Callable[[Array, Array, Array], Array]],
+        room: float | None,
+    ) -> list[Array]:
         """`excess` for every (point, node of t), one array (points, M) per rule in `alphas`.
 
         A rule maps (V, drift, quad) on the grid to alpha; three matrix products serve all of them.

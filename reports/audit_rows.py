@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orledger.reports.source import Database
 
 NEWEST = "SELECT audit_id, n_cells, n_records FROM audit ORDER BY created DESC, audit_id LIMIT 1"
-NOW = "SELECT (SELECT count(*) FROM cell WHERE state = 'done') AS cells, (SELECT count(*) FROM record) AS records"
+NOW = "SELECT count(*) FILTER (state = 'done') AS cells, (SELECT count(*) FROM all_records) AS records FROM all_cells"
 DECIDED = ("less", "greater", "different")
 OPPOSITE = {"less": "greater", "greater": "less"}
 # The variant to print comes first: the one whose values are independent units.

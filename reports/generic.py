@@ -11,23 +11,24 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.reports.audit_rows import AuditRows, TestRow
+from orledger.schema.viewing import identifier, literal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Comparison
     from orledger.reports.source import Database
+    from orledger.schema.viewing import Layout
 
 COMPARED = ("signed_rank", "sign", "friedman", "skillings_mack", "mean_ranks")
 PAIRED = ("signed_rank", "sign")
-OMNIBUS = ("friedman", "skillings_mack")
 IMPORTED = "The results came in as a table: the ledger knows when, and cannot know when their author first saw them."
 
 
@@ -78,8 +79,7 @@ class Subject:
     results: Database
     audit: AuditRows
     hypothesis: str
-    case: str
-    block: str
+    layout: Layout
     metric: str
     unit: tuple[str, ...]
     repeats: tuple[str, ...]
@@ -91,30 +91,60 @@ class Subject:
     queries: list[str] = field(default_factory=list)
 
     @property
+    def case(self) -> str:
+        """The case it belongs to."""
+        return self.layout.case
+
+    @property
+    def block(self) -> str:
+        """The block it belongs to."""
+        return self.layout.block
+
+    @property
     def name(self) -> str:
         """A name for files and labels: letters, digits and hyphens of the hypothesis."""
         return slug(self.hypothesis)
 
-    def sql(self, query: str) -> Any:
+    def sql(self, query: str) -> pl.DataFrame:
         """The rows of ``query``, which is kept for provenance."""
         if query not in self.queries:
             self.queries.append(query)
         return self.results.sql(query)
 
+    def column(self, key: str) -> str:
+        """The column of a key in the wide views."""
+        return self.layout.keys[key][0]
+
+    def recorded(self, *, indexed: bool) -> bool:
+        """Whether the catalogue has the metric, over an index or without one."""
+        return self.metric in (self.layout.indexed if indexed else self.layout.scalars)
+
+    def points(self, *, indexed: bool) -> str:
+        """The query of what was recorded: cell_id, the keys of the unit, arm, value, and idx where it is ``indexed``."""
+        metric = identifier((self.layout.indexed if indexed else self.layout.scalars)[self.metric])
+        keys = ", ".join(identifier(self.column(k)) for k in self.unit)
+        listed = ", ".join(literal(a) for a in self.arms)
+        return (
+            f"SELECT cell_id, {keys}, arm, {'idx, ' if indexed else ''}{metric} AS value\n"
+            f"FROM {identifier(self.layout.series if indexed else self.layout.name)}\n"
+            f"WHERE arm IN ({listed}) AND label IS NULL AND {metric} IS NOT NULL"
+        )
+
     @cached_property
     def values(self) -> Values:
         """The means over repetitions, units in order of name, arms in order of the hypothesis file."""
-        names = ", ".join(f"c.keys[{literal(k)}]" for k in self.unit)
-        listed = ", ".join(literal(a) for a in self.arms)
-        inner = (
-            f"SELECT concat_ws('/', {names}) AS unit, r.arm, c.cell_id, "
-            + ("arg_max(r.value, r.idx) AS value, max(r.idx) AS idx" if self.last else "r.value, r.idx")
-            + " FROM record r JOIN cell c USING (cell_id)\n"
-            f"WHERE c.state = 'done' AND c.case_name = {literal(self.case)} AND c.block = {literal(self.block)}\n"
-            f"AND r.metric = {literal(self.metric)} AND r.arm IN ({listed}) AND r.label IS NULL"
-            + (" AND r.idx IS NOT NULL GROUP BY c.cell_id, unit, r.arm" if self.last else " AND r.idx IS NULL")
+        if not self.recorded(indexed=self.last):
+            nothing = pl.DataFrame(
+                schema=dict.fromkeys(("unit", "arm", "cell_id", "label"), pl.String) | {"idx": pl.Int64}
+            )
+            return Values((), self.arms, np.empty((0, len(self.arms))), nothing)
+        unit = f"concat_ws('/', {', '.join(identifier(self.column(k)) for k in self.unit)}) AS unit"
+        last = "arg_max(value, idx) AS value, max(idx) AS idx" if self.last else "value, NULL::INTEGER AS idx"
+        found = self.sql(
+            f"SELECT {unit}, arm, cell_id, {last} FROM (\n{self.points(indexed=self.last)}\n)\n"
+            + ("GROUP BY unit, arm, cell_id " if self.last else "")
+            + "ORDER BY ALL"
         )
-        found = self.sql(f"{inner}\nORDER BY ALL")
         rows = found.group_by("unit", "arm", maintain_order=True).agg(pl.col("value").alias("runs"))
         units = tuple(sorted(set(rows["unit"].to_list()), key=natural))
         matrix = np.full((len(units), len(self.arms)), np.nan)
@@ -180,6 +210,7 @@ def subjects(results: Database) -> list[Subject]:
     if audit.audit_id is None:
         return []
     described = _descriptions(results)
+    layouts = {(layout.case, layout.block): layout for layout in results.layouts()}
     found: dict[tuple[str, str, str, str], Subject] = {}
     query = (
         "SELECT DISTINCT r.hash, r.text, r.file FROM registration r SEMI JOIN"
@@ -192,10 +223,12 @@ def subjects(results: Database) -> list[Subject]:
             if row is None or place is None:
                 continue
             case, block, metric, over, last = place
+            if (case, block) not in layouts:
+                continue
             key = (hypothesis.id, case, block, metric)
             if key not in found and c.test in COMPARED:
                 found[key] = Subject(
-                    results, audit, hypothesis.id, case, block, metric, tuple(row.unit.split(", ")), over, (), {}, last, c.better,
+                    results, audit, hypothesis.id, layouts[case, block], metric, tuple(row.unit.split(", ")), over, (), {}, last, c.better,
                     described.get((case, block, metric), metric),
                 )  # fmt: skip
             if key in found:
@@ -225,11 +258,6 @@ def _descriptions(results: Database) -> dict[tuple[str, str, str], str]:
     return {(case, block, metric): text for case, block, metric, text in rows.iter_rows()}
 
 
-def literal(text: str) -> str:
-    """``text`` as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def natural(text: str) -> list[tuple[int, float, str]]:
     """A sorting key in which numbers inside a text count as numbers."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)
@@ -246,4 +274,4 @@ def slug(text: str) -> str:
     return kept if kept == text else f"{kept[:40]}-{sha256(text.encode()).hexdigest()[:6]}"
 
 
-__all__ = ["IMPORTED", "Pair", "Subject", "Values", "literal", "natural", "slug", "subjects"]
+__all__ = ["IMPORTED", "Pair", "Subject", "Values", "natural", "slug", "subjects"]

@@ -12,6 +12,8 @@ from orledger.errors import OrledgerError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
+
 
 class NonFiniteRecordError(OrledgerError):
     """A runner tried to store NaN or infinity; what is not a number is a refusal or is absent."""
@@ -50,7 +52,7 @@ class CellResult:
         self,
         arm: str,
         metric: str,
-        values: Any,
+        values: ArrayLike,
         *,
         label: str | None = None,
         idx: Sequence[int] | np.ndarray | None = None,
@@ -92,7 +94,7 @@ class CellResult:
         """The records as five equally long columns: arm, metric, label, idx (masked), value."""
         n = len(self.scalars) + sum(v.size for *_, v in self.blocks)
         arm, metric, label = (np.empty(n, dtype=object) for _ in range(3))
-        idx = np.ma.masked_all(n, dtype=np.int32)
+        idx = np.ma.array(np.zeros(n, dtype=np.int32), mask=True)
         value = np.empty(n, dtype=np.float64)
         for k, (a, m, lab, i, v) in enumerate(self.scalars):
             arm[k], metric[k], label[k], value[k] = a, m, lab, v

@@ -105,7 +105,10 @@ def record_columns(cells: Mapping[str, Outcome]) -> Columns:
     joined = {
         name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in RECORD_COLUMNS if name != "idx"
     }
-    idx = np.ma.concatenate([np.ma.asarray(part["idx"]) for part in parts])
+    idx = np.ma.array(
+        np.concatenate([np.ma.getdata(part["idx"]) for part in parts]),
+        mask=np.concatenate([np.ma.getmaskarray(part["idx"]) for part in parts]),
+    )
     return {"cell_id": np.repeat(texts(cells), sizes), **joined, "idx": idx}
 
 
@@ -121,5 +124,5 @@ def texts(values: Iterable[str | None]) -> np.ndarray:
 
 def _no_records() -> Columns:
     empty = np.empty(0, dtype=object)
-    index = np.ma.masked_all(0, dtype=np.int32)
+    index = np.ma.array(np.empty(0, dtype=np.int32))
     return {"arm": empty, "metric": empty, "label": empty, "idx": index, "value": np.empty(0)}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import DatabaseError, OrledgerError, QueryRefusedError
-from orledger.schema import explaining, migrate, opening
-from orledger.schema.describing import Table, tables
+from orledger.schema import explaining, migrate, opening, viewing
+from orledger.schema.describing import TableInfo, tables
 from orledger.schema.frames import frame
 from orledger.schema.waiting import interruptible
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
+
+    from orledger.schema.viewing import Layout
 
 _open: weakref.WeakSet[Results] = weakref.WeakSet()
 
@@ -73,7 +75,11 @@ class Results:
             )
         return QueryRefusedError(str(error))
 
-    def tables(self) -> list[Table]:
+    def layouts(self) -> list[Layout]:
+        """The wide views of every block and the columns of its keys and metrics."""
+        return viewing.read(self.con)
+
+    def tables(self) -> list[TableInfo]:
         """Every table and view with its columns and comments."""
         return tables(self.con)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.audit.evaluation.claim_intervals import BARE, ClaimInterval, claim_interval
-from orledger.audit.evaluation.pairing import Ledger, Matched, Units, load_units, match, unit_name
+from orledger.audit.evaluation.pairing import Matched, match, unit_name
 from orledger.audit.evaluation.predicates import PREDICATES, combined
 from orledger.audit.evaluation.preparing import without
 from orledger.audit.evaluation.refusals import with_refused
+from orledger.audit.evaluation.units import Ledger, Units, load_units
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import ClaimState, Clearly
 
@@ -94,7 +95,7 @@ def _comparable(claim: Claim, m: Matched) -> Matched:
     """``m`` without units on which the predicate has nothing to say, each of them named: no ratio, or no place in the order."""
     undefined = np.flatnonzero(np.isnan(combined(claim, m))).tolist()
     m = without(m, dict.fromkeys(undefined, f"{claim.combine} is not defined"))
-    if claim.kind != "monotone" or not claim.order:
+    if claim.kind != "monotone" or not claim.order or claim.along is None:
         return m
     outside = [i for i, v in enumerate(m.units[claim.along].to_list()) if v not in claim.order]
     return without(m, dict.fromkeys(outside, f"{claim.along} is not in the order given"))

@@ -36,7 +36,7 @@ class Known:
 
 def check_names(results: Results, hypotheses: Iterable[Hypothesis]) -> None:
     """Raises for the first name that does not occur, if the case it belongs to has any cells; without cells nothing can be known."""
-    cases = set(results.sql("SELECT DISTINCT case_name FROM cell")["case_name"].to_list())
+    cases = set(results.sql("SELECT DISTINCT case_name FROM all_cells")["case_name"].to_list())
     known: dict[str, Known] = {}
     for h in hypotheses:
         parts: tuple[Comparison | Claim, ...] = (*h.comparisons, *h.claims)
@@ -102,21 +102,15 @@ def _texts(condition: Condition) -> list[str]:
 def _known(results: Results, case: str) -> Known:
     cells = results.sql(
         "SELECT DISTINCT block, e.key AS key, e.value AS value FROM"
-        " (SELECT block, unnest(map_entries(keys)) AS e FROM cell WHERE case_name = ?)",
+        " (SELECT block, unnest(map_entries(keys)) AS e FROM all_cells WHERE case_name = ?)",
         [case],
     )
     blocks = results.sql(
-        "SELECT block, bool_or(hash_version LIKE 'import%') AS imported FROM cell WHERE case_name = ? GROUP BY 1",
+        "SELECT block, bool_or(imported) AS imported FROM all_cells WHERE case_name = ? GROUP BY 1",
         [case],
     )
-    named = results.sql(
-        "SELECT DISTINCT arm, metric FROM record SEMI JOIN (SELECT cell_id FROM cell WHERE case_name = ?) USING (cell_id)",
-        [case],
-    )
-    refused = results.sql(
-        "SELECT DISTINCT arm FROM refusal SEMI JOIN (SELECT cell_id FROM cell WHERE case_name = ?) USING (cell_id)",
-        [case],
-    )
+    named = results.sql("SELECT DISTINCT arm, metric FROM all_records WHERE case_name = ?", [case])
+    refused = results.sql("SELECT DISTINCT arm FROM all_refusals WHERE case_name = ?", [case])
     arms = results.sql("SELECT arm FROM arm WHERE case_name = ?", [case])["arm"].to_list()
     described = results.sql("SELECT block, key FROM key WHERE case_name = ?", [case])
     catalogue = results.sql("SELECT DISTINCT block, arms, metric FROM metric WHERE case_name = ?", [case])

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
-from orledger.audit.registry.reading import UNIT_TESTS
+from orledger.audit.registry.comparison_reading import UNIT_TESTS
 from orledger.audit.statistics.inversion import snapped
 from orledger.audit.statistics.result import Dropped
 
@@ -54,7 +54,7 @@ def blocked(comparison: Comparison, m: Matched) -> Matched:
         x = np.column_stack([x[:, 0] - x[:, 1], np.zeros(x.shape[0])])
     columns = [f"v{j}" for j in range(x.shape[1])]
     table = m.units.hstack(pl.DataFrame(x, schema=columns))
-    reduce = pl.col(columns).mean() if comparison.blocked == "mean" else pl.col(columns).median()
+    reduce = [pl.col(columns).mean() if comparison.blocked == "mean" else pl.col(columns).median()]
     if comparison.test in UNIT_TESTS:  # the size of the numbers behind a mean is that of the largest of them
         reduce = [pl.col("v0").mean() if comparison.blocked == "mean" else pl.col("v0").median(), pl.col("v1").max()]
     table = table.group_by(list(comparison.unit), maintain_order=True).agg(reduce)

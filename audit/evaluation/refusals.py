@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.evaluation.pairing import Ledger, Matched, load_units, unit_name
+from orledger.audit.evaluation.pairing import Matched, unit_name
+from orledger.audit.evaluation.units import Ledger, load_units
 from orledger.audit.registry.quantities import cells_sql, literal
 from orledger.audit.registry.words import Refusals
 from orledger.schema.viewing import identifier
@@ -25,7 +26,7 @@ def refused_units(ledger: Ledger, quantity: Quantity, keys: tuple[str, ...]) -> 
     names = ", ".join(f"c.{identifier(k)}::VARCHAR AS {identifier(k)}" for k in keys)
     query = (
         f"SELECT DISTINCT {names} FROM ({cells}) c"
-        f" LEFT JOIN (SELECT DISTINCT cell_id, true AS refused FROM refusal WHERE arm = {literal(arm or '')}) f USING (cell_id)"
+        f" LEFT JOIN (SELECT DISTINCT cell_id, true AS refused FROM all_refusals WHERE arm = {literal(arm or '')}) f USING (cell_id)"
         " WHERE c.state <> 'done' OR f.refused ORDER BY ALL"
     )
     found: pl.DataFrame = ledger.recall(("refused", query), lambda: ledger.results.sql(query))

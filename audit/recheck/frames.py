@@ -10,6 +10,8 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from polars._typing import PolarsDataType
+
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication
 
@@ -25,7 +27,7 @@ def findings_frame(findings: Iterable[Finding]) -> pl.DataFrame:
     rows = [
         {**asdict(f), "weight": f.weight, "verdict": f.verdict.value, "operands": list(f.operands)} for f in findings
     ]
-    special = {"line": pl.Int64, "decision": pl.Boolean, "operands": pl.List(pl.String)}
+    special: dict[str, PolarsDataType] = {"line": pl.Int64, "decision": pl.Boolean, "operands": pl.List(pl.String)}
     schema = {name: special.get(name, pl.Float64 if name in _FLOATS else pl.String) for name in _COLUMNS}
     return pl.DataFrame([{name: row[name] for name in _COLUMNS} for row in rows], schema=schema)
 

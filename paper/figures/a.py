@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from orledger.paper.looks import GRIDS, look
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, GREY, VIOLET, spread
+from orledger.schema.frames import as_number
 
 RULES = ("released", "morozov", "ml2", "gcv", "lcurve", "oracle")
 DEPLOYABLE = RULES[:-1]
@@ -80,7 +81,7 @@ def draw_profile(canvas: Canvas) -> str:
                 line["level"], line["mid"], color=style.colour, marker=style.marker, ls=style.line, label=style.name
             )
             ax.fill_between(line["level"], line["low"], line["high"], color=style.colour, alpha=0.13, lw=0)
-            clean = here.filter((pl.col("rule") == rule) & (pl.col("level") == 0))["rmse"].median()
+            clean = as_number(here.filter((pl.col("rule") == rule) & (pl.col("level") == 0))["rmse"].median())
             if clean is not None:
                 ax.axhline(clean, color=style.colour, lw=0.6, ls=":")
         ax.set(xscale="log", yscale="log", xlabel="relative noise", title=f"{grid}² collocation points")
@@ -200,8 +201,9 @@ def draw_stability(canvas: Canvas) -> str:
     for place, (_, part) in enumerate(groupings):
         for nth, rule in enumerate(RULES):
             style = look(rule)
-            middle = part.filter(pl.col("rule") == rule)["cv"].median()
-            axes[1].plot(place + 0.1 * (nth - 2.5), middle, style.marker, color=style.colour)
+            middle = as_number(part.filter(pl.col("rule") == rule)["cv"].median())
+            if middle is not None:
+                axes[1].plot([place + 0.1 * (nth - 2.5)], [middle], style.marker, color=style.colour)
     axes[1].set_xticks(range(len(groupings)), [name for name, _ in groupings])
     axes[1].set(yscale="log", ylabel="median seed CV", title="median over groups")
     fixed = seed_cv(solves.filter((pl.col("block") == "rules") & (pl.col("level") > 0)), ["grid", "level", "lam2"])

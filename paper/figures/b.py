@@ -10,6 +10,7 @@ from orledger.paper.looks import DATASETS, look
 from orledger.paper.names import REGIMES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, words
 from orledger.reports.figures.style import BLACK, GREY, spread
+from orledger.schema.frames import the_number
 
 ARMS = ("dak", "dak_kl", "cp", "ncp", "triv", "or1", "or1_nf", "or1_int", "or2")
 MARKERS = {"iid": "o", "shift": "s", "wide": "D", "shiftcol": "X"}
@@ -60,7 +61,7 @@ def draw_pareto(canvas: Canvas) -> str:
             style = look(arm)
             ax.plot(part["width"], part["coverage"], style.marker, color=style.colour, ms=2.2, mew=0, alpha=0.3)
             width, coverage = (np.quantile(part[c].to_numpy(), [0.25, 0.5, 0.75]) for c in ("width", "coverage"))
-            mean = float(part["coverage"].mean())
+            mean = the_number(part["coverage"].mean())
             ax.plot(width[[0, 2]], [mean, mean], color=style.colour, lw=1.1, zorder=3)
             ax.plot([width[1], width[1]], coverage[[0, 2]], color=style.colour, lw=1.1, zorder=3)
             ax.plot(width[1], mean, style.marker, color=style.colour, ms=7, mec=BLACK, mew=0.7, zorder=4)
@@ -126,7 +127,7 @@ def draw_coverage(canvas: Canvas) -> str:
         ax.axhline(NOMINAL, color=GREY, lw=0.8, ls="--")
         ax.set_xticks(range(len(shown)), [look(a).name for a in shown], rotation=75, ha="right", fontsize=5.5)
         ax.set_title(name)
-    lowest = float(data["coverage"].min())
+    lowest = the_number(data["coverage"].min())
     axes[0].set_ylim(lowest - 0.2 * (1 - lowest), 1 + 0.04 * (1 - lowest))  # the foot is kept for the refusals
     axes[0].set_ylabel("coverage")
     handles = [

@@ -13,6 +13,7 @@ from orledger.paper.looks import look
 from orledger.paper.names import HEADS, REGIMES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, GREY, RED, spread
+from orledger.schema.frames import as_number, the_number
 
 BUDGET = """
 WITH interval AS (SELECT cell_id, avg(w_int ORDER BY idx) AS w_int FROM b_main_series WHERE arm = 'or1' AND label IS NULL GROUP BY ALL)
@@ -56,7 +57,7 @@ def draw_parts(canvas: Canvas) -> str:
             if part.is_empty():
                 continue
             low, score, high = np.quantile(part["score"].to_numpy(), [0.25, 0.5, 0.75])
-            share = part["penalty_share"].median() or 0.0
+            share = as_number(part["penalty_share"].median()) or 0.0
             colour = look(arm).colour
             ax.bar(place, score * (1 - share), color=colour, width=0.7)
             ax.bar(
@@ -85,7 +86,9 @@ def draw_parts(canvas: Canvas) -> str:
             at = [place + s for s in spread(len(values), 0.25)]
             last.plot(at, values, MARKERS.get(regime, "o"), color=look(arm).colour, ms=2.6, alpha=0.6)
         if not part.is_empty():
-            last.plot([place - 0.35, place + 0.35], [part["penalty_share"].median()] * 2, color=BLACK, lw=1.4)
+            last.plot(
+                [place - 0.35, place + 0.35], [the_number(part["penalty_share"].median())] * 2, color=BLACK, lw=1.4
+            )
     for ax in axes:
         ax.set_xticks(range(len(shown)), [look(a).name for a in shown], rotation=60, ha="right", fontsize=6)
     last.set_title("penalty share")
@@ -120,7 +123,7 @@ def draw_budget(canvas: Canvas) -> str:
         for arm in ("or1_int", "or1_nf", "or1"):
             part = data.filter((pl.col("regime") == regime) & (pl.col("arm") == arm))
             if not part.is_empty():
-                spots.append((part["width"].median(), part["coverage"].mean()))
+                spots.append((the_number(part["width"].median()), the_number(part["coverage"].mean())))
                 axes[0].plot(
                     *spots[-1],
                     look(arm).marker,
@@ -139,7 +142,7 @@ def draw_budget(canvas: Canvas) -> str:
         ("w_obs", "#BDBDBD", "noise allowance"),
         ("w_add", "#5F5F5F", "conformal floor"),
     )
-    smallest = min(float(budget[name].filter(budget[name] > 0).min() or 1.0) for name, _, _ in parts)
+    smallest = min(as_number(budget[name].filter(budget[name] > 0).min()) or 1.0 for name, _, _ in parts)
     foot, zeros = smallest / 2.5, 0
     start = 0
     for regime in [r for r in REGIMES if r in set(budget["regime"].to_list())]:
@@ -172,7 +175,7 @@ def draw_budget(canvas: Canvas) -> str:
         )
         base = 0.0
         for name, colour, label in parts:
-            share = float((rows[name] / rows["total"]).mean())
+            share = the_number((rows[name] / rows["total"]).mean())
             axes[2].bar(place, share, bottom=base, color=colour, label=label if place == 0 else None)
             base += share
     axes[2].set_xticks(

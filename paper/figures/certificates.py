@@ -10,6 +10,7 @@ import polars as pl
 from orledger.paper.looks import LEVEL_COLOURS
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.reports.figures.style import BLACK, BLUE, GREEN, ORANGE, RED, SKY
+from orledger.schema.frames import as_number
 
 DELIVERED = "m=1.05"
 
@@ -132,7 +133,7 @@ def draw_attainment(canvas: Canvas) -> str:
     worst = {}
     for method, style in (("grid", "-"), ("refined", "--")):
         part = ratios.drop_nulls(method)
-        worst[method] = part[method].min() if not part.is_empty() else None
+        worst[method] = as_number(part[method].min())
         for level, colour in zip(part["level"].unique().sort().to_list(), LEVEL_COLOURS, strict=False):
             for nth, seed in enumerate(part.filter(pl.col("level") == level)["seed"].unique().sort().to_list()):
                 values = part.filter((pl.col("level") == level) & (pl.col("seed") == seed))[method].to_numpy()

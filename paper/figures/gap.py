@@ -11,6 +11,7 @@ from orledger.paper.looks import look
 from orledger.paper.names import REGIONS, SCALES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, GREY
+from orledger.schema.frames import as_number, the_number
 
 ARMS = ("dak", "cp", "ncp", "triv", "or1", "or1_int")
 NONE = "no Case B gap task in this database"
@@ -41,7 +42,7 @@ WHERE label IN ('gap', 'ind', 'ext') ORDER BY scale, seed, arm, region
 def median_seed(noise: pl.DataFrame) -> int:
     """The seed whose conformal inflation is the (lower) median; the smallest seed when it is not recorded."""
     ranked = noise.drop_nulls("kappa").sort("kappa", "seed")
-    return int(ranked["seed"][(len(ranked) - 1) // 2]) if len(ranked) else int(noise["seed"].min() or 0)
+    return int(ranked["seed"][(len(ranked) - 1) // 2]) if len(ranked) else int(as_number(noise["seed"].min()) or 0)
 
 
 def draw_bands(canvas: Canvas) -> str:
@@ -53,7 +54,7 @@ def draw_bands(canvas: Canvas) -> str:
         for ax in axes:
             canvas.nothing(ax, NONE)
         return "The gap task was not run."
-    seed = median_seed(noise) if not noise.is_empty() else int(data["seed"].min())
+    seed = median_seed(noise) if not noise.is_empty() else int(the_number(data["seed"].min()))
     x = truth["x"].to_numpy()
     joined = data.join(truth, on="point").sort("seed", "arm", "point")
     axes[0].plot(x, truth["y"], color=BLACK, lw=1.2, label="truth")
@@ -68,9 +69,9 @@ def draw_bands(canvas: Canvas) -> str:
         axes[0].plot(line["x"], low, color=style.colour, ls=style.line, lw=1, rasterized=True)
         axes[0].plot(line["x"], high, color=style.colour, ls=style.line, lw=1, label=style.name, rasterized=True)
     reach = np.ptp(truth["y"].to_numpy())
-    low, high = axes[0].get_ylim()
-    limits = max(low, truth["y"].min() - 2 * reach), min(high, truth["y"].max() + 2 * reach)
-    cut = " The vertical range is cut for legibility." if limits != (low, high) else ""
+    bottom, top = axes[0].get_ylim()
+    limits = max(bottom, truth["y"].min() - 2 * reach), min(top, truth["y"].max() + 2 * reach)
+    cut = " The vertical range is cut for legibility." if limits != (bottom, top) else ""
     axes[0].set(xlabel="x", ylabel="y", title=f"seed {seed}", ylim=limits)
     for arm in ARMS:
         style = look(arm)
@@ -79,7 +80,7 @@ def draw_bands(canvas: Canvas) -> str:
             continue
         axes[1].fill_between(line["x"], line["low"], line["high"], color=style.colour, alpha=0.15, lw=0)
         axes[1].plot(line["x"], line["mid"], color=style.colour, ls=style.line, lw=1.1, label=style.name)
-    allowance = noise["w_obs"].median() if not noise.is_empty() else None
+    allowance = as_number(noise["w_obs"].median())
     if allowance is not None:
         name = r"$1.96\,\hat\sigma$, median over seeds"
         axes[1].axhline(allowance, color=BLACK, lw=1, ls=(0, (6, 2, 1, 2)), label=name)

@@ -9,6 +9,7 @@ from orledger.paper.figures.certificates import NONE, POINTS
 from orledger.paper.looks import LEVEL_COLOURS
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
 from orledger.reports.figures.style import GREY, RED
+from orledger.schema.frames import the_number
 
 LADDER = """
 WITH width AS (SELECT cell_id, label, median(half) AS half FROM a_certificates_series WHERE arm = 'conditional' GROUP BY ALL)
@@ -63,7 +64,7 @@ def draw_ladder(canvas: Canvas) -> str:
     return (
         "The conditional interval when the norm budget is m times the smallest norm that explains the data, one line per noise seed. (a) Without noise the width follows "
         "√(m² − 1) exactly. (b) Half-width over actual error at the point where that is smallest: a point below the dashed line would be missed. "
-        f"Smallest coverage of any rung and seed: {float(series['coverage'].min()):.4g}. (c) How much tighter the "
+        f"Smallest coverage of any rung and seed: {the_number(series['coverage'].min()):.4g}. (c) How much tighter the "
         "conditional interval is than the global certificate."
     )
 

@@ -15,6 +15,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Blank, Number, Text, Value, join
+from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -32,15 +33,15 @@ def table_aladder(source: Source) -> Table:
         for lv in block.levels:
             part = block.at(cond, lv).filter(pl.col("m") == m)
             half = by_seed(part, pl.col("half"))
-            tight = by_seed(part, pl.col("certificate")) / half
+            tight = by_seed(part, pl.col("certificate"), block.exact(part)) / half
             cells += [
                 seed_median(half, rules.scientific(3)),
                 seed_median(premium(part), rules.significant(3)),
                 seed_median(tight, rules.significant(3)),
             ]
             cells.append(
-                s.number(
-                    float((part["error"] <= part["half"]).mean()) if part.height else None, rules.fixed(3), NO_RUNG
+                s.number(as_number((part["error"] <= part["half"]).mean()), rules.fixed(3), NO_RUNG).of_records(
+                    part, "half", "error"
                 )
             )
         rows.append(Row(f"m {m:g}", (Number(m, rules.fixed(2)), *cells)))
@@ -71,25 +72,17 @@ def table_aladder(source: Source) -> Table:
     spans = tuple(Span(1 + 4 * i, 4, level_header(lv)) for i, lv in enumerate(block.levels))
     layout = Layout("footnotesize", 5.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
     quotes = {} if law is None else {"law deviation": law}
-    return Table(
-        "Aladder",
-        "Case A: the inflation ladder",
-        caption,
-        tuple(columns),
-        (Group(tuple(rows)), last),
-        spans,
-        quotes=quotes,
-        layout=layout,
-    )
+    return Table(caption, tuple(columns), (Group(tuple(rows)), last), spans, quotes=quotes, layout=layout)
 
 
 def law_deviation(part: pl.DataFrame) -> Number | None:
     """The largest relative deviation from width proportional to sqrt(m^2 - 1) between neighbouring rungs, over all points."""
     wide = part.pivot("m", index=["cell_id", "idx"], values="half", sort_columns=True).drop("cell_id", "idx")
-    rungs = sorted(float(c) for c in wide.columns)
+    named = {float(c): c for c in wide.columns}
+    rungs = sorted(named)
     if len(rungs) < 2:
         return None
-    ordered = wide.select(sorted(wide.columns, key=float)).drop_nulls().to_numpy() / np.sqrt(np.square(rungs) - 1)
+    ordered = wide.select(named[m] for m in rungs).drop_nulls().to_numpy() / np.sqrt(np.square(rungs) - 1)
     if not len(ordered):
         return None
     return Number(float(np.abs(ordered[:, 1:] / ordered[:, :-1] - 1).max()), rules.scientific(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.reports.figures.generic_looks import arm_looks, shown
-from orledger.reports.generic import literal
+from orledger.schema.viewing import identifier
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,44 +17,42 @@ FEWEST = 3  # values of a key that make an axis
 
 
 def numeric_keys(subject: Subject) -> list[str]:
-    """Keys of the unit that hold at least three different numbers and nothing else, seeds and folds apart."""
-    found = []
-    for key in subject.unit:
-        column = f"keys[{literal(key)}]"
-        query = (
-            f"SELECT count(DISTINCT {column}), bool_and(TRY_CAST({column} AS DOUBLE) IS NOT NULL) FROM cell"
-            f" WHERE case_name = {literal(subject.case)} AND block = {literal(subject.block)}"
-        )
-        count, numbers = subject.results.sql(query).row(0)
-        if numbers and count >= FEWEST:
-            found.append(key)
-    return found
+    """Keys of the unit that are numbers, at least three different ones, where the metric has one value per cell."""
+    if not subject.recorded(indexed=False):
+        return []
+    numbers = [k for k in subject.unit if subject.layout.keys[k][1] != "VARCHAR"]
+    counts = ", ".join(f"count(DISTINCT {identifier(subject.column(k))})" for k in numbers)
+    if not counts:
+        return []
+    found = subject.results.sql(f"SELECT {counts} FROM {identifier(subject.layout.cells)}").row(0)
+    return [k for k, n in zip(numbers, found, strict=True) if n >= FEWEST]
 
 
 def draw_against(canvas: Canvas, subject: Subject, key: str) -> str:
     """The median of the metric at every value of ``key``, with the range of the values behind it as a band."""
-    rows = canvas.rows(
-        f"SELECT TRY_CAST(c.keys[{literal(key)}] AS DOUBLE) AS x, r.arm, median(r.value) AS middle, min(r.value) AS low, max(r.value) AS high\n"
-        f"FROM record r JOIN cell c USING (cell_id)\n{_where(subject)} AND r.idx IS NULL\nGROUP BY ALL ORDER BY ALL"
-    )
-    _curves(canvas, subject, rows, key)
+    _curves(canvas, subject, canvas.rows(_ranges(subject, subject.column(key), indexed=False)), key)
     return f"{subject.metric} against {key}: median at every {key}, and the lowest to the highest value as a band."
 
 
 def draw_trajectories(canvas: Canvas, subject: Subject) -> str:
     """The median of the metric at every index, with the range of the curves behind it as a band."""
-    rows = canvas.rows(
-        "SELECT r.idx AS x, r.arm, median(r.value) AS middle, min(r.value) AS low, max(r.value) AS high\n"
-        f"FROM record r JOIN cell c USING (cell_id)\n{_where(subject)} AND r.idx IS NOT NULL\nGROUP BY ALL ORDER BY ALL"
-    )
-    _curves(canvas, subject, rows, "index")
+    _curves(canvas, subject, canvas.rows(_ranges(subject, "idx", indexed=True)), "index")
     return f"{subject.metric} over its index: median of the curves, and the lowest to the highest as a band."
 
 
 def has_trajectories(subject: Subject) -> bool:
     """Whether the metric is recorded over an index."""
-    query = f"SELECT count(*) FROM record r JOIN cell c USING (cell_id)\n{_where(subject)} AND r.idx IS NOT NULL"
-    return bool(subject.results.sql(query).item())
+    if not subject.recorded(indexed=True):
+        return False
+    return bool(subject.results.sql(f"SELECT count(*) FROM (\n{subject.points(indexed=True)}\n)").item())
+
+
+def _ranges(subject: Subject, x: str, *, indexed: bool) -> str:
+    """The query of median, lowest and highest value of every arm at every value of the column ``x``."""
+    return (
+        f"SELECT {identifier(x)} AS x, arm, median(value) AS middle, min(value) AS low, max(value) AS high\n"
+        f"FROM (\n{subject.points(indexed=indexed)}\n)\nGROUP BY ALL ORDER BY ALL"
+    )
 
 
 def _curves(canvas: Canvas, subject: Subject, rows: pl.DataFrame, label: str) -> None:
@@ -71,11 +69,3 @@ def _curves(canvas: Canvas, subject: Subject, rows: pl.DataFrame, label: str) ->
     ax.set_xlabel(shown(label))
     ax.set_ylabel(shown(subject.metric))
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-
-
-def _where(subject: Subject) -> str:
-    arms = ", ".join(literal(a) for a in subject.arms)
-    return (
-        f"WHERE c.state = 'done' AND c.case_name = {literal(subject.case)} AND c.block = {literal(subject.block)}"
-        f" AND r.metric = {literal(subject.metric)} AND r.arm IN ({arms}) AND r.label IS NULL"
-    )

@@ -7,7 +7,7 @@ import io
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib as mpl
 
@@ -117,7 +117,7 @@ def house_style(style: str = "print") -> Iterator[None]:
     """Everything drawn inside uses the house style and the file backend, whatever the user's configuration says."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(RC | STYLES[style])
+        mpl.rcParams.update(cast(Any, RC | STYLES[style]))  # the types list every setting by name
         yield
 
 

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orledger.reports.source import content_hash
+from orledger.reports.source import ALIKE, content_hash
+from orledger.schema import receipts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,25 +24,24 @@ BLOCKS = """
 SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') AS done,
        count(*) FILTER (state = 'refused') AS refused, count(*) FILTER (state = 'failed') AS failed,
        count(*) FILTER (state = 'planned') AS missing, coalesce(sum(n_records), 0)::BIGINT AS records,
-       coalesce(sum(seconds ORDER BY cell_id), 0) AS seconds, string_agg(DISTINCT backend, ', ' ORDER BY backend) AS backends
-FROM cell GROUP BY ALL ORDER BY case_name, block
+       coalesce(sum(seconds ORDER BY cell_id), 0) AS seconds, string_agg(DISTINCT computed_on, ', ' ORDER BY computed_on) AS backends
+FROM all_cells GROUP BY ALL ORDER BY case_name, block
 """
 
-# Refusals that differ in their numbers only are one line: the numbers become dots, the margins a range.
-ARM_REFUSALS = r"""
-SELECT c.case_name, c.block, f.arm,
-       if(count(DISTINCT f.reason) = 1, min(f.reason), regexp_replace(min(f.reason), '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')) AS reason,
-       count(*) AS cells, min(f.margin) AS smallest_margin, max(f.margin) AS largest_margin,
-       string_agg(c.name, ', ' ORDER BY c.name) AS names
-FROM refusal f JOIN cell c USING (cell_id)
-GROUP BY c.case_name, c.block, f.arm, regexp_replace(f.reason, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')
-ORDER BY c.case_name, c.block, f.arm, reason
+# Refusals that differ in their numbers only are one line, and their margins a range.
+ARM_REFUSALS = f"""
+SELECT case_name, block, arm, if(count(DISTINCT refused) = 1, min(refused), {ALIKE.format("min(refused)")}) AS reason,
+       count(*) AS cells, min(refused_by) AS smallest_margin, max(refused_by) AS largest_margin,
+       string_agg(cell, ', ' ORDER BY cell) AS names
+FROM all_refusals
+GROUP BY case_name, block, arm, {ALIKE.format("refused")}
+ORDER BY case_name, block, arm, reason
 """
 
 CELL_REFUSALS = """
 SELECT case_name, block, state, coalesce(reason, split_part(error, chr(10), -2), 'not run yet') AS reason, count(*) AS cells,
-       string_agg(name, ', ' ORDER BY name) AS names
-FROM cell WHERE state <> 'done' GROUP BY ALL ORDER BY case_name, block, state
+       string_agg(cell, ', ' ORDER BY cell) AS names
+FROM all_cells WHERE state <> 'done' GROUP BY ALL ORDER BY case_name, block, state
 """
 
 REGISTRATIONS = """
@@ -80,6 +80,7 @@ class Ledger:
     claims: list[dict[str, Any]]
     settings: list[dict[str, Any]]
     datasets: list[dict[str, Any]]
+    receipts: int = 0  # registrations of which a receipt from before the data is recorded
     queries: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -106,6 +107,11 @@ def gather(db: Database) -> Ledger:
     for test in tests:
         test["dropped"] = json.loads(test["dropped"] or "[]")
         test["details"] = json.loads(test["details"] or "{}")
+    dispositions = _dicts(db.sql(DISPOSITIONS, key))
+    earlier = {row["hash"]: receipts.Earlier(**row["receipt"]) for row in _dicts(db.sql(receipts.BEFORE_DATA))}
+    for d in dispositions:
+        d["remarks"] = json.loads(d["remarks"] or "[]")
+        d["receipt"] = receipts.words_of(earlier.get(d["registration"]))
     claims = _dicts(db.sql(CLAIMS, key))
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
@@ -117,7 +123,8 @@ def gather(db: Database) -> Ledger:
         cell_refusals=_dicts(db.sql(CELL_REFUSALS)),
         registrations=_dicts(db.sql(REGISTRATIONS)),
         audit=audit,
-        dispositions=_dicts(db.sql(DISPOSITIONS, key)),
+        dispositions=dispositions,
+        receipts=len(earlier),
         tests=tests,
         claims=claims,
         settings=_dicts(db.sql(SETTINGS)),

@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from orledger.errors import UsageError
 from orledger.reports.displays import place, require
@@ -64,7 +65,7 @@ def _check(results: Database, display: TableDisplay, at: Place) -> None:
         at.require("arm", arm, at.arms)
     for key, values in display.where:
         at.require("key", key, at.keys)
-        query = "SELECT DISTINCT keys[?] FROM cell WHERE case_name = ? AND block = ? AND keys[?] IS NOT NULL"
+        query = "SELECT DISTINCT keys[?] FROM all_cells WHERE case_name = ? AND block = ? AND keys[?] IS NOT NULL"
         there = results.sql(query, [key, at.case, at.block, key]).to_series().to_list()
         for value in values:
             at.require(key, value, there)
@@ -140,8 +141,6 @@ class Numbers:
 
     def _ranks(self, rows: list[dict[str, object]]) -> dict[Names, list[float]]:
         """The rank of every arm in every cell, by the same names as the samples."""
-        from scipy.stats import rankdata
-
         found: dict[Names, list[float]] = {}
         cells: dict[str, list[dict[str, object]]] = {}
         for row in (r for r in rows if r["label"] is None):
@@ -150,7 +149,7 @@ class Numbers:
             sign = 1.0 if self.at.metrics[metric].better == "lower" else -1.0
             for cell in cells.values():
                 have = [r for r in cell if r[metric] is not None]
-                ranks = rankdata([sign * float(r[metric]) for r in have])  # type: ignore[arg-type]
+                ranks = pl.Series([sign * float(r[metric]) for r in have], dtype=pl.Float64).rank("average")  # type: ignore[arg-type]
                 for row, rank in zip(have, ranks, strict=True):
                     spot = tuple(_shown(row[k]) for k in self.keys)
                     found.setdefault((metric, str(row["arm"]), *spot), []).append(float(rank))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from orledger.reports.generic import PAIRED, Subject, literal, slug, subjects
+from orledger.reports.generic import PAIRED, Subject, slug, subjects
 from orledger.reports.tables.generic import PART, result_tables, summary_table
 from orledger.reports.tables.generic_tests import (
     claim_table,
@@ -14,6 +14,7 @@ from orledger.reports.tables.generic_tests import (
     refusal_table,
     test_table,
 )
+from orledger.schema.viewing import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +65,7 @@ def _case(results: Database, case: str, hypotheses: tuple[str, ...]) -> list[Off
     ]
     if any(audit.claims(h) for h in hypotheses):
         found.append((f"{name}-claims", "Claims", case, lambda s: _kept(s, claim_table(audit, hypotheses, name))))
-    query = f"SELECT count(*) FROM refusal JOIN cell USING (cell_id) WHERE case_name = {literal(case)}"
+    query = f"SELECT count(*) FROM all_refusals WHERE case_name = {literal(case)}"
     if results.sql(query).item():
         found.append(
             (f"{name}-refusals", "Missing results", case, lambda s: _kept(s, refusal_table(results, case, name)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.reports.generic import literal
 from orledger.reports.origin import Answer, Origin
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, notes
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Interval, Number, PValue, Text, Value, join
+from orledger.reports.tables.values import Absent, Blank, Number, PValue, Range, Text, Value, join
+from orledger.schema.viewing import literal
 
 if TYPE_CHECKING:
     from orledger.reports.audit_rows import AuditRows, TestRow
@@ -150,8 +150,8 @@ def claim_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Tab
 def refusal_table(results: Database, case: str, name: str) -> Table | None:
     """Missing results by arm and reason, counted; None when nothing is missing."""
     query = (
-        "SELECT f.arm, f.reason, count(*) AS n, count(DISTINCT c.cell_id) AS cells\nFROM refusal f JOIN cell c USING (cell_id)\n"
-        f"WHERE c.case_name = {literal(case)}\nGROUP BY ALL ORDER BY f.arm, n DESC, f.reason"
+        f"SELECT arm, refused, count(DISTINCT cell_id) AS cells\nFROM all_refusals WHERE case_name = {literal(case)}\n"
+        "GROUP BY ALL ORDER BY arm, cells DESC, refused"
     )
     found = results.sql(query)
     if found.is_empty():
@@ -161,7 +161,7 @@ def refusal_table(results: Database, case: str, name: str) -> Table | None:
             f"{arm}: {reason}",
             (Text(arm), Text(reason), replace(Number(cells, rules.INTEGER), origin=refused(case, arm, reason))),
         )
-        for arm, reason, _, cells in found.iter_rows()
+        for arm, reason, cells in found.iter_rows()
     ]
     return Table(
         name=f"{name}-refusals",
@@ -182,8 +182,8 @@ def refused(case: str, arm: str, reason: str) -> Origin:
     return Origin(
         (
             Answer(
-                "SELECT c.cell_id, c.name AS cell, f.arm, f.reason, f.margin\nFROM refusal f JOIN cell c USING (cell_id)\n"
-                f"WHERE c.case_name = {literal(case)} AND f.arm = {literal(arm)} AND f.reason = {literal(reason)}\nORDER BY ALL"
+                "SELECT cell_id, cell, arm, refused, refused_by\nFROM all_refusals\n"
+                f"WHERE case_name = {literal(case)} AND arm = {literal(arm)} AND refused = {literal(reason)}\nORDER BY ALL"
             ),
         )
     )
@@ -203,7 +203,7 @@ def _p(row: TestRow, better: str) -> Value:
 def _test_cells(t: TestRow) -> tuple[Value, ...]:
     style = fixed(3) if t.effect is not None and 1e-3 <= abs(t.effect) < 1e3 else SHORT
     effect = Blank() if t.effect is None else Number(t.effect, style).of(t)
-    interval = Blank() if t.low is None or t.high is None else Interval(t.low, t.high, style).of(t)
+    interval = Blank() if t.low is None or t.high is None else Range(t.low, t.high, style).of(t)
     wins = Blank() if t.wins is None else Text(f"{t.wins}/{t.losses}/{t.draws}").of(t)
     holm = Blank() if t.p_holm is None else Number(t.p_holm, rules.P_VALUE).of(t)
     p: Value = Blank() if t.test == "improvement" else Absent(t.why_absent)

@@ -15,7 +15,7 @@ with a matrix in which only c changes. The Cholesky factorisation is then the co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import torch
 
@@ -32,6 +32,13 @@ class Precision:
 
     state: torch.dtype = torch.float64
     normal: torch.dtype = torch.float64
+
+
+class Kind(TypedDict):
+    """Where arrays live and what they are made of."""
+
+    dtype: torch.dtype
+    device: torch.device
 
 
 class Workspace(NamedTuple):
@@ -75,8 +82,8 @@ class NormalEquations:
         self.precision = precision or Precision()
         self.n, self.M = ops.value.shape
         self.batch, self.power = batch, LINEARISATIONS[linearisation]
-        self.kind = {"dtype": self.precision.normal, "device": device}
-        state = {"dtype": self.precision.state, "device": device}
+        self.kind: Kind = {"dtype": self.precision.normal, "device": torch.device(device)}
+        state: Kind = {"dtype": self.precision.state, "device": torch.device(device)}
         A, D, side = (torch.as_tensor(m, dtype=torch.float64, device=device) for m in (ops.value, ops.second, ops.side))
         self.row, self.col = torch.tril_indices(rank, rank, device=device)
         pairs, size, n = len(self.row), rank * self.M, self.n

@@ -122,5 +122,5 @@ def ordered_parameters(model: SingleTaskGP) -> list[torch.nn.Parameter]:
 def load_raw(model: SingleTaskGP, raw: torch.Tensor, layout: Layout) -> None:
     """Copy a raw vector (size,) into the model's parameters, in place."""
     with torch.no_grad():
-        for parameter, values in zip(ordered_parameters(model), torch.split(raw, layout.sizes), strict=True):
+        for parameter, values in zip(ordered_parameters(model), torch.split(raw, list(layout.sizes)), strict=True):
             parameter.copy_(values.reshape(parameter.shape))

@@ -149,8 +149,8 @@ def take_step(problem: Problem, spec: LoopSpec, slabs: Slabs, path: tuple[int, .
     nearest = torch.stack(squared).amin(0).sqrt_().cpu().numpy()[left]
     improvement = log_expected_improvement if spec.log_ei else expected_improvement
     choice = {
-        "ei": int(left[improvement(post, float(y.min())).argmax().item()]),
-        "ucb": int(left[lower_bound(post, spec.ucb_beta).argmin().item()]),
+        "ei": int(left[int(improvement(post, float(y.min())).argmax())]),
+        "ucb": int(left[int(lower_bound(post, spec.ucb_beta).argmin())]),
     }
     for arm, kappa in FLOOR_ARMS.items():
         choice[arm] = int(left[np.argmin(mean - kappa * widths.radius)])

@@ -55,7 +55,7 @@ def evaluate(benchmark: str, unit: torch.Tensor, box: tuple[float, float]) -> tu
     with warnings.catch_warnings():
         # botorch's own imports use a part of torch that torch 2.13 calls deprecated; there is nothing a user could do.
         warnings.filterwarnings("ignore", message=".*torch.jit.script.*", category=DeprecationWarning)
-        from botorch.test_functions import Ackley, Branin, Griewank, Hartmann, Levy
+        from botorch.test_functions.synthetic import Ackley, Branin, Griewank, Hartmann, Levy
 
     dim = unit.shape[-1]
     check_dimension(benchmark, dim, "evaluate")

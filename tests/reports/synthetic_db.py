@@ -64,6 +64,10 @@ class Adapter:
         """The rows of ``query`` as a frame."""
         return frame(self.con.sql(query, params=params) if params is not None else self.con.sql(query))
 
+    def layouts(self) -> list[viewing.Layout]:
+        """The wide views of every block."""
+        return viewing.read(self.con)
+
 
 PUBLISHED = [
     # a few single-seed values of Table Bgapsurv
