@@ -26,6 +26,7 @@ def study_from(
     metrics: Sequence[str] = (),
     better: str | None = None,
     unit: Sequence[str] = (),
+    scale: str | None = None,
     ignore: Sequence[str] = (),
     control: str | None = None,
     best: bool = False,
@@ -51,7 +52,7 @@ def study_from(
     if best and control is not None:
         raise UsageError("best and control contradict each other", hint="leave one of them out")
     table = as_polars(frame)
-    wishes = Wishes(name, arm, tuple(keys), tuple(metrics), tuple(ignore), better, tuple(unit))
+    wishes = Wishes(name, arm, tuple(keys), tuple(metrics), tuple(ignore), better, tuple(unit), scale)
     compare = "best" if best else "control" if control is not None else "pairs"
     drawn = draft(stacked([(name, table)]), name, wishes, compare=compare, control=control)
     mapping = parse_mapping(drawn.mapping_text, f"{name}.mapping.toml")

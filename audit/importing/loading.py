@@ -13,6 +13,7 @@ import polars as pl
 from orledger.audit.importing.catalogue import store_catalogue
 from orledger.audit.importing.merging import Change, Merged, merge, read_study
 from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
+from orledger.audit.importing.sacred import digest
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
 from orledger.schema.writing import Outcome, PlannedCell
@@ -60,7 +61,7 @@ class Imported:
 
 def import_files(writer: Writer, paths: Sequence[Path], mapping: Mapping, *, replace: bool = False) -> Imported:
     """Stores the tables at ``paths`` as (a part of) a study."""
-    digests = {path.name: sha256(path.read_bytes()).hexdigest() for path in paths}
+    digests = {p.name: digest(p) if p.is_dir() else sha256(p.read_bytes()).hexdigest() for p in paths}
     return _import(writer, read_tables(paths), mapping, digests, replace=replace)
 
 
