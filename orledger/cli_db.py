@@ -49,13 +49,13 @@ def info(db: Path, as_json: bool) -> None:
 @db_option
 @json_option
 def migrate(db: Path, as_json: bool) -> None:
-    """Bring the schema of an existing database up to date; running does so by itself."""
-    from orledger.schema import opening
+    """Bring the schema of an existing database up to date; running does so by itself. Its views are made anew."""
+    from orledger.schema import opening, viewing
     from orledger.schema.migrate import shipped_migrations
 
     before = opening.stored_version(db)
-    con = opening.connect(db, "write")
-    con.close()
+    with opening.writing(db) as con:
+        viewing.refresh(con, anew=True)
     now = len(shipped_migrations())
     if as_json:
         echo_json({"db": str(db), "schema_version": now, "before": before})

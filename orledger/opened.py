@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.auditing import Audit
     from orledger.reports.figures.figure import Drawn
     from orledger.reports.tables.table import Table
-    from orledger.schema.describing import Table as StoredTable
+    from orledger.schema.describing import TableInfo as StoredTable
 
 CONTENTS = """
 SELECT c.case_name AS study, c.block, count(DISTINCT c.cell_id) AS cells, count(DISTINCT r.arm) AS arms,

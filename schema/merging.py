@@ -59,6 +59,7 @@ def merge(out: Path, sources: Sequence[Path], *, keep_both: bool = False) -> lis
         for name, (file, _) in zip(names, files, strict=True):
             con.execute(f"ATTACH '{str(file).replace(chr(39), chr(39) * 2)}' AS {name} (READ_ONLY)")
             stack.callback(con.execute, f"DETACH {name}")
+            _require_tables(con, name, file)
         with transaction(con):
             joined = []
             for name, path, (_, described) in zip(names, sources, files, strict=True):
@@ -66,6 +67,17 @@ def merge(out: Path, sources: Sequence[Path], *, keep_both: bool = False) -> lis
                 joined.append(_join(con, name, path, keep_both=keep_both))
             viewing.refresh(con)
     return joined
+
+
+def _require_tables(con: DuckDBPyConnection, source: str, file: Path) -> None:
+    """Refuses a source with a view where a table should be: it could read a file of this machine into the result."""
+    found = con.execute(
+        "SELECT view_name FROM system.main.duckdb_views() WHERE database_name = ? AND view_name IN (SELECT table_name FROM"
+        " system.main.duckdb_tables() WHERE database_name = current_database()) ORDER BY 1",
+        [source],
+    ).fetchall()
+    if found:
+        raise VerificationError(f"{file}: {found[0][0]} is a view, and a table is expected", hint=exchange.ANOTHER)
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.families import correct_families
 from orledger.audit.evaluation.history import Look, with_history
 from orledger.audit.evaluation.names import check_names
-from orledger.audit.evaluation.pairing import Ledger, layouts
-from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
+from orledger.audit.evaluation.sensitivity import Sensitivity, at_coarser_unit, deciding, speaks
 from orledger.audit.evaluation.storing import digest, store
-from orledger.audit.registry.quantities import Source
+from orledger.audit.evaluation.units import Ledger, layouts
+from orledger.audit.registry.quantities import RecordSource
 from orledger.audit.registry.registration import (
     Registration,
     current_registrations,
@@ -24,7 +24,7 @@ from orledger.audit.registry.registration import (
     register_descriptions,
     register_shipped,
 )
-from orledger.audit.registry.words import Registered, Variant
+from orledger.audit.registry.words import Registered
 from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema import catalogue, chain, viewing
 from orledger.schema.hashing import DATABASE_HASH
@@ -42,16 +42,21 @@ if TYPE_CHECKING:
 
     from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis
     from orledger.schema.reading import Results
+    from orledger.schema.receipts import Earlier
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "5"
+AUDIT_VERSION = "6"
 
 COPY = "copy of "  # before the name of a view: a temporary table with a part of it
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes."""
+class AuditFinding:
+    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes.
+
+    ``level`` says in words whether the verdict keeps its level; ``receipt`` is the first one that holds the text and was
+    written before any of its cells had an outcome.
+    """
 
     registration: Registration
     hypothesis: Hypothesis
@@ -62,6 +67,8 @@ class Finding:
     known: Registered = Registered.BEFORE
     earlier: tuple[Look, ...] = ()
     remarks: tuple[str, ...] = ()
+    level: str = ""
+    receipt: Earlier | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Audit:
     data_hash: str
     n_cells: int
     n_records: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
 
 def audit(
@@ -182,7 +189,7 @@ def naming(hypothesis: Hypothesis, name: str) -> Iterator[None]:
         raise type(error)(f"{hypothesis.file}: {name}: {error.message}", hint=error.hint) from error
 
 
-def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> Finding:
+def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> AuditFinding:
     """Tests, claims and disposition of one hypothesis."""
     claims: list[ClaimResult] = []
     evaluated: list[Evaluation] = []
@@ -196,24 +203,15 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]
     if not hypothesis.decides:
-        return Finding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
-    deciding = _deciding(tests)
-    decision = decide(hypothesis, deciding, by_claim)
-    coarser = {e.comparison.id: e for e in tests if e.variant == Variant.COARSER}
-    named = [n for n in decision.evidence if n in deciding]
+        return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
+    first, coarser = deciding(tests), at_coarser_unit(tests)
+    decision = decide(hypothesis, first, by_claim)
+    named = [n for n in decision.evidence if n in first]
     # What the verdict rests on is needed here: a test that cannot decide at the coarser unit is no refutation.
     stricter = replace(hypothesis, needs=tuple(dict.fromkeys((*hypothesis.needs, *named))))
-    again = decide(stricter, {**deciding, **coarser}, by_claim) if any(n in coarser for n in named) else None
-    sensitivity = speaks(decision, again, [deciding[n] for n in named or deciding], coarser)
-    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
-
-
-def _deciding(tests: Sequence[Evaluation]) -> dict[str, Evaluation]:
-    """The evaluation of each comparison that its hypothesis is decided with."""
-    found: dict[str, Evaluation] = {}
-    for e in tests:
-        found.setdefault(e.comparison.id, e)
-    return found
+    again = decide(stricter, {**first, **coarser}, by_claim) if any(n in coarser for n in named) else None
+    sensitivity = speaks(decision, again, [first[n] for n in named or first], coarser)
+    return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
 
 
 def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
@@ -229,12 +227,12 @@ def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str
     """Temporary tables with the arms, labels and metrics that the hypotheses ask of each wide view, by the name of the view."""
     known = layouts(results)
     scalar_views = {layout.name for layout in known.values()}
-    asked: dict[str, tuple[Mapping[str, str], list[Source]]] = {}
+    asked: dict[str, tuple[Mapping[str, str], list[RecordSource]]] = {}
     for q in (q for h in hypotheses for q in h.quantities):
         layout = known.get((q.case, q.block))
         if layout is None or q.source is None:
             continue
-        arms = [Source(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
+        arms = [RecordSource(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
         for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
             if q.source.metric in columns and (q.is_series or view == layout.name):
                 asked.setdefault(view, (columns, []))[1].extend([*arms, *([q.divide_by] if q.divide_by else [])])

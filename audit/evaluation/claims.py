@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.audit.evaluation.claim_intervals import BARE, ClaimInterval, claim_interval
-from orledger.audit.evaluation.pairing import Ledger, Matched, Units, load_units, match, unit_name
+from orledger.audit.evaluation.pairing import Matched, match, unit_name
 from orledger.audit.evaluation.predicates import PREDICATES, combined
 from orledger.audit.evaluation.preparing import without
 from orledger.audit.evaluation.refusals import with_refused
+from orledger.audit.evaluation.units import Ledger, Units, load_units
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import ClaimState, Clearly
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from orledger.toml_tables import Table, TableError, parse
+from orledger.toml_tables import TomlError, TomlTable, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def read_mapping(path: Path) -> Mapping:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TableError(f"{path}: cannot be read as a TOML text: {error}") from error
+        raise TomlError(f"{path}: cannot be read as a TOML text: {error}") from error
     return parse_mapping(text, path.name)
 
 
@@ -128,14 +128,14 @@ def parse_mapping(text: str, file: str) -> Mapping:
     return mapping
 
 
-def _wide(shape: Table, common: dict[str, Any]) -> Mapping:
+def _wide(shape: TomlTable, common: dict[str, Any]) -> Mapping:
     fixed, column = shape.text("metric", None), shape.text("metric_column", None)
     if (fixed is None) == (column is None):
         raise shape.fail("metric", "the name of the metric, or instead metric_column with the column that names it")
     return Mapping(**common, arms=shape.texts("arms"), fixed_metric=fixed, metric=column)
 
 
-def _rows(shape: Table, common: dict[str, Any]) -> Mapping:
+def _rows(shape: TomlTable, common: dict[str, Any]) -> Mapping:
     mapping = Mapping(
         **common,
         arm=shape.text("arm", None),
@@ -148,7 +148,7 @@ def _rows(shape: Table, common: dict[str, Any]) -> Mapping:
     return mapping
 
 
-def _long(shape: Table, common: dict[str, Any]) -> Mapping:
+def _long(shape: TomlTable, common: dict[str, Any]) -> Mapping:
     mapping = Mapping(
         **common,
         arm=shape.text("arm", None),
@@ -164,33 +164,33 @@ def _long(shape: Table, common: dict[str, Any]) -> Mapping:
     return mapping
 
 
-def _either(shape: Table, mapping: Mapping, column: str, fixed: str) -> None:
+def _either(shape: TomlTable, mapping: Mapping, column: str, fixed: str) -> None:
     if (getattr(mapping, column) is None) == (getattr(mapping, fixed) is None):
         raise shape.fail(column, f"the name of a column, or instead {fixed} with one name for all rows")
 
 
-def _check(top: Table, mapping: Mapping) -> None:
+def _check(top: TomlTable, mapping: Mapping) -> None:
     """Refuses a column with two meanings, a metric described twice, and a combined metric without directions."""
     for column in mapping.needed:
         if mapping.needed.count(column) > 1 or column in mapping.ignore:
-            raise TableError(f"{top.file}: the column {column!r} is named twice; a column has one meaning")
+            raise TomlError(f"{top.file}: the column {column!r} is named twice; a column has one meaning")
     names = [m.name for m in mapping.metrics]
     for name in names:
         if names.count(name) > 1:
-            raise TableError(f"{top.file}: table [[metric]]: {name!r} is described twice")
+            raise TomlError(f"{top.file}: table [[metric]]: {name!r} is described twice")
     if mapping.combined is None:
         return
     if mapping.combined in names:
-        raise TableError(
+        raise TomlError(
             f"{top.file}: table [combined], key 'name': expected a name that no metric has, found {mapping.combined!r}"
         )
     directed = {m.name for m in mapping.metrics if m.better is not None}
     for name in mapping.combines:
         if name not in directed:
-            raise TableError(f"{top.file}: table [combined]: {name!r} needs a [[metric]] with better = lower or higher")
+            raise TomlError(f"{top.file}: table [combined]: {name!r} needs a [[metric]] with better = lower or higher")
 
 
-def _combined(top: Table) -> dict[str, Any]:
+def _combined(top: TomlTable) -> dict[str, Any]:
     table = top.table("combined", None)
     if table is None:
         return {}
@@ -199,7 +199,7 @@ def _combined(top: Table) -> dict[str, Any]:
     return found
 
 
-def _name(top: Table, key: str) -> str:
+def _name(top: TomlTable, key: str) -> str:
     """A name that can become part of a view: no slash, quotation mark or control character."""
     name: str = top.text(key)
     if re.search(r"[/\"'`;\\\x00-\x1f]", name):
@@ -207,15 +207,15 @@ def _name(top: Table, key: str) -> str:
     return name
 
 
-def _missing(top: Table) -> tuple[str, ...]:
+def _missing(top: TomlTable) -> tuple[str, ...]:
     words = top.take("missing", list, "a list of texts", list(MISSING))
     if not all(isinstance(word, str) for word in words):
         raise top.fail("missing", 'a list of texts, numbers too: ["-999", ""]')
     return tuple(words)
 
 
-def _metric(t: Table) -> Metric:
-    where = t.table("where", Table({}, t.file, "where"))
+def _metric(t: TomlTable) -> Metric:
+    where = t.table("where", TomlTable({}, t.file, "where"))
     metric = Metric(
         t.text("name"),
         t.text("description"),

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import QueryRefusedError
-from orledger.reports.source import content_hash
+from orledger.reports.source import ALIKE, content_hash
+from orledger.schema import receipts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,14 +31,13 @@ SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') A
 FROM all_cells GROUP BY ALL ORDER BY case_name, block
 """
 
-# Refusals that differ in their numbers only are one line: the numbers become dots, the margins a range.
-ARM_REFUSALS = r"""
-SELECT case_name, block, arm,
-       if(count(DISTINCT refused) = 1, min(refused), regexp_replace(min(refused), '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')) AS reason,
+# Refusals that differ in their numbers only are one line, and their margins a range.
+ARM_REFUSALS = f"""
+SELECT case_name, block, arm, if(count(DISTINCT refused) = 1, min(refused), {ALIKE.format("min(refused)")}) AS reason,
        count(*) AS cells, min(refused_by) AS smallest_margin, max(refused_by) AS largest_margin,
        string_agg(cell, ', ' ORDER BY cell) AS names
 FROM all_refusals
-GROUP BY case_name, block, arm, regexp_replace(refused, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')
+GROUP BY case_name, block, arm, {ALIKE.format("refused")}
 ORDER BY case_name, block, arm, reason
 """
 
@@ -93,6 +93,7 @@ class Ledger:
     claims: list[dict[str, Any]]
     settings: list[dict[str, Any]]
     datasets: list[dict[str, Any]]
+    receipts: int = 0  # registrations of which a receipt from before the data is recorded
     queries: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -134,6 +135,11 @@ def gather(db: Database) -> Ledger:
     for test in tests:
         test["dropped"] = json.loads(test["dropped"] or "[]")
         test["details"] = json.loads(test["details"] or "{}")
+    dispositions = _dicts(db.sql(DISPOSITIONS, key))
+    earlier = {row["hash"]: receipts.Earlier(**row["receipt"]) for row in _dicts(db.sql(receipts.BEFORE_DATA))}
+    for d in dispositions:
+        d["remarks"] = json.loads(d["remarks"] or "[]")
+        d["receipt"] = receipts.words_of(earlier.get(d["registration"]))
     claims = _dicts(db.sql(CLAIMS, key))
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
@@ -145,7 +151,8 @@ def gather(db: Database) -> Ledger:
         cell_refusals=_dicts(db.sql(CELL_REFUSALS)),
         registrations=_dicts(db.sql(REGISTRATIONS)),
         audit=audit,
-        dispositions=_dicts(db.sql(DISPOSITIONS, key)),
+        dispositions=dispositions,
+        receipts=len(earlier),
         tests=tests,
         claims=claims,
         settings=_dicts(db.sql(SETTINGS)),
