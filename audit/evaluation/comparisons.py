@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
+from orledger.audit.evaluation.planned import planned_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
@@ -48,7 +49,8 @@ class Evaluation:
 
     ``within`` holds the one-sided p-values against the declared margin, ``shown`` what they show, ``posterior`` the Bayesian
     answer with the margin as region of practical equivalence. ``unit_values`` names, for each key of the unit, how many
-    values it takes: "5 dataset".
+    values it takes: "5 dataset". ``planned`` is the number of units it was fixed to before the first result: as registered,
+    or as planned; None where neither is known.
     """
 
     comparison: Comparison
@@ -67,6 +69,7 @@ class Evaluation:
     untestable: Untestable | None = None
     unit_values: tuple[str, ...] = ()
     bounds_agree: bool = True
+    planned: int | None = None
 
 
 def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
@@ -77,10 +80,11 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
     # A setting that frees the values leaves the declared unit as the coarser one.
     coarser = declared if unit != declared and not comparison.coarser else comparison.coarser
     comparison = replace(comparison, unit=unit, coarser=coarser)
+    planned = comparison.units if comparison.units is not None else planned_units(ledger, comparison)
     if comparison.refusals != Refusals.BOUNDS:
-        return _evaluated(ledger, comparison)
+        return [replace(e, planned=planned) for e in _evaluated(ledger, comparison)]
     bounds = [_evaluated(ledger, comparison, sign) for sign in (1, -1)]
-    return [_both(a, b) for a, b in zip(*bounds, strict=True)]
+    return [replace(_both(a, b), planned=planned) for a, b in zip(*bounds, strict=True)]
 
 
 def _both(worst: Evaluation, best: Evaluation) -> Evaluation:

@@ -45,6 +45,7 @@ def level_words(
         *_refusals(tests),
         *_pooled(tests),
         *_looks(tests, looks),
+        *_added(tests),
         *_uncorrected(hypothesis, decision.verdict, deciding),
         *(["it is exploratory, suggested by data"] if hypothesis.mode == "exploratory" else []),
         *([TOO_LATE[known]] if known in TOO_LATE else []),
@@ -89,6 +90,13 @@ def _looks(tests: Sequence[Evaluation], looks: int) -> Iterator[str]:
             f"{_names(fixed)} used a fixed n after {looks} {'look' if looks == 1 else 'looks'} at other data"
             ' (test = "sign_anytime" keeps its level over looks)'
         )
+
+
+def _added(tests: Sequence[Evaluation]) -> Iterator[str]:
+    """Tests with more units than were fixed before the first result."""
+    longer = [e for e in tests if e.planned is not None and e.result.n > e.planned]
+    if longer:
+        yield f"{_names(longer)} used more units than were fixed before the first result"
 
 
 def _uncorrected(hypothesis: Hypothesis, verdict: Verdict, deciding: Mapping[str, Evaluation]) -> Iterator[str]:
