@@ -12,7 +12,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import DatabaseError, OrledgerError
 from orledger.schema.explaining import snapshot_path
@@ -20,12 +20,31 @@ from orledger.schema.reading import Results, open_results
 from orledger.schema.sandbox import Limits, sandbox_config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from duckdb import DuckDBPyConnection
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
 TRIES = 5  # a file that is written to while it is copied is copied again
 
 State = tuple[tuple[str, int, int], ...]
+Made = TypeVar("Made")
+
+
+class Copied(Results):
+    """The results of one copy for one page; what is costly to make from a copy is made once and kept as long as it."""
+
+    def __init__(self, path: Path, con: DuckDBPyConnection, note: str | None, copy: _Copy) -> None:
+        super().__init__(path, con, note)
+        self._copy = copy
+
+    def remember(self, key: tuple[str, ...], make: Callable[[], Made]) -> Made:
+        """What ``make`` returns, which must hold no connection; the next page that asks for ``key`` gets the same."""
+        with self._copy.making:
+            if key not in self._copy.made:
+                self._copy.made[key] = make()
+            found: Made = self._copy.made[key]
+            return found
 
 
 class Mirror:
@@ -41,7 +60,7 @@ class Mirror:
         self._number = 0
 
     @contextmanager
-    def results(self) -> Iterator[Results]:
+    def results(self) -> Iterator[Copied]:
         """The newest state that could be read, on a cursor of its own; a query of one page does not wait for another's."""
         with self._lock:
             self._renew()
@@ -52,7 +71,7 @@ class Mirror:
         try:
             cursor = copy.results.con.cursor()
             try:
-                yield Results(self.path, cursor, copy.note)
+                yield Copied(self.path, cursor, copy.note, copy)
             finally:
                 cursor.close()
         finally:
@@ -112,6 +131,8 @@ class _Copy:
     def __init__(self, results: Results, path: Path, state: State, note: str | None) -> None:
         self.results, self.path, self.state, self.note = results, path, state, note
         self.users = 0
+        self.made: dict[tuple[str, ...], Any] = {}
+        self.making = threading.RLock()
 
     def close_if_unused(self) -> None:
         if self.users == 0:

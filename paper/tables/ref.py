@@ -8,7 +8,7 @@ import polars as pl
 
 from orledger.paper import symbols as sym
 from orledger.paper.prose import prose
-from orledger.paper.tables.a import medians_by_rule, same_in_print, seed_cv, selected, table_a
+from orledger.paper.tables.a import grouped, medians_by_rule, same_in_print, seed_cv, selected, table_a
 from orledger.reports.source import NothingToShowError
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
@@ -42,15 +42,17 @@ def no_calibration(source: Source) -> Evidence:
     """Morozov's gain and dispersion where no exchangeable data exist."""
     row = cited(source, "H1/rmse/released")
     quotes = table_a(source).quotes
-    med = medians_by_rule(seed_cv(selected(source, (24, 16)).filter(pl.col("level") > 0)))
+    noisy = selected(source, (24, 16)).filter(pl.col("level") > 0)
+    groups = seed_cv(noisy)
+    med, rows = medians_by_rule(groups), grouped(noisy, groups)
     low, high = quotes.get("gain smallest median"), quotes.get("gain largest median")
     text = prose(
         """Morozov beats the released weight in {{ wins }} noisy cells (p {{ p }})
         {%- if low %}, median gain {% if one %}{{ low }} at every level{% else %}{{ low }} to {{ high }} by level{% endif %}{% endif %}
         {%- if a and b %}; its median dispersion over seeds is {{ a }} against {{ b }}{% endif %} ({{ table('A') }}, {{ table('Astab') }}).""",
         wins=s.wins_cell(row).strong(), p=s.p_cell(row), low=low, high=high, one=same_in_print(low, high),
-        a=med.get("morozov") and Number(s.known(med["morozov"]), rules.fixed(3)),
-        b=med.get("released") and Number(s.known(med["released"]), rules.fixed(3)),
+        a=med.get("morozov") and Number(s.known(med["morozov"]), rules.fixed(3)).of_records(rows.filter(pl.col("arm") == "morozov"), "rmse"),
+        b=med.get("released") and Number(s.known(med["released"]), rules.fixed(3)).of_records(rows.filter(pl.col("arm") == "released"), "rmse"),
     )  # fmt: skip
     return text, SAYS.get(row.outcome, "open")
 
@@ -103,7 +105,7 @@ def floor_first(source: Source) -> Evidence:
         raise NothingToShowError(claim.reason if isinstance(claim, Absent) else claim.observed)
     text = """{{ moved }} repetitions of the noise-free solve (other process, thread count, precision or last bit) do not give the numbers of
         the reference run ({{ table('Afloor') }})."""
-    moved = Count(int(claim.value), claim.n, bold=True)
+    moved = Count(int(claim.value), claim.n, bold=True).of(claim)
     return prose(text, moved=moved), {"holds": "for", "fails": "against"}.get(claim.state, "open")
 
 

@@ -9,6 +9,7 @@ import itertools
 import json
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from orledger.reports.drilldown import Place, numbers
 from orledger.reports.tables.values import Text, Value
@@ -63,8 +64,8 @@ def formula(t: Token) -> str:
     return re.sub(r"(?<=\w)\*", "<sub>⋆</sub>", text)
 
 
-def html_token(t: Token, marks: Mapping[str, str], links: bool = False) -> str:
-    """One token as HTML; every character that came from data is escaped. ``links``: the page has the other tables."""
+def html_token(t: Token, marks: Mapping[str, str], links: bool | str = False) -> str:
+    """One token as HTML; every character that came from data is escaped. ``links``: the page has the other tables, or where they are."""
     if t.kind == "number":
         power = "" if t.exponent is None else f"·10<sup>{html.escape(str(t.exponent).replace('-', MINUS))}</sup>"
         body = html.escape(_mantissa(t)) + power + html.escape(t.suffix)
@@ -73,7 +74,8 @@ def html_token(t: Token, marks: Mapping[str, str], links: bool = False) -> str:
     elif t.kind == "table":
         body = f"Table {html.escape(t.text)}"
         if links:
-            body = f'<a href="#table-{html.escape(t.text, quote=True)}">{body}</a>'
+            at = f"#table-{t.text}" if links is True else f"{links}{quote(t.text)}"
+            body = f'<a href="{html.escape(at, quote=True)}">{body}</a>'
     elif t.kind == "mark":
         body = f"<sup>{html.escape(t.text)}</sup>"
     elif t.kind == "absent":
@@ -101,8 +103,8 @@ def plain(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
     return "".join(plain_token(t, marks or {}) for t in value.tokens())
 
 
-def inline_html(value: Value | str, marks: Mapping[str, str] | None = None, *, links: bool = False) -> str:
-    """A value as inline HTML; with ``links`` its references to tables are links inside the page."""
+def inline_html(value: Value | str, marks: Mapping[str, str] | None = None, *, links: bool | str = False) -> str:
+    """A value as inline HTML; with ``links`` its references to tables are links inside the page, or below that address."""
     value = Text(value) if isinstance(value, str) else value
     return "".join(html_token(t, marks or {}, links) for t in value.tokens())
 
@@ -127,11 +129,11 @@ def sort_key(value: Value) -> str:
 
 
 def table_html(
-    t: Table, *, provenance: bool = True, links: bool = False, opens: Callable[[Place], str | None] | None = None
+    t: Table, *, provenance: bool = True, links: bool | str = False, opens: Callable[[Place], str | None] | None = None
 ) -> str:
     """The table as an HTML fragment: headers with scope, groups as their own bodies, notes and provenance under it.
 
-    ``links`` makes references to other tables links, for a page that has them all. ``opens`` gives the address that shows
+    ``links`` makes references to other tables links, for a page that has them all, or below an address. ``opens`` gives the address that shows
     what is behind a number, or None; every number whose origin is known becomes a link to it.
     """
     marks = t.absences()

@@ -172,6 +172,12 @@ def paired(frame: pl.DataFrame, on: Sequence[str], column: str, first: str, seco
     return left.join(right, on=list(on), how="inner").sort(list(on))
 
 
+def matched(frame: pl.DataFrame, pairs: pl.DataFrame, on: Sequence[str], column: str, *arms: str) -> pl.DataFrame:
+    """The rows of ``frame`` from which ``paired`` made ``pairs``."""
+    mine = frame.filter(pl.col("arm").is_in(arms)).drop_nulls(column)
+    return mine.join(pairs.select(*on), on=list(on), how="semi")
+
+
 def power_of_ten(value: float) -> Math | Number:
     """A setting such as a noise level: up to three digits, with a power of ten below 0.1 and above 1000 (10^-3, 3*10^-4)."""
     if value > 0 and not 0.1 <= value < 1000:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from orledger.explorer.app import Explorer, application
+from orledger.explorer.app import application
+from orledger.explorer.site import Explorer
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 from explorer_db import HOSTILE, fill
 from starlette.testclient import TestClient
 
-from orledger.explorer.app import HEADERS, Explorer, application
+from orledger.explorer.app import application
+from orledger.explorer.guard import HEADERS
 from orledger.explorer.mirror import Mirror
+from orledger.explorer.site import Explorer
 from orledger.schema.opening import connect
 from orledger.schema.sandbox import Limits
 
@@ -25,7 +28,11 @@ PAGES = (
     "/cell/c6",
     "/metric",
     "/metric?metric=mine/main/error&group=seed",
+    "/hypothesis/better",
     "/tables",
+    "/table/better-tests",
+    "/table/better-results",
+    "/recheck",
     "/sql",
     "/sql?q=SELECT+1",
 )
@@ -69,7 +76,7 @@ def test_cells_are_filtered_by_key_sorted_and_paged(tmp_path: Path) -> None:
 def test_medians_of_the_metric_page_are_those_of_the_records(client: TestClient) -> None:
     """Even cells hold the values 0, 2, 4 for arm x: the median is 2, by hand."""
     text = client.get("/metric?metric=mine/main/error&group=dataset&arm=x").text
-    row = re.search(r">plain</a></td><td class=\"text\">x</td><td>3</td><td>(\S+?)</td>", text)
+    row = re.search(r">plain</a></td><td class=\"text\">x</td><td><a [^>]*>3</a></td><td>(\S+?)</td>", text)
     assert row is not None
     assert row.group(1) == "2"
 
@@ -101,7 +108,7 @@ def test_a_query_can_be_linked_and_downloaded(client: TestClient) -> None:
     csv = client.get("/query.csv", params={"q": query}).text
     assert csv.splitlines()[0] == "arm,s"
     frame = pl.read_parquet(io.BytesIO(client.get("/query.parquet", params={"q": query}).content))
-    assert frame["s"].to_list() == [15.0, 21.0]
+    assert frame["s"].to_list() == [15.0, 21.0, 36.0]
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
@@ -147,3 +154,62 @@ def test_the_copy_follows_the_file_and_never_holds_it(database: Path, monkeypatc
             assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 7
     finally:
         mirror.close()
+
+
+def links(text: str, start: str) -> list[str]:
+    """The addresses on a page that begin with ``start``."""
+    return [html.unescape(a) for a in re.findall(r'href="([^"]+)"', text) if a.startswith(start)]
+
+
+def test_every_number_of_every_table_leads_to_its_records(client: TestClient) -> None:
+    """The value of arm z in cell c4 is 2 * 4 + 1 = 9: its page shows that record and no other cell's."""
+    seen = 0
+    for name in links(client.get("/tables").text, "/table/"):
+        table = client.get(name).text
+        for address in links(table, "/number?"):
+            page = client.get(address)
+            assert page.status_code == 200, page.text
+            assert "SELECT" in page.text, address
+            assert "does not say which rows" not in page.text
+            seen += 1
+        cells = re.findall(r'<td class="(?:left|right|center)"[^>]*>(.*?)</td>', table)
+        assert [c for c in cells if re.match(r"[+−-]?\d", c)] == [], "a number without a link"
+    assert seen >= 20
+    (address,) = (
+        a for a in links(client.get("/table/better-results").text, "/number?") if "plain%2F4" in a and "arm+2" in a
+    )
+    page = client.get(address).text
+    assert links(page, "/cell/") == [
+        "/cell/c4",
+        "/cell/c4",
+        "/cell/c4",
+    ]  # its own record, then the two that its rank compares
+    assert ">9</td>" in page
+    assert client.get("/number?table=better-results&row=nobody&column=x").status_code == 404
+
+
+def test_a_hypothesis_shows_tests_units_sensitivity_and_amendments(client: TestClient) -> None:
+    """On every seed but 0 x is lower than z by i + 1: all six differences are negative, so the exact p is 2 / 2**6."""
+    page = client.get("/hypothesis/better").text
+    assert "supported" in page
+    assert "&lt;b&gt;than&lt;/b&gt;" in page
+    assert "0.0312" in page
+    assert "an amendment" in page
+    assert '<span class="plus">+ reason = &#34;x is lower on every unit&#34;' in page
+    test = links(page, "/test/")[0]  # the variant that decides comes first
+    units = client.get(test).text
+    assert "0.03125" in units
+    assert len(links(units, "/cell/")) == 12  # six units on two sides
+    (unit,) = {a for a in links(units, "/cells?") if "plain" in a and "=4" in a}
+    assert links(client.get(unit).text, "/cell/") == ["/cell/c4"]
+    assert client.get("/test/nobody").status_code == 404
+    assert client.get("/claim/nobody").status_code == 404
+    assert client.get("/hypothesis/nobody").status_code == 404
+
+
+def test_recheck_shows_findings_by_cause_with_their_sentences(client: TestClient) -> None:
+    page = client.get("/recheck").text
+    assert "1. Inconsistent" in page
+    assert "paper.tex:12" in page
+    assert "<blockquote>The mean is 0.51 &lt;script&gt;" in page
+    assert "The 1 that agree" in page
