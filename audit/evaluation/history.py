@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.levels import level_words
 from orledger.audit.evaluation.sensitivity import at_coarser_unit, deciding
-from orledger.audit.registry.words import Registered, Variant, counted
+from orledger.audit.registry.words import Registered, Variant
 from orledger.schema import receipts
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.audit.evaluation.auditing import Finding
