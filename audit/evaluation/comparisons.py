@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from orledger.audit.evaluation.bounds import both
 from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
 from orledger.audit.evaluation.planned import planned_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
@@ -84,18 +85,7 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
     if comparison.refusals != Refusals.BOUNDS:
         return [replace(e, planned=planned) for e in _evaluated(ledger, comparison)]
     bounds = [_evaluated(ledger, comparison, sign) for sign in (1, -1)]
-    return [replace(_both(a, b), planned=planned) for a, b in zip(*bounds, strict=True)]
-
-
-def _both(worst: Evaluation, best: Evaluation) -> Evaluation:
-    """The evaluation that speaks for two bounds: decided only when both are, and in the same direction."""
-    weaker = max(worst, best, key=lambda e: (e.result.p is None, e.result.p or 0.0))
-    if worst.outcome != best.outcome and weaker.outcome in (Outcome.LESS, Outcome.GREATER):
-        weaker = replace(weaker, outcome=Outcome.UNDECIDED)
-    agree = tuple(word for word in worst.shown if word in best.shown)
-    details = {**weaker.result.details, "p_refusals_lost": worst.result.p, "p_refusals_won": best.result.p}
-    agrees = worst.outcome == best.outcome
-    return replace(weaker, result=replace(weaker.result, details=details), shown=agree, bounds_agree=agrees)
+    return [replace(both(a, b), planned=planned) for a, b in zip(*bounds, strict=True)]
 
 
 def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Evaluation]:
