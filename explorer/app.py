@@ -19,7 +19,7 @@ from orledger.errors import OrledgerError
 from orledger.explorer import cells, hypotheses, metrics, overview, papers, tables
 from orledger.explorer.guard import Guard
 from orledger.explorer.mirror import Mirror
-from orledger.reports.report.compare import compare
+from orledger.reports.report.compare import FRAMES, compare
 from orledger.schema.describing import tables as described
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def application(x: Explorer) -> Starlette:
                 result = compare(left, right, (x.path.name, x.other.name))
         finally:
             second.close()
-        frames = {n: getattr(result, n) for n in ("cells", "records", "rules", "paths")}
+        frames = {n: getattr(result, n) for n in FRAMES}
         return x.page("explorer_compare.html.j2", request, result=result, frames=frames)
 
     async def problem(request: Request, error: Exception) -> Response:

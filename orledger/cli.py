@@ -44,7 +44,7 @@ Exit codes:
   1    something unexpected
   2    an argument, setting or file cannot be used
   3    the database is missing, foreign, damaged, locked, too old or too new
-  4    the run ended, and some cells failed
+  4    the run ended, and some cells failed or were not computed
   5    input data cannot be used
   6    a check found a difference
   7    a query was refused, stopped or failed

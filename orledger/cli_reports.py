@@ -195,9 +195,11 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
     """Compare the databases LEFT and RIGHT, cells matched by what they computed.
 
     Says which records coincide bitwise and which to 1, 5 and 20 percent, the worst disagreement of every arm, and for trajectories
-    the first step that differs. Ratios are right over left.
+    the first step that differs. Ratios are right over left. Cells that differ are listed with the machines that computed them, and
+    marked when the kind of CPU was another.
     """
     from orledger.errors import UsageError, VerificationError
+    from orledger.reports.report.compare import FRAMES
     from orledger.reports.report.compare import compare as compared
     from orledger.reports.report.compare_output import comparison_html, comparison_tables
 
@@ -217,7 +219,7 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
         for path in written:
             click.echo(f"wrote {path}", err=True)
     if as_json:
-        frames = {name: getattr(result, name).to_dicts() for name in ("cells", "records", "rules", "paths")}
+        frames = {name: getattr(result, name).to_dicts() for name in FRAMES}
         echo_json(
             {
                 "left": result.left,
@@ -236,6 +238,7 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
 def _print(result: Any) -> None:
     click.echo("Cells")
     echo_table(result.cells.to_dicts(), right=("both", "bitwise", "only_left", "only_right"))
+    _hosts(result)
     moved = result.records.filter(result.records["bitwise"] < result.records["n"]).sort(
         "worst_ratio", descending=True, nulls_last=True
     )
@@ -253,6 +256,18 @@ def _print(result: Any) -> None:
         )
         _head("Trajectories that part, earliest first", parted)
     click.echo("\nidentical" if result.identical else "\nnot identical")
+
+
+def _hosts(result: Any) -> None:
+    """The cells that differ with their machines; the kinds of CPU when there are several, or one is not known."""
+    from orledger.reports.report.compare import ACROSS, SAME
+
+    if len(result.hosts) > 1 or any(result.hosts["mark"] != SAME):
+        _head("Kinds of CPU, left and right", result.hosts)
+    if len(result.differing):
+        across = int((result.differing["mark"] == ACROSS).sum())
+        click.echo(f"\n{len(result.differing):,} cells differ, {across:,} of them across CPU kinds.")
+        _head("Cells that differ, those across CPU kinds first", result.differing)
 
 
 def _head(title: str, frame: pl.DataFrame) -> None:

@@ -167,7 +167,7 @@ def run(
             catalogues=[catalogue(c, study) for c in present],
             studies=[study] if study else [],
         ),
-        resources=engines.Resources(workers=workers, threads=1, device=device, address=ray_address),
+        resources=engines.Resources(workers, threads=1, device=device, address=ray_address, data_dir=context.data_dir),
         retry=[state for state, chosen in (("failed", retry_failed), ("refused", retry_refused)) if chosen],
         reporter=reporter(),
         snapshot_every=snapshot_every,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import LocalPath, db_option, on_terminal, reading
+from orledger.cli_options import PlacePath, db_option, on_terminal, reading
 from orledger.cli_output import check_file, out_option, write_file
 from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from orledger.schema.describing import Table
+    from orledger.schema.addresses import Place
+    from orledger.schema.describing import TableInfo
     from orledger.schema.reading import Results
     from orledger.schema.sandbox import Limits
 
@@ -35,8 +36,8 @@ SHOWN = tuple(style for style in FORMATS if style != "parquet")  # what a termin
 @db_option
 @click.option(
     "--lake",
-    type=LocalPath(exists=True, file_okay=False),
-    help="Ask all exported corpora below this folder as one database, without importing them.",
+    type=PlacePath(exists=True, file_okay=False),
+    help="Ask all exported corpora below this folder or address as one database, without importing them.",
 )
 @click.option(
     "-f", "--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Read the query from this file."
@@ -61,7 +62,7 @@ SHOWN = tuple(style for style in FORMATS if style != "parquet")  # what a termin
 def sql(
     query: str | None,
     db: Path,
-    lake: Path | None,
+    lake: Place | None,
     file: Path | None,
     style: str | None,
     as_json: bool,
@@ -113,7 +114,7 @@ def sql(
 def _answer(
     text: str,
     db: Path,
-    lake: Path | None,
+    lake: Place | None,
     style: str,
     out: Path | None,
     limits: Limits,
@@ -147,15 +148,16 @@ def _answer(
 
 
 @contextmanager
-def _asked(db: Path, lake: Path | None, **config: Any) -> Iterator[Results]:
+def _asked(db: Path, lake: Place | None, **config: Any) -> Iterator[Results]:
     """What answers: the database, or the corpora of a lake."""
     if lake is None:
         with reading(db, **config) as results:
             yield results
         return
+    from orledger.schema.addresses import reading_lake
     from orledger.schema.lake import open_lake
 
-    with open_lake(lake, **config) as results:
+    with reading_lake(lake) as folder, open_lake(folder, **config) as results:
         yield results
 
 
@@ -202,7 +204,7 @@ def _print(data: str | bytes, out: Path | None) -> None:
         write_file(out, data)
 
 
-def _described(tables: list[Table], style: str) -> str:
+def _described(tables: list[TableInfo], style: str) -> str:
     """The tables with their columns and comments, in a style that has room for them."""
     if style == "json":
         from dataclasses import asdict

@@ -51,12 +51,15 @@ FIXED = {
 OF_CELLS = {"state", "reason", "error", "seconds", "settings"}  # in the view of cells alone, which has no metrics
 
 SETTINGS = "CASE WHEN json_valid(spec) THEN json_extract_string(spec, '$.settings') END AS settings"
+HOST = ", ".join(
+    f"CASE WHEN json_valid(host) THEN json_extract_string(host, '$.{k}') END AS {k}" for k in ("cpu", "node")
+)
 # What is asked of all blocks at once: the view, what a row is, and its query.
 ACROSS = {
     "all_cells": (
         "one row per planned cell of any study",
         "SELECT cell_id, case_name, block, name AS cell, keys, state, reason, error, seconds, backend AS computed_on, n_records,"
-        f" content_hash, hash_version LIKE 'import%' AS imported, {SETTINGS}\nFROM cell",
+        f" content_hash, hash_version LIKE 'import%' AS imported, {SETTINGS}, {HOST}\nFROM cell",
     ),
     "all_records": (
         "one row per number of a finished cell of any study",
