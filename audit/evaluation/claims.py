@@ -64,9 +64,9 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
     holds, observed, value, against = PREDICATES[claim.kind](claim, matched, names)
     state = ClaimState(holds if isinstance(holds, str) else "holds" if holds else "fails")
     if claim.refused_as is not None:
-        counted = with_refused(ledger, claim, matched)
-        extra = counted.matrix.shape[0] - matched.matrix.shape[0]
-        other, _, other_value, _ = PREDICATES[claim.kind](claim, counted, names)
+        wider = with_refused(ledger, claim, matched)
+        extra = wider.matrix.shape[0] - matched.matrix.shape[0]
+        other, _, other_value, _ = PREDICATES[claim.kind](claim, wider, names)
         observed += f"; with {counted(extra, 'refused unit')} as {claim.refused_as:g}: {other_value:.6g}, {'holds' if other else 'fails'}"
         if state == ClaimState.HOLDS and not other:
             state = ClaimState.FAILS
