@@ -128,6 +128,8 @@ def _write_receipt(db: Path, out: Path, sign: Path | None) -> None:
 def _show(
     db: Path, facts: dict[str, Any], checked: dict[Path, Checked], findings: list[CheckFinding], out: Path | None
 ) -> None:
+    from orledger.audit.registry.words import counted
+
     for finding in findings[:SHOWN]:
         click.echo(f"{finding.rule}: {finding.where}: {finding.detail}")
     if len(findings) > SHOWN:
@@ -138,10 +140,12 @@ def _show(
         when = "before any cell was computed" if c.cells == 0 else f"when {c.cells:,} cells had an outcome"
         signed = f", signed by {c.signed_by}" if c.signed_by else ", not signed"
         if not c.findings:
-            click.echo(f"{file}: in the chain at entry {c.sequence}, {when}; {c.registrations} registrations{signed}")
+            click.echo(
+                f"{file}: in the chain at entry {c.sequence}, {when}; {counted(c.registrations, 'registration')}{signed}"
+            )
     joined = f" in {facts['histories']} histories" if facts["histories"] > 1 else ""
     click.echo(
-        f"{db}: {facts['entries']:,} entries{joined}, {facts['registrations']} registrations, {facts['cells']:,} cells with an outcome"
+        f"{db}: {facts['entries']:,} entries{joined}, {counted(facts['registrations'], 'registration')}, {counted(facts['cells'], 'cell')} with an outcome"
     )
     click.echo(f"head {facts['head']}, written {facts['written']} UTC")
     if out is not None and not findings:
