@@ -85,7 +85,8 @@ def test_a_list_names_what_the_database_has_and_not_what_other_studies_have(tmp_
     assert run("study", str(table), "--better", "higher", "--no-pdf").exit_code == 0
     db = tmp_path / "own.duckdb"
     listed = [row["name"] for row in json.loads(run(what, "--list", "--json", "--db", str(db)).output)]
-    assert listed and all(name.startswith("own-") for name in listed)
+    assert listed
+    assert all(name.startswith("own-") for name in listed)
     if what == "tables":
         assert run("tables", "--db", str(db), "--out", str(tmp_path / "t"), "--format", "md").exit_code == 0
         assert listed == sorted((p.stem for p in (tmp_path / "t").iterdir()), key=listed.index)
