@@ -27,7 +27,12 @@ FROM cell c LEFT JOIN record r USING (cell_id) GROUP BY ALL ORDER BY ALL"""
 
 
 class Opened(Results):
-    """A results database, read-only; ``audit`` alone writes, and only the rows of an audit."""
+    """A results database, read-only; ``audit`` alone writes, and only the rows of an audit.
+
+    ``reasons`` says how a frame was understood, when the study was made of one by ``orledger.study_from``.
+    """
+
+    reasons: tuple[str, ...] = ()
 
     def records(
         self, *, case: str | None = None, block: str | None = None, arm: str | None = None, metric: str | None = None

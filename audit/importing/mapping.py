@@ -15,13 +15,15 @@ FORMS = ("long", "wide", "rows")
 FILE_COLUMN = "file"  # a column that every table has: the name of its file without the ending
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 DECIMALS = (".", ",")
+SCALES = ("common", "own")
 
 
 @dataclass(frozen=True)
 class Metric:
     """One metric: what it is, its direction and scale, and the key values to which it applies when the table does not name it.
 
-    ``where`` serves tables whose metric changes from row to row without a column that says so: area under the curve on some
+    ``scale`` is ``common`` where differences on different units can be weighed against each other, ``own`` where every unit has
+    its own scale, and None where nobody said: generated questions then judge by the values. ``where`` serves tables whose metric changes from row to row without a column that says so: area under the curve on some
     datasets, log loss on others.
     """
 
@@ -29,7 +31,7 @@ class Metric:
     description: str
     better: str | None = None
     unit: str | None = None
-    scale: str = "linear"
+    scale: str | None = None
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
@@ -81,7 +83,10 @@ class Mapping:
             turned = [m.name for m in self.metrics if m.better == "lower" and m.name in self.combines]
             sign = f"; the sign of {' and '.join(turned)} is changed" if turned else ""
             return Metric(
-                name, f"{' or '.join(self.combines)}, whichever the cell has, higher is better{sign}", "higher"
+                name,
+                f"{' or '.join(self.combines)}, whichever the cell has, higher is better{sign}",
+                "higher",
+                scale="own",
             )
         return next((m for m in self.metrics if m.name == name), Metric(name, name))
 
@@ -216,7 +221,7 @@ def _metric(t: TomlTable) -> Metric:
         t.text("description"),
         t.choice("better", ("lower", "higher"), None),
         t.text("unit", None),
-        t.choice("scale", ("linear", "log"), "linear"),
+        t.choice("scale", SCALES, None),
         tuple((key, where.texts(key)) for key in where.data),
     )
     t.done()
