@@ -163,6 +163,32 @@ def test_bounds_decide_only_what_both_decide(made, tmp_path):
     assert (found["p"], found["outcome"]) == (pytest.approx(18 / 256), "undecided")
 
 
+def test_the_interval_of_bounds_holds_both(made, tmp_path):
+    """c is 0.5 below b in seven units and refuses in one: as large as those, and on either side."""
+    body = compared('test = "signed_rank"\narms = ["c", "b"]\nrefusals = "{}"')
+    found = {}
+    for policy in ("bounds", "worst rank"):
+        text = ruled(body.format(policy), rule("supported", 'all = ["c is less"]')).replace(
+            'id = "X"', f'id = "{policy}"'
+        )
+        path = tmp_path / policy.replace(" ", "-")
+        path.mkdir()
+        found[policy] = audited(made, path, text)["tests"][0]
+    both, worst = found["bounds"], found["worst rank"]
+    assert both["low"] <= worst["low"]
+    assert both["high"] >= worst["high"]
+    assert both["low"] <= -0.5 <= both["high"]
+
+
+def test_a_rule_that_leans_on_what_nobody_knows_says_so(made, tmp_path):
+    """Supported as long as d is not greater; and d has too few units to be anything."""
+    few = 'test = "sign"\narms = ["a", "b"]\nwhere = { dataset = "d0" }'
+    text = ruled(compared(SIGN) + compared(few, "d"), rule("supported", 'all = ["c is less"]\nnone = ["d is greater"]'))
+    found = audited(made, tmp_path, text)
+    assert found["verdict"] == "supported"
+    assert "Nothing is known of d untestable (n = 2" in found["reason"]
+
+
 def test_looking_again_is_counted(made, tmp_path):
     """More rows between two audits: the second one says that there was a first."""
     path = study(tmp_path, rows=6)
