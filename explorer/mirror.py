@@ -94,8 +94,7 @@ class Mirror:
         if self._current is not None and now - self._looked < LOOK_EVERY:
             return
         self._looked = now
-        snapshot = snapshot_path(self.path)
-        source = snapshot if snapshot.is_file() else self.path
+        source = self._source()
         state = _state(source)
         if self._current is not None and (not state or state == self._current.state):
             return
@@ -109,9 +108,21 @@ class Mirror:
         if old is not None:
             old.close_if_unused()
 
+    def _source(self) -> Path:
+        """The snapshot while a run holds the file, else the file; a snapshot that a killed run left behind is older than it."""
+        snapshot = snapshot_path(self.path)
+        if snapshot.is_file() and (_held(self.path) or not self.path.is_file()):
+            return snapshot
+        return self.path
+
     def _take(self, source: Path) -> _Copy:
         for _ in range(TRIES):
             before = _state(source)
+            if source == self.path and _held(source):
+                raise DatabaseError(
+                    f"a run has {self.path} and has published no snapshot yet",
+                    hint="reload the page in a moment; orledger run --snapshot-every says how often it does",
+                )
             if not before:
                 raise DatabaseError(f"no database at {self.path}", hint="orledger run or orledger study makes one")
             self._number += 1
@@ -139,6 +150,22 @@ class _Copy:
             self.results.close()
             self.path.unlink(missing_ok=True)
             Path(f"{self.path}.wal").unlink(missing_ok=True)
+
+
+def _held(path: Path) -> bool:
+    """True when another process has the file open for writing: DuckDB then holds a lock on all of it."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks here: a snapshot that is there is then believed
+        return snapshot_path(path).is_file()
+    try:
+        with path.open("rb") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _state(path: Path) -> State:

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.levels import level_words
 from orledger.audit.evaluation.sensitivity import at_coarser_unit, deciding
-from orledger.audit.registry.words import Registered, Variant, counted
+from orledger.audit.registry.words import Registered, Variant
 from orledger.schema import receipts
+from orledger.wording import counted
 
 if TYPE_CHECKING:
-    from orledger.audit.evaluation.auditing import Finding
+    from orledger.audit.evaluation.auditing import AuditFinding
     from orledger.schema.reading import Results
+
+
+SHOWN = 4  # names of comparisons in a remark
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Look:
     verdict: str
 
 
-def with_history(results: Results, finding: Finding, audit_id: str, data_hash: str) -> Finding:
+def with_history(results: Results, finding: AuditFinding, audit_id: str, data_hash: str) -> AuditFinding:
     """``finding`` with what the database knows about the time before it."""
     earlier = looks(results, finding.hypothesis.id, audit_id, data_hash)
     known = registered(results, finding)
@@ -42,7 +46,7 @@ def with_history(results: Results, finding: Finding, audit_id: str, data_hash: s
     )
 
 
-def registered(results: Results, finding: Finding) -> Registered:
+def registered(results: Results, finding: AuditFinding) -> Registered:
     """What is known about the time of the registration; of imported results nobody here knows when they were first seen."""
     r = finding.registration
     if r.amendment or r.corrections:
@@ -66,18 +70,23 @@ def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> t
     return tuple(Look(*row) for row in found.iter_rows())
 
 
-def remarks(finding: Finding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
+def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
     """What a reader must know beside the verdict: corrections, other unit counts than registered, and repeated looks."""
     found = [
         f"the text was corrected on {c['date']} after results had been seen: {c['note']}"
         for c in finding.registration.corrections
     ]
-    for e in finding.tests:
-        planned = e.comparison.units
-        if e.variant in (Variant.DECLARED, Variant.BLOCKED) and planned is not None and e.result.n != planned:
-            found.append(
-                f"{e.comparison.id} was registered for {counted(planned, 'unit')} and evaluated on {e.result.n}"
-            )
+    tests = [e for e in finding.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED) and e.result.p is not None]
+    for e in tests:
+        if e.planned is not None and e.result.n != e.planned:
+            how = "registered" if e.comparison.units is not None else "planned, before the first result,"
+            found.append(f"{e.comparison.id} was {how} for {counted(e.planned, 'unit')} and evaluated on {e.result.n}")
+    loose = [e.comparison.id for e in tests if e.planned is None]
+    if loose:
+        names = (
+            "each test" if len(loose) == len(tests) else f"{', '.join(loose[:SHOWN])}{' ...' * (len(loose) > SHOWN)}"
+        )
+        found.append(f"the number of units of {names} was not fixed before the first result")
     if earlier:
         last = earlier[-1]
         found.append(

@@ -5,17 +5,24 @@ from __future__ import annotations
 import html
 import io
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import polars as pl
 import pytest
 from explorer_db import HOSTILE, fill
 from starlette.testclient import TestClient
 
+from orledger.errors import DatabaseError
 from orledger.explorer.app import application
 from orledger.explorer.guard import HEADERS
 from orledger.explorer.mirror import Mirror
 from orledger.explorer.site import Explorer
+from orledger.schema.explaining import snapshot_path
 from orledger.schema.opening import connect
 from orledger.schema.sandbox import Limits
 
@@ -136,7 +143,7 @@ def test_an_unknown_page_and_a_missing_database_are_told(client: TestClient, tmp
         answer = other.get("/")
         assert answer.status_code == 500
         assert "no database at" in answer.text
-        assert "Traceback" not in answer.text
+        assert "Traceback (most recent" not in answer.text
 
 
 def test_the_copy_follows_the_file_and_never_holds_it(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,3 +220,105 @@ def test_recheck_shows_findings_by_cause_with_their_sentences(client: TestClient
     assert "paper.tex:12" in page
     assert "<blockquote>The mean is 0.51 &lt;script&gt;" in page
     assert "The 1 that agree" in page
+
+
+def test_a_snapshot_that_a_killed_run_left_is_not_believed(database: Path) -> None:
+    """Nobody holds the file, so the file is the newest there is; while somebody does, its snapshot answers."""
+    fill(snapshot_path(database), 1)
+    holding = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(1, flush=True); sys.stdin.readline()"
+    mirror = Mirror(database, Limits())
+    try:
+        with mirror.results() as results:
+            assert results.note is None
+            assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 8
+        command = [sys.executable, "-c", holding, str(database)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            holder.stdout.readline()  # type: ignore[union-attr]
+            other = Mirror(database, Limits())
+            with other.results() as results:
+                assert results.note is not None
+                assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 3
+            other.close()
+            snapshot_path(database).unlink()
+            third = Mirror(database, Limits())
+            with pytest.raises(DatabaseError, match="no snapshot yet"), third.results():
+                pass
+            third.close()
+    finally:
+        mirror.close()
+
+
+def test_fifty_clients_at_once_without_an_error(client: TestClient) -> None:
+    pages = [p for p in PAGES if p != "/tables"] * 5
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(client.get, pages[:50]))
+    assert [a.status_code for a in answers] == [200] * 50
+    alone = {p: client.get(p).text for p in set(pages[:50])}
+    assert all(a.text == alone[p] for p, a in zip(pages, answers, strict=False))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"/cell/{quote(HOSTILE)}",
+        f"/hypothesis/{quote(HOSTILE)}",
+        f"/table/{quote(HOSTILE, safe='')}",
+        f"/test/{quote(HOSTILE, safe='')}",
+        f"/number?table={quote(HOSTILE)}&row={quote(HOSTILE)}&column=x",
+        f"/cells?case={quote(HOSTILE)}&order={quote(HOSTILE)}&page=99999999999999999999",
+        f"/cells?key.{quote(HOSTILE)}={quote(HOSTILE)}",
+        f"/metric?metric={quote(HOSTILE)}&group={quote(HOSTILE)}&arm={quote(HOSTILE)}",
+        "/figure/..%2f..%2fetc%2fpasswd.svg",
+        "/static/..%2f..%2f..%2fpyproject.toml",
+        "/query.exe?q=SELECT+1",
+        "/sql?q=%00%ff",
+    ],
+)
+def test_hostile_addresses_are_answered_and_escaped(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code in (200, 404)
+    assert "<script>alert" not in answer.text
+    assert "Traceback (most recent" not in answer.text
+    assert "[project]" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["attacker.example", "127.0.0.1.attacker.example", "localhost:80@evil", "", "[::2]"])
+def test_other_host_names_are_refused(client: TestClient, host: str) -> None:
+    """A page elsewhere that points its name at this machine sends its own name along."""
+    assert client.get("/", headers={"Host": host}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("address", "cookie", "status"),
+    [
+        ("/", "", 401),
+        ("/", "orledger=wrong", 401),
+        ("/", "x=secret; orledger=", 401),
+        ("/?token=", "", 401),
+        ("/?token=secre", "", 401),
+        ("/static/explorer.js", "", 401),
+        ("/", "orledger=secret", 200),
+        ("/?a=1&token=secret", "", 307),
+        ("//attacker.example/?token=secret", "", 307),
+    ],
+)
+def test_the_token_is_asked_for_everywhere(database: Path, address: str, cookie: str, status: int) -> None:
+    app = application(Explorer(database, token="secret", hosts=("*",)))
+    with TestClient(app, base_url="http://machine.example", follow_redirects=False) as client:
+        answer = client.get(f"http://machine.example{address}", headers={"Cookie": cookie} if cookie else {})
+        assert answer.status_code == status
+        if status == 307:
+            assert re.match(r"/[^/]|/$", answer.headers["location"]), "never to another machine"
+            assert "HttpOnly" in answer.headers["set-cookie"]
+        assert "secret" not in answer.text
+
+
+def test_queries_of_users_wait_for_their_turn_and_stop_at_the_limit(database: Path) -> None:
+    """Ten queries that never end, two at a time, each stopped by the limit, and the pages still answer."""
+    limits = replace(Limits.from_environment(), seconds=0.2)
+    endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c"
+    with TestClient(application(Explorer(database, limits=limits)), base_url="http://localhost") as client:
+        with ThreadPoolExecutor(10) as pool:
+            answers = list(pool.map(lambda _: client.get("/sql", params={"q": endless}).text, range(10)))
+        assert all('class="problem"' in text for text in answers)
+        assert client.get("/").status_code == 200
