@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from orledger.schema.receipts import Earlier
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "6"
+AUDIT_VERSION = "7"
 
 COPY = "copy of "  # before the name of a view: a temporary table with a part of it
 
