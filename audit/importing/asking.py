@@ -117,7 +117,12 @@ def _against(
 ) -> str | None:
     """The arm that all others are compared with; None for all pairs."""
     if compare == "pairs" and control is None:
-        told.append(f"comparisons: all {len(arms) * (len(arms) - 1) // 2} pairs, Holm's correction over them")
+        pairs = len(arms) * (len(arms) - 1) // 2
+        told.append(
+            f"comparisons: all {pairs} pairs, Holm's correction over them"
+            if pairs > 1
+            else "comparisons: the one pair of arms"
+        )
         return None
     if compare == "best":
         from scipy.stats import rankdata
