@@ -78,6 +78,13 @@ def test_a_case_without_cells_is_not_enough_data(made, tmp_path):
     assert audited(made, tmp_path, text)["verdict"] == "not enough data"
 
 
+def test_the_arm_of_a_record_may_name_a_unit(made, tmp_path):
+    """Eight units of a and b, and c is missing in one: 23 records of three arms, each a unit of its own."""
+    claim = '[[claim]]\nid = "w"\nstatement = "s"\nkind = "measured"\nstat = "min"\npair = ["dataset", "seed", "arm"]\n'
+    text = ruled(compared(SIGN) + claim, rule("supported", 'all = ["c is less"]'))
+    assert audited(made, tmp_path, text)["claims"][0]["n"] == 23
+
+
 def test_undecided_can_be_inconclusive_and_never_support(made, tmp_path):
     body = compared('test = "sign"\narms = ["a", "b"]\nwhere = { seed = { gt = 5 } }')
     found = audited(made, tmp_path, ruled(body, rule("supported", 'all = ["c is less"]')))
