@@ -14,7 +14,7 @@ from orledger.errors import OrledgerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from orledger.schema.describing import Table
+    from orledger.schema.describing import TableInfo
 
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "WITH", "JOIN", "LEFT JOIN", "USING", "DISTINCT",
@@ -49,7 +49,7 @@ class Completer:
 def shell(
     name: str,
     styles: tuple[str, ...],
-    tables: Callable[[], list[Table]],
+    tables: Callable[[], list[TableInfo]],
     run: Callable[[str, str], None],
     *,
     history: Path | None = None,
@@ -96,7 +96,7 @@ def _try(run: Callable[[str, str], None], statement: str, style: str) -> None:
         click.echo("stopped by Ctrl-C", err=True)
 
 
-def _command(word: str, rest: str, style: str, styles: tuple[str, ...], known: list[Table]) -> str:
+def _command(word: str, rest: str, style: str, styles: tuple[str, ...], known: list[TableInfo]) -> str:
     """Does what a line with a leading dot asks for; the style that holds from now on."""
     if word == ".tables":
         click.echo("\n".join(t.name for t in known))
@@ -117,7 +117,7 @@ def _command(word: str, rest: str, style: str, styles: tuple[str, ...], known: l
     return style
 
 
-def _prepare(history: Path | None, known: list[Table]) -> None:
+def _prepare(history: Path | None, known: list[TableInfo]) -> None:
     try:
         import readline
     except ImportError:  # a Python without it, as on some Windows: lines are read plainly

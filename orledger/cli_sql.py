@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from orledger.schema.addresses import Place
-    from orledger.schema.describing import Table
+    from orledger.schema.describing import TableInfo
     from orledger.schema.reading import Results
     from orledger.schema.sandbox import Limits
 
@@ -114,7 +114,7 @@ def sql(
 def _answer(
     text: str,
     db: Path,
-    lake: Path | None,
+    lake: Place | None,
     style: str,
     out: Path | None,
     limits: Limits,
@@ -204,7 +204,7 @@ def _print(data: str | bytes, out: Path | None) -> None:
         write_file(out, data)
 
 
-def _described(tables: list[Table], style: str) -> str:
+def _described(tables: list[TableInfo], style: str) -> str:
     """The tables with their columns and comments, in a style that has room for them."""
     if style == "json":
         from dataclasses import asdict

@@ -25,6 +25,11 @@ OPTIONS = (
         "--metric", "metrics", multiple=True, help="The metric that decides; may be repeated for further ones."
     ),
     click.option("--better", type=click.Choice(["lower", "higher"]), help="Whether lower or higher is better."),
+    click.option(
+        "--scale",
+        type=click.Choice(["common", "own"]),
+        help="Whether units share one scale, or each has its own (sign test, no means over units); judged by the values without.",
+    ),
     click.option("--unit", multiple=True, help="A key of the independent unit; the other keys are repetitions on it."),
     click.option("--ignore", multiple=True, help="A column to leave out; may be repeated."),
     click.option("--control", help="Compare every arm with this one instead of all pairs."),
@@ -47,13 +52,14 @@ def _inferring(command: Callable[..., None]) -> Callable[..., None]:
 def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> None:
     """Write a mapping and a hypothesis file next to TABLES, from what the table seems to mean, and stop.
 
-    For people who register first: edit the two files, orledger register the hypotheses, and then orledger study uses both.
+    A mapping that is there is used, and only the hypotheses are written. For people who register first: edit the two files, orledger register the hypotheses, and then orledger study uses both.
     """
     paths, mapping_file, hypothesis_file = _places(tables)
-    for path in (mapping_file, hypothesis_file):
-        if path.exists() and not force:
-            raise UsageError(f"{path} is there already", hint="--force writes over it; orledger study uses it as it is")
-    reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json)
+    if hypothesis_file.exists() and not force:
+        raise UsageError(
+            f"{hypothesis_file} is there already", hint="--force writes over it; orledger study uses it as it is"
+        )
+    reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json, force=force)
     if as_json:
         echo_json({"mapping": mapping_file, "hypotheses": hypothesis_file, "reasons": reasons})
     else:
@@ -159,29 +165,48 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
 def _wishes(said: dict[str, Any]) -> Wishes:
     from orledger.audit.importing.inference import Wishes
 
-    names = ("arm", "keys", "metrics", "better", "unit", "ignore")
+    names = ("arm", "keys", "metrics", "better", "unit", "ignore", "scale")
     return Wishes(study=said["name"], **{n: said[n] for n in names})
 
 
 def _write(
-    paths: tuple[Path, ...], mapping_file: Path, hypothesis_file: Path, said: dict[str, Any], *, quiet: bool
+    paths: tuple[Path, ...],
+    mapping_file: Path,
+    hypothesis_file: Path,
+    said: dict[str, Any],
+    *,
+    quiet: bool,
+    force: bool = False,
 ) -> list[str]:
-    """Infers, says what and why, and writes both files; returns what it said."""
+    """Infers, says what and why, and writes both files, or the questions alone where a mapping is there; returns what it said."""
     from orledger.audit.importing.asking import SEEN
+    from orledger.audit.importing.mapping import read_mapping
     from orledger.audit.importing.tables import programs, read_tables
     from orledger.audit.importing.writing import draft, stem
 
     if said["best"] and said["control"]:
         raise UsageError("--best and --control contradict each other", hint="leave one of them out")
     compare = "best" if said["best"] else "control" if said["control"] else "pairs"
+    known = read_mapping(mapping_file) if mapping_file.exists() and not force else None
+    if known is not None and (given := [k for k in ("arm", "keys", "better", "ignore", "scale", "name") if said[k]]):
+        raise UsageError(
+            f"--{given[0].rstrip('s')} was given, and {mapping_file} already says what the table means",
+            hint="edit the file, or write it again with orledger init --force",
+        )
     with steps("reading"):
         drawn = draft(
-            read_tables(paths), f"{stem(paths).name}.csv", _wishes(said), compare=compare, control=said["control"]
+            read_tables(paths),
+            f"{stem(paths).name}.csv",
+            _wishes(said),
+            mapping=known,
+            compare=compare,
+            control=said["control"],
         )
         reasons = [*(f"an export of {program}" for program in programs(paths)), *drawn.reasons]
     for reason in () if quiet else reasons:
         click.echo(f"  {reason}")
-    mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
+    if known is None:
+        mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
     hypothesis_file.write_text(drawn.questions.text, encoding="utf-8")
     warn(SEEN)
     return reasons

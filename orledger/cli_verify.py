@@ -15,7 +15,7 @@ from orledger.errors import UsageError, VerificationError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from orledger.schema.contents import Finding
+    from orledger.schema.contents import CheckFinding
     from orledger.schema.receipts import Checked
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -80,17 +80,17 @@ def verify(
 
 def _verified(
     con: DuckDBPyConnection, heads: tuple[str, ...], *, contents: bool
-) -> tuple[dict[str, Any], list[Finding]]:
+) -> tuple[dict[str, Any], list[CheckFinding]]:
     """Facts about the chain, and everything that does not agree."""
     from orledger.schema import chain, ledger
-    from orledger.schema.contents import Finding
+    from orledger.schema.contents import CheckFinding
 
     findings = chain.verify(con, contents=contents)
     entries = ledger.entries(con)
     hashes = [e.hash for e in entries]
     for noted in heads:
         if not any(h.startswith(noted) for h in hashes):
-            findings.append(Finding("a noted head is not in the chain", noted, "the history is another"))
+            findings.append(CheckFinding("a noted head is not in the chain", noted, "the history is another"))
     last = chain.head(con)
     began = [e for e in entries if e.sequence == 1 and e.summary.get("note") == chain.BEFORE]
     facts: dict[str, Any] = {
@@ -126,7 +126,7 @@ def _write_receipt(db: Path, out: Path, sign: Path | None) -> None:
 
 
 def _show(
-    db: Path, facts: dict[str, Any], checked: dict[Path, Checked], findings: list[Finding], out: Path | None
+    db: Path, facts: dict[str, Any], checked: dict[Path, Checked], findings: list[CheckFinding], out: Path | None
 ) -> None:
     for finding in findings[:SHOWN]:
         click.echo(f"{finding.rule}: {finding.where}: {finding.detail}")

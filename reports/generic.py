@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 COMPARED = ("signed_rank", "sign", "friedman", "skillings_mack", "mean_ranks")
 PAIRED = ("signed_rank", "sign")
-OMNIBUS = ("friedman", "skillings_mack")
 IMPORTED = "The results came in as a table: the ledger knows when, and cannot know when their author first saw them."
 
 

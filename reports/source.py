@@ -10,7 +10,7 @@ from orledger.errors import OrledgerError
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.tables.values import Absent, Text, Value
 from orledger.schema.hashing import DATABASE_HASH
-from orledger.schema.viewing import FIXED
+from orledger.schema.viewing import FIXED, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +25,8 @@ NO_ROWS = "(SELECT NULL::VARCHAR AS arm WHERE false)"
 # Words of SQL that are likely names of keys; quoted where they are one.
 RESERVED = frozenset({"all", "case", "column", "default", "desc", "end", "from", "group", "in", "limit", "offset", "order",
                       "select", "table", "to", "union", "unique", "user", "using", "when", "where", "window", "with"})  # fmt: skip
+# Reasons that differ in their numbers only are one reason: the numbers become dots.
+ALIKE = r"regexp_replace({}, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')"
 NAMED = 4  # cells named one by one in a note before it says "and n more"
 
 
@@ -172,6 +174,21 @@ class Source:
 
     def _absent(self, address: str) -> Absent:
         return Absent(self.cited.absent[address])
+
+    def why(self, case: str, block: str, arm: str, **keys: str | float) -> str:
+        """Why ``arm`` has no number in the cells with ``keys``: what it said when it refused, then what became of the cells."""
+        view = f"{case}_{block}"
+        columns = self._columns(f"{view}_cells")
+        chosen = " AND ".join([_condition(k, (v,), columns) for k, v in keys.items()] or ["true"])
+        query = (
+            f"SELECT {ALIKE.format('refused')} AS why, count(*) AS n FROM {_name(view)} WHERE {chosen} AND arm = {literal(arm)} AND refused IS NOT NULL"
+            " GROUP BY ALL UNION ALL SELECT CASE state WHEN 'done' THEN 'not recorded' WHEN 'planned' THEN 'not run yet' ELSE"
+            f" 'cell ' || state || coalesce(': ' || reason, '') END, count(*) FROM {_name(f'{view}_cells')} WHERE {chosen}"
+            f" AND cell_id NOT IN (SELECT cell_id FROM {_name(view)} WHERE arm = {literal(arm)} AND refused IS NOT NULL)"
+            " GROUP BY ALL ORDER BY n DESC, why"
+        )
+        found = self.results.sql(query).rows() if columns else []
+        return ", ".join(f"{why} ({n} cell{'s' * (n > 1)})" for why, n in found) or "no such cell was planned"
 
     def need(self, frame: pl.DataFrame, what: str) -> pl.DataFrame:
         """``frame`` when it has rows; otherwise the table is absent because ``what`` is."""

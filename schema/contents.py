@@ -27,7 +27,7 @@ ORPHANS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """Something that is not as it should be: the rule, where, and what was seen."""
 
     rule: str
@@ -35,7 +35,7 @@ class Finding:
     detail: str
 
 
-def content_findings(con: DuckDBPyConnection) -> tuple[int, list[Finding]]:
+def content_findings(con: DuckDBPyConnection) -> tuple[int, list[CheckFinding]]:
     """The number of cells hashed again; those whose rows no longer give their hash, and rows that belong to no cell."""
     settled = con.execute(
         "SELECT cell_id, name, state, reason, content_hash FROM cell WHERE content_hash IS NOT NULL ORDER BY cell_id"
@@ -44,7 +44,7 @@ def content_findings(con: DuckDBPyConnection) -> tuple[int, list[Finding]]:
     facts = _grouped(con, "SELECT cell_id, name, value FROM fact")
     datasets = _grouped(con, f"SELECT cell_id, {', '.join(DATASET_COLUMNS)} FROM dataset")
     waiting = {cell_id: (name, state, reason, stored) for cell_id, name, state, reason, stored in settled}
-    changed: dict[str, Finding] = {}
+    changed: dict[str, CheckFinding] = {}
 
     def judge(cell_id: str, columns: dict[str, Any]) -> None:
         if (known := waiting.pop(cell_id, None)) is None:
@@ -59,7 +59,7 @@ def content_findings(con: DuckDBPyConnection) -> tuple[int, list[Finding]]:
             [dict(zip(DATASET_COLUMNS, row, strict=True)) for row in datasets.get(cell_id, [])],
         )
         if found != stored:
-            changed[cell_id] = Finding("the content hash differs", name, f"stored {stored}, computed {found}")
+            changed[cell_id] = CheckFinding("the content hash differs", name, f"stored {stored}, computed {found}")
 
     for cell_id, columns in _records_by_cell(con):
         judge(cell_id, columns)
@@ -130,6 +130,8 @@ def _grouped(con: DuckDBPyConnection, query: str) -> dict[str, list[Any]]:
     return groups
 
 
-def asked(con: DuckDBPyConnection, queries: dict[str, str]) -> list[Finding]:
+def asked(con: DuckDBPyConnection, queries: dict[str, str]) -> list[CheckFinding]:
     """What ``queries`` list, each under its own name."""
-    return [Finding(rule, str(a), str(b)) for rule, query in queries.items() for a, b in con.execute(query).fetchall()]
+    return [
+        CheckFinding(rule, str(a), str(b)) for rule, query in queries.items() for a, b in con.execute(query).fetchall()
+    ]

@@ -11,7 +11,7 @@ import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
 from orledger.schema import catalogue, chain, declaring, explaining, migrate, opening, placing, viewing
-from orledger.schema.describing import Table, tables
+from orledger.schema.describing import TableInfo, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +135,7 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> dict[str, Any]:
+def _write(con: duckdb.DuckDBPyConnection, table: TableInfo, folder: Path) -> dict[str, Any]:
     file = folder / f"{table.name}.parquet"
     query = f'SELECT * FROM "{table.name}" ORDER BY ALL NULLS FIRST'
     con.execute(f"COPY ({query}) TO '{_quoted(file)}' (FORMAT parquet, COMPRESSION zstd)")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
 from orledger.schema import chain, ledger
-from orledger.schema.contents import Finding
+from orledger.schema.contents import CheckFinding
 from orledger.schema.hashing import canonical
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Checked:
     cells: int
     registrations: int
     signed_by: str | None
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
 
     @property
     def before_data(self) -> bool:
@@ -115,18 +115,18 @@ def read(path: Path) -> dict[str, Any]:
 
 def check(con: DuckDBPyConnection, receipt: dict[str, Any], key: Path | None = None) -> Checked:
     """What ``receipt`` says about the database; ``key`` is the public key that must have signed it."""
-    findings: list[Finding] = []
+    findings: list[CheckFinding] = []
     where = f"receipt of {receipt['written']}"
     entry = next((e for e in ledger.entries(con) if e.hash == receipt["head"]), None)
     if entry is None:
         findings.append(
-            Finding("a noted head is not in the chain", where, f"{receipt['head']}: the history is another")
+            CheckFinding("a noted head is not in the chain", where, f"{receipt['head']}: the history is another")
         )
     elif entry.sequence != receipt["sequence"]:
-        findings.append(Finding("the receipt was changed", where, f"its head is entry {entry.sequence}"))
+        findings.append(CheckFinding("the receipt was changed", where, f"its head is entry {entry.sequence}"))
     known = dict(con.execute("SELECT hash, hypothesis FROM registration").fetchall())
     findings += [
-        Finding("a registration of the receipt is gone", where, f"{r.get('hypothesis')} {r['hash'][:12]}")
+        CheckFinding("a registration of the receipt is gone", where, f"{r.get('hypothesis')} {r['hash'][:12]}")
         for r in receipt["registrations"]
         if r["hash"] not in known
     ]
@@ -135,10 +135,10 @@ def check(con: DuckDBPyConnection, receipt: dict[str, Any], key: Path | None = N
         try:
             signed_by = signer(receipt, key)
         except VerificationError as error:
-            findings.append(Finding("the signature does not hold", where, error.message))
+            findings.append(CheckFinding("the signature does not hold", where, error.message))
     cells = cells_at(con, entry.branch, entry.sequence) if entry is not None else receipt["cells"]
     if entry is not None and cells != receipt["cells"]:
-        findings.append(Finding("the receipt was changed", where, f"{cells} cells had an outcome at its head"))
+        findings.append(CheckFinding("the receipt was changed", where, f"{cells} cells had an outcome at its head"))
     return Checked(
         str(receipt["written"]), receipt["sequence"], cells, len(receipt["registrations"]), signed_by, tuple(findings)
     )

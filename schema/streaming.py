@@ -16,7 +16,7 @@ from orledger.schema.sandbox import QueryStoppedError, deadline, failure, requir
 from orledger.schema.waiting import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from orledger.schema.reading import Results
     from orledger.schema.sandbox import Limits
@@ -84,7 +84,7 @@ def streaming(
 
     text, schema, nested = within(described)
 
-    def batches() -> Iterator[pl.DataFrame]:
+    def batches() -> Generator[pl.DataFrame, None, None]:
         within(lambda: con.execute(text))
         count = 0
         while part := within(lambda: con.fetchmany(BATCH)):

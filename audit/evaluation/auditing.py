@@ -16,7 +16,7 @@ from orledger.audit.evaluation.names import check_names
 from orledger.audit.evaluation.sensitivity import Sensitivity, at_coarser_unit, deciding, speaks
 from orledger.audit.evaluation.storing import digest, store
 from orledger.audit.evaluation.units import Ledger, layouts
-from orledger.audit.registry.quantities import Source
+from orledger.audit.registry.quantities import RecordSource
 from orledger.audit.registry.registration import (
     Registration,
     current_registrations,
@@ -51,7 +51,7 @@ COPY = "copy of "  # before the name of a view: a temporary table with a part of
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes.
 
     ``level`` says in words whether the verdict keeps its level; ``receipt`` is the first one that holds the text and was
@@ -79,7 +79,7 @@ class Audit:
     data_hash: str
     n_cells: int
     n_records: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
 
 def audit(
@@ -189,7 +189,7 @@ def naming(hypothesis: Hypothesis, name: str) -> Iterator[None]:
         raise type(error)(f"{hypothesis.file}: {name}: {error.message}", hint=error.hint) from error
 
 
-def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> Finding:
+def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> AuditFinding:
     """Tests, claims and disposition of one hypothesis."""
     claims: list[ClaimResult] = []
     evaluated: list[Evaluation] = []
@@ -203,7 +203,7 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]
     if not hypothesis.decides:
-        return Finding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
+        return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
     first, coarser = deciding(tests), at_coarser_unit(tests)
     decision = decide(hypothesis, first, by_claim)
     named = [n for n in decision.evidence if n in first]
@@ -211,7 +211,7 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     stricter = replace(hypothesis, needs=tuple(dict.fromkeys((*hypothesis.needs, *named))))
     again = decide(stricter, {**first, **coarser}, by_claim) if any(n in coarser for n in named) else None
     sensitivity = speaks(decision, again, [first[n] for n in named or first], coarser)
-    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
+    return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
 
 
 def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
@@ -227,12 +227,12 @@ def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str
     """Temporary tables with the arms, labels and metrics that the hypotheses ask of each wide view, by the name of the view."""
     known = layouts(results)
     scalar_views = {layout.name for layout in known.values()}
-    asked: dict[str, tuple[Mapping[str, str], list[Source]]] = {}
+    asked: dict[str, tuple[Mapping[str, str], list[RecordSource]]] = {}
     for q in (q for h in hypotheses for q in h.quantities):
         layout = known.get((q.case, q.block))
         if layout is None or q.source is None:
             continue
-        arms = [Source(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
+        arms = [RecordSource(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
         for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
             if q.source.metric in columns and (q.is_series or view == layout.name):
                 asked.setdefault(view, (columns, []))[1].extend([*arms, *([q.divide_by] if q.divide_by else [])])

@@ -11,7 +11,7 @@ from orledger.audit.registry.words import Registered, Variant, counted
 from orledger.schema import receipts
 
 if TYPE_CHECKING:
-    from orledger.audit.evaluation.auditing import Finding
+    from orledger.audit.evaluation.auditing import AuditFinding
     from orledger.schema.reading import Results
 
 
@@ -24,7 +24,7 @@ class Look:
     verdict: str
 
 
-def with_history(results: Results, finding: Finding, audit_id: str, data_hash: str) -> Finding:
+def with_history(results: Results, finding: AuditFinding, audit_id: str, data_hash: str) -> AuditFinding:
     """``finding`` with what the database knows about the time before it."""
     earlier = looks(results, finding.hypothesis.id, audit_id, data_hash)
     known = registered(results, finding)
@@ -42,7 +42,7 @@ def with_history(results: Results, finding: Finding, audit_id: str, data_hash: s
     )
 
 
-def registered(results: Results, finding: Finding) -> Registered:
+def registered(results: Results, finding: AuditFinding) -> Registered:
     """What is known about the time of the registration; of imported results nobody here knows when they were first seen."""
     r = finding.registration
     if r.amendment or r.corrections:
@@ -66,7 +66,7 @@ def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> t
     return tuple(Look(*row) for row in found.iter_rows())
 
 
-def remarks(finding: Finding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
+def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
     """What a reader must know beside the verdict: corrections, other unit counts than registered, and repeated looks."""
     found = [
         f"the text was corrected on {c['date']} after results had been seen: {c['note']}"

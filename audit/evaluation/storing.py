@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from orledger.audit.evaluation.auditing import Audit, Finding
+    from orledger.audit.evaluation.auditing import Audit, AuditFinding
 
 
 def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
@@ -49,7 +49,7 @@ def _insert(con: DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]],
         con.execute(f"INSERT INTO {table} ({', '.join(batch[0])}) VALUES {places}", values)
 
 
-def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
+def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]]:
     """Table name and columns of every row that a finding consists of."""
     common = {"audit_id": audit_id, "registration": f.registration.hash, "hypothesis": f.hypothesis.id}
     test_ids: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ from orledger.schema.receipts import words_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orledger.audit.evaluation.auditing import Audit, Finding
+    from orledger.audit.evaluation.auditing import Audit, AuditFinding
     from orledger.audit.evaluation.claims import ClaimResult
     from orledger.audit.evaluation.comparisons import Evaluation
     from orledger.audit.evaluation.power import Power
@@ -48,7 +48,7 @@ def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> 
         yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; --tests lists them all"
 
 
-def _counts(f: Finding) -> str:
+def _counts(f: AuditFinding) -> str:
     """How many tests ended how, and between which floors those lie that could not have decided."""
     deciding = [e for e in f.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED)]
     counts = Counter(e.outcome for e in deciding)
@@ -207,7 +207,7 @@ def power_rows(rows: Sequence[Power]) -> list[dict[str, Any]]:
     ]
 
 
-def _marks(f: Finding) -> str:
+def _marks(f: AuditFinding) -> str:
     marks = [f.hypothesis.mode] if f.hypothesis.mode == "exploratory" else []
     if f.registration.amendment:
         marks.append(f"amended after {counted(f.registration.cells_done, 'cell')}")

@@ -89,6 +89,13 @@ def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
             "pairs: sign test, because units have different metrics and a signed rank would weigh one against the other"
         )
         return "sign"
+    said = guess.mapping.described(guess.primary).scale
+    if said == "own":
+        told.append(f"pairs: sign test, because every {', '.join(guess.unit)} has its own scale, as the mapping says")
+        return "sign"
+    if said == "common":
+        told.append("pairs: exact signed-rank test, because all units have one scale, as the mapping says")
+        return "signed_rank"
     flat = matrix[np.isfinite(matrix)]
     if flat.size and flat.min() >= 0 and flat.max() <= 100:
         bounded = "between 0 and 1" if flat.max() <= 1 else "between 0 and 100"

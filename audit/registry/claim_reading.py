@@ -8,7 +8,7 @@ from orledger.audit.registry.hypotheses import CLAIM_STATS, CLAIMS, Claim
 from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, only
 from orledger.audit.registry.side_reading import read_keys, read_sides
 from orledger.audit.statistics.dispersion import MEASURES
-from orledger.toml_tables import Table, TableError
+from orledger.toml_tables import TomlError, TomlTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ COMPARING = ("never_worse", "ordering", "best")
 MOST_DRAWS = 1_000_000
 
 
-def read_claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
+def read_claims(t: TomlTable, defaults: dict[str, Any]) -> Iterator[Claim]:
     """The claims of one table: one, or one per opponent, key value or pair of them."""
     pair = t.data.get("pair", defaults.get("pair", ()))
     inherited = only(defaults, ("pair", "better", "unit", *QUANTITY_KEYS))
@@ -67,17 +67,17 @@ def read_claims(t: Table, defaults: dict[str, Any]) -> Iterator[Claim]:
     t.done()
     for suffix, words, sides in variants:
         if kind in COMPARING and len(sides) < 2:
-            raise TableError(
+            raise TomlError(
                 f"{t.file}: table [{t.place}]: {kind} compares sides, found {len(sides)}; give arms, or a and b"
             )
         if options["combine"] is not None and len(sides) != 2:
             raise t.fail("combine", f"two sides to make one value of ({len(sides)} given)")
         if kind == "never_worse" and len(sides) != 2:
-            raise TableError(f"{t.file}: table [{t.place}]: never_worse compares two sides, found {len(sides)}")
+            raise TomlError(f"{t.file}: table [{t.place}]: never_worse compares two sides, found {len(sides)}")
         yield Claim(id=name + suffix, statement=statement + words, sides=sides, **options)
 
 
-def _check_claim(t: Table, options: dict[str, Any]) -> None:
+def _check_claim(t: TomlTable, options: dict[str, Any]) -> None:
     """Refuses keys a claim could never find, and numbers it could not use."""
     pair, kind = options["pair"], options["kind"]
     for name in options["within"]:

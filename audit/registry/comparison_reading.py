@@ -9,7 +9,7 @@ from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, only
 from orledger.audit.registry.side_reading import read_keys, read_sides
 from orledger.audit.registry.words import Refusals
 from orledger.audit.statistics.result import SIDES
-from orledger.toml_tables import Table, TableError
+from orledger.toml_tables import TomlError, TomlTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ UNIT_TESTS = ("signed_rank", "sign", "sign_anytime")  # tests of one difference 
 MARGIN = ("signed_rank", "sign")
 
 
-def read_comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]:
+def read_comparisons(t: TomlTable, defaults: dict[str, Any]) -> Iterator[Comparison]:
     """The comparisons of one table: one, or one per opponent (against), key value (for_each) or pair of them (pairwise)."""
     own = "coarser" in t.data
     t.data = {**only(defaults, COMPARISON_DEFAULTS), **t.data}
@@ -74,7 +74,7 @@ def read_comparisons(t: Table, defaults: dict[str, Any]) -> Iterator[Comparison]
         )
 
 
-def _check_options(t: Table, test: str, shared: dict[str, Any]) -> None:
+def _check_options(t: TomlTable, test: str, shared: dict[str, Any]) -> None:
     """Refuses options that a test could not use, or not with the value given."""
     for key, tests in (("margin", MARGIN), ("refusals", UNIT_TESTS), ("expect", UNIT_TESTS)):
         if key in t.data and test not in tests:
@@ -93,7 +93,7 @@ def _check_options(t: Table, test: str, shared: dict[str, Any]) -> None:
         raise t.fail("units", "a whole number of at least 1")
 
 
-def _setting(t: Table) -> tuple[str, str] | None:
+def _setting(t: TomlTable) -> tuple[str, str] | None:
     table = t.table("independent_when", None)
     if table is None:
         return None
@@ -103,17 +103,17 @@ def _setting(t: Table) -> tuple[str, str] | None:
     return name, table.text(name)
 
 
-def _check_sides(t: Table, test: str, sides: tuple[tuple[str, Quantity], ...]) -> None:
+def _check_sides(t: TomlTable, test: str, sides: tuple[tuple[str, Quantity], ...]) -> None:
     count = len(sides)
     if test in PAIRED and count != 2:
-        raise TableError(
+        raise TomlError(
             f"{t.file}: table [{t.place}]: {test} compares two sides, found {count}; give arms, arm and against, or a and b"
         )
     if test in ("friedman", "skillings_mack") and count < 3:
-        raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 3 arms for {test}, found {count}")
+        raise TomlError(f"{t.file}: table [{t.place}], key 'arms': expected at least 3 arms for {test}, found {count}")
     if test in ("spearman", "slope") and [n for n, _ in sides] != ["x", "y"]:
-        raise TableError(f"{t.file}: table [{t.place}]: {test} needs the tables x and y")
+        raise TomlError(f"{t.file}: table [{t.place}]: {test} needs the tables x and y")
     if test in ("proportion", "median", "interquartile_mean") and count != 1:
-        raise TableError(f"{t.file}: table [{t.place}]: {test} looks at one quantity, found {count}")
+        raise TomlError(f"{t.file}: table [{t.place}]: {test} looks at one quantity, found {count}")
     if test == "mean_ranks" and count < 2:
-        raise TableError(f"{t.file}: table [{t.place}], key 'arms': expected at least 2 arms for {test}, found {count}")
+        raise TomlError(f"{t.file}: table [{t.place}], key 'arms': expected at least 2 arms for {test}, found {count}")

@@ -11,7 +11,7 @@ from orledger.audit.registry.claim_reading import read_claims
 from orledger.audit.registry.comparison_reading import COMPARISON_DEFAULTS, read_comparisons
 from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis, Rule, Term
 from orledger.audit.registry.words import OUTCOMES, STATES, Verdict
-from orledger.toml_tables import Table, TableError, parse
+from orledger.toml_tables import TomlError, TomlTable, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ def read_hypothesis(path: Path) -> Hypothesis:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TableError(f"{path}: cannot be read as a TOML text: {error}") from error
+        raise TomlError(f"{path}: cannot be read as a TOML text: {error}") from error
     return parse_hypothesis(text, path.name)
 
 
@@ -72,7 +72,7 @@ def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesi
     return hypothesis
 
 
-def _correction(t: Table) -> dict[str, str]:
+def _correction(t: TomlTable) -> dict[str, str]:
     """An earlier version of the text, corrected after results had been seen."""
     found = {"hash": t.text("hash"), "date": t.text("date"), "note": t.text("note")}
     if re.fullmatch(r"[0-9a-f]{64}", found["hash"]) is None:
@@ -83,7 +83,7 @@ def _correction(t: Table) -> dict[str, str]:
     return found
 
 
-def _disposition(t: Table, known: dict[str, str]) -> tuple[tuple[str, ...], tuple[Rule, ...], Verdict, str]:
+def _disposition(t: TomlTable, known: dict[str, str]) -> tuple[tuple[str, ...], tuple[Rule, ...], Verdict, str]:
     """What a verdict needs, the rules in order, and the verdict with its reason when none of them applies."""
     needs = t.texts("needs", ())
     for name in needs:
@@ -105,39 +105,39 @@ def _with_noise(file: str, comparison: Comparison, claims: dict[str, Claim], *, 
     place = f"{file}: comparison {comparison.id!r}, key 'noise'"
     claim = claims.get(comparison.noise)
     if claim is None:
-        raise TableError(f"{place}: expected the id of a claim, found {comparison.noise!r}")
+        raise TomlError(f"{place}: expected the id of a claim, found {comparison.noise!r}")
     for key in (k for k in comparison.pair if k in claim.pair):
         found = {dict(q.where).get(key) for _, q in (*comparison.sides, *claim.sides)}
         condition = found.pop() if len(found) == 1 else None
         if condition is None or condition.operator != "eq":
             if stored:
                 return replace(comparison, noise=None)
-            raise TableError(
+            raise TomlError(
                 f"{place}: expected a claim about the same {key}; {claim.id!r} is one number, so both must name one {key} in where"
             )
     return comparison
 
 
-def _defaults(top: Table) -> dict[str, Any]:
-    table: Table = top.table("defaults", Table({}, top.file, "defaults"))
+def _defaults(top: TomlTable) -> dict[str, Any]:
+    table: TomlTable = top.table("defaults", TomlTable({}, top.file, "defaults"))
     table.seen.update(COMPARISON_DEFAULTS)
     table.done()
     return table.data
 
 
-def _unique(top: Table, comparisons: list[str], claims: list[str]) -> dict[str, str]:
+def _unique(top: TomlTable, comparisons: list[str], claims: list[str]) -> dict[str, str]:
     known: dict[str, str] = {}
     for kind, names in (("comparison", comparisons), ("claim", claims)):
         for name in names:
             if name in known:
-                raise TableError(
+                raise TomlError(
                     f"{top.file}: table [{kind}], key 'id': expected a name used once, found {name!r} again"
                 )
             known[name] = kind
     return known
 
 
-def _rule(t: Table, known: dict[str, str]) -> Rule:
+def _rule(t: TomlTable, known: dict[str, str]) -> Rule:
     rule = Rule(
         verdict=Verdict(t.choice("verdict", tuple(Verdict))),
         reason=t.text("reason"),
@@ -151,7 +151,7 @@ def _rule(t: Table, known: dict[str, str]) -> Rule:
     return rule
 
 
-def _terms(t: Table, key: str, known: dict[str, str]) -> tuple[Term, ...]:
+def _terms(t: TomlTable, key: str, known: dict[str, str]) -> tuple[Term, ...]:
     """Conditions such as "rmse/released is less" and "tracks-oracle holds"."""
     terms = []
     for text in t.texts(key, ()):

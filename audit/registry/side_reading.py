@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, read_quantity
-from orledger.toml_tables import Table, TableError
+from orledger.toml_tables import TomlError, TomlTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ RESERVED = ("value", "points", "cell_id", "side", "state", "reason", "refusal", 
 MOST_VARIANTS = 2_000  # of one table
 
 
-def read_keys(t: Table, key: str, default: Any = ...) -> tuple[str, ...]:
+def read_keys(t: TomlTable, key: str, default: Any = ...) -> tuple[str, ...]:
     """Names of keys, each once; a name that the queries use for a column of their own is refused."""
     names: tuple[str, ...] = t.texts(key) if default is ... else t.texts(key, default)
     for name in names:
@@ -30,18 +30,18 @@ def read_keys(t: Table, key: str, default: Any = ...) -> tuple[str, ...]:
     return names
 
 
-def read_sides(t: Table) -> list[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+def read_sides(t: TomlTable) -> list[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
     """The variants of a table, if there are not too many to be evaluated."""
     found = list(islice(_variants(t), MOST_VARIANTS + 1))
     if len(found) > MOST_VARIANTS:
-        raise TableError(
+        raise TomlError(
             f"{t.file}: table [{t.place}]: it stands for more than {MOST_VARIANTS} comparisons",
             hint="list fewer values in for_each, pairwise or against",
         )
     return found
 
 
-def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
+def _variants(t: TomlTable) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
     """Suffix of the id, addition to the title, and sides, for every comparison or claim that a table stands for."""
     each = t.table("for_each", None)
     pairwise = t.table("pairwise", None)
@@ -54,13 +54,17 @@ def _variants(t: Table) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], 
     if each is None:
         yield from _opponents(t, "", "", {})
         return
-    key, values = _one_key(each)
-    for v in values:
-        yield from _opponents(t, f"/{v}", f", {key} {v}", {key: v})
+    lists = [_one_key(TomlTable({k: v}, t.file, each.place)) for k, v in each.data.items()] or [_one_key(each)]
+    for values in product(*(values for _, values in lists)):
+        chosen = {key: v for (key, _), v in zip(lists, values, strict=True)}
+        own = {k: v for k, v in chosen.items() if k in ("arm", "label")}  # of a record, and no keys of its cell
+        where = {k: v for k, v in chosen.items() if k not in own}
+        suffix, words = "".join(f"/{v}" for v in values), "".join(f", {k} {v}" for k, v in chosen.items())
+        yield from _opponents(TomlTable({**t.data, **own}, t.file, t.place, t.seen), suffix, words, where)
 
 
 def _opponents(
-    t: Table, suffix: str, words: str, where: dict[str, Any]
+    t: TomlTable, suffix: str, words: str, where: dict[str, Any]
 ) -> Iterator[tuple[str, str, tuple[tuple[str, Quantity], ...]]]:
     against = t.texts("against", None)
     if against is not None:
@@ -85,7 +89,7 @@ def _opponents(
     yield suffix, words, (("value", read_quantity(t, {}, where)),)
 
 
-def _one_key(t: Table) -> tuple[str, list[Any]]:
+def _one_key(t: TomlTable) -> tuple[str, list[Any]]:
     if len(t.data) != 1 or not isinstance(next(iter(t.data.values())), list):
-        raise TableError(f"{t.file}: table [{t.place}]: expected one key with the list of its values, found {t.data!r}")
+        raise TomlError(f"{t.file}: table [{t.place}]: expected one key with the list of its values, found {t.data!r}")
     return next(iter(t.data.items()))

@@ -14,7 +14,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def selected(source: Source, grids: tuple[int, ...]) -> pl.DataFrame:
     return frame.filter(pl.col("label").is_null())
 
 
-def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
+def accuracy(source: Source, grid: int) -> Table:
     """Median test RMSE per rule and noise level on one grid, the gain over the released weight and the ratio to the oracle."""
     frame = source.need(selected(source, (grid,)), f"finished cells of a/rules at {grid} points per side")
     rows = []
@@ -56,7 +56,7 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
             gains_all.append(gains)
         gain_cell: Value = Absent("no cell has both rules")
         if gains.size:
-            spread = Interval(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
+            spread = Range(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
             middle = Number(float(np.median(gains)), rules.significant(2).times())
             gain_cell = join(middle, " ", spread, names=("", "")).of(gains)
         ratio_cell = s.median(ratio, rules.fixed(2))
@@ -90,7 +90,7 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
         Column("rel noise", Text("rel. noise"), "l"), Column("n", sym.N, "r"), *(Column(k, Text(v)) for k, v in RULES.items()),
         Column("gain", Text("gain")), Column("M/o", Text("M/o")),
     )  # fmt: skip
-    return Table(name, title, caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("scriptsize", 3.0))
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("scriptsize", 3.0))
 
 
 def ratios(part: pl.DataFrame, first: str, second: str) -> Sample:
@@ -141,13 +141,13 @@ def rule_quotes(source: Source, pairs: str, ranks: str) -> dict[str, Value]:
 @table("A", "Case A: accuracy of the rules, fine grid", case="a")
 def table_a(source: Source) -> Table:
     """Table A: accuracy at 24 x 24 collocation."""
-    return accuracy(source, REFERENCE_GRID, "A", "Case A: accuracy of the rules, fine grid")
+    return accuracy(source, REFERENCE_GRID)
 
 
 @table("A16", "Case A: accuracy of the rules, coarse grid", case="a")
 def table_a16(source: Source) -> Table:
     """Table A16: accuracy at 16 x 16 collocation."""
-    return accuracy(source, COARSE_GRID, "A16", "Case A: accuracy of the rules, coarse grid")
+    return accuracy(source, COARSE_GRID)
 
 
 def seed_cv(frame: pl.DataFrame) -> pl.DataFrame:
@@ -221,21 +221,13 @@ def table_astab(source: Source) -> Table:
         unit=s.unit_words(source.cited.tests()),
     )  # fmt: skip
     columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))
-    return Table(
-        "Astab",
-        "Case A: dispersion across noise seeds",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 5.0),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 5.0))
 
 
 def grouped(frame: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     """The rows of ``frame`` in the groups of grid, level and rule that ``table`` has."""
-    kinds = {c: frame.schema[c] for c in ("grid", "level")}
-    return frame.join(table.cast(kinds), on=["grid", "level", "arm"], how="semi")
+    kinds = [pl.col(c).cast(frame.schema[c]) for c in ("grid", "level")]
+    return frame.join(table.with_columns(kinds), on=["grid", "level", "arm"], how="semi")
 
 
 def medians_by_rule(table: pl.DataFrame) -> dict[str, float | None]:

@@ -15,7 +15,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, join
+from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, join
 from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def seed_median(sample: np.ndarray, style: rules.Style, *, brackets: bool = Fals
     plain = rules.Style(style.kind, style.digits)
     if not brackets or rules.digits(low, plain) == rules.digits(high, plain):
         return mid
-    return join(mid, " ", Interval(low, high, plain, what=("min", "max")), names=("", ""))
+    return join(mid, " ", Range(low, high, plain, what=("min", "max")), names=("", ""))
 
 
 def premium(part: pl.DataFrame) -> np.ndarray:
@@ -118,7 +118,7 @@ def table_acert(source: Source) -> Table:
         points=points,
     )  # fmt: skip
     layout = Layout("footnotesize", 6.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
-    return Table("Acert", "Case A: certificates", caption, columns, groups, layout=layout)
+    return Table(caption, columns, groups, layout=layout)
 
 
 def level_header(level: float) -> Value:
@@ -272,7 +272,7 @@ def attainment_quartiles(frame: pl.DataFrame) -> Value:
     if not ratio.size:
         return Absent("this method was not recorded")
     q1, q3 = np.quantile(ratio, [0.25, 0.75])
-    return Interval(float(q1), float(q3), rules.fixed(6), what=("q1", "q3")).of_records(frame, "certificate", "radius")
+    return Range(float(q1), float(q3), rules.fixed(6), what=("q1", "q3")).of_records(frame, "certificate", "radius")
 
 
 def attainment(frame: pl.DataFrame, which: str) -> Value:

@@ -19,6 +19,8 @@ from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from orledger.reports.source import Source
 
 
@@ -83,15 +85,7 @@ def table_afloor(source: Source) -> Table:
         Column("repetition", Text("repetition"), "l"), Column("curves", Text("curves"), "r"),
         *(Column(f"lam2 {w:g}", s.power_of_ten(w) if w >= 1 else Number(w, rules.SHORT)) for w in weights),
     )  # fmt: skip
-    return Table(
-        "Afloor",
-        "Case A: the run-to-run floor",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
 def floor_row(key: str, label: Value, part: pl.DataFrame, weights: list[float]) -> tuple[Row, dict[float, Number]]:
@@ -168,15 +162,7 @@ def table_aport(source: Source) -> Table:
                 )
         groups.append(Group(portability_rows(ratios, other), Text(f"{other} over {backends[0]}")))
     caption = portability_caption([q for k, q in quotes.items() if k.startswith(backends[1])], backends[1])
-    return Table(
-        "Aport",
-        "Case A: the same cells on two backends",
-        caption,
-        PORT_COLUMNS,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 6.0),
-    )
+    return Table(caption, PORT_COLUMNS, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 6.0))
 
 
 PORT_COLUMNS = (
@@ -196,7 +182,7 @@ def portability_caption(shares: list[Value], other: str) -> Value:
     )  # fmt: skip
 
 
-def portability_rows(ratios: dict[str, np.ndarray], scope: str) -> tuple[Row, ...]:
+def portability_rows(ratios: Mapping[str, np.ndarray], scope: str) -> tuple[Row, ...]:
     """One row per rule from the ratios of its matched cells; also used to compare two databases."""
     worst = {r: float(np.maximum(x, 1 / x).max()) if x.size else None for r, x in ratios.items()}
     least = min((w for r, w in worst.items() if w is not None and r in DEPLOYABLE), default=None)

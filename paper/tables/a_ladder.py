@@ -72,16 +72,7 @@ def table_aladder(source: Source) -> Table:
     spans = tuple(Span(1 + 4 * i, 4, level_header(lv)) for i, lv in enumerate(block.levels))
     layout = Layout("footnotesize", 5.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
     quotes = {} if law is None else {"law deviation": law}
-    return Table(
-        "Aladder",
-        "Case A: the inflation ladder",
-        caption,
-        tuple(columns),
-        (Group(tuple(rows)), last),
-        spans,
-        quotes=quotes,
-        layout=layout,
-    )
+    return Table(caption, tuple(columns), (Group(tuple(rows)), last), spans, quotes=quotes, layout=layout)
 
 
 def law_deviation(part: pl.DataFrame) -> Number | None:

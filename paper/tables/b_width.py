@@ -105,15 +105,7 @@ def table_bfloor(source: Source) -> Table:
         effect=s.effect_words(cited), interval=s.interval_words(cited), unit=s.unit_words(cited),
     )  # fmt: skip
     groups = (Group(tuple(shares)), Group(tuple(sizes)), Group(tuple(bought)))
-    return Table(
-        "Bfloor",
-        "Case B: the width budget of the OR head",
-        caption,
-        columns,
-        groups,
-        quotes=quotes,
-        layout=Layout("scriptsize", 2.5),
-    )
+    return Table(caption, columns, groups, quotes=quotes, layout=Layout("scriptsize", 2.5))
 
 
 def change(row: s.Cited, decimals: int) -> Value:
@@ -191,12 +183,4 @@ def table_btail(source: Source) -> Table:
     )  # fmt: skip
     if not rows:
         rows = [Row("none", (Text("no cell has such a point"), *[Absent("no test point is over the cap")] * 7))]
-    return Table(
-        "Btail",
-        "Case B: the tail of single points",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("footnotesize", 4.0))

@@ -103,16 +103,7 @@ def table_ckappa(source: Source) -> Table:
         Column("escape", Text("escape"), "r"), Column("ucb", Text("UCB = 1×")),
     )  # fmt: skip
     spans = (Span(1, 2, sym.DISPERSION), Span(3, 5, Text("inert seeds")))
-    return Table(
-        "Ckappa",
-        "Case C: inertness of the ladder",
-        caption,
-        columns,
-        tuple(groups),
-        spans,
-        quotes=quotes,
-        layout=Layout("scriptsize", 2.5),
-    )
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=Layout("scriptsize", 2.5))
 
 
 def escape(widths: pl.DataFrame) -> Value:
@@ -197,16 +188,7 @@ def table_cinv(source: Source) -> Table:
         Column("path same", Text("identical"), "r"), Column("path differs", Text("differ"), "r"),
     )  # fmt: skip
     spans = (Span(1, 2, Text("one step")), Span(3, 2, Text("whole trajectory")))
-    return Table(
-        "Cinv",
-        "Case C: the invariance criterion at every step",
-        caption,
-        columns,
-        tuple(groups),
-        spans,
-        quotes=quotes,
-        layout=Layout("footnotesize", 6.0),
-    )
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=Layout("footnotesize", 6.0))
 
 
 def trajectories(

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from orledger.reports.audit_rows import TestRow
     from orledger.reports.source import Source
 
-HALF = 0.5
 Evidence = tuple[Value, str]  # a sentence, and what it says about the recommendation: for, against or open
 # What the outcome of a test says about a rule that bets on its first side having the lower value.
 SAYS = {"less": "for", "greater": "against"}
+BETS_HIGH = {"greater": "for", "less": "against"}  # the same for a rule that bets on the higher value
 
 
 def cited(source: Source, address: str, *, turned: bool = False) -> TestRow:
@@ -72,7 +72,7 @@ def shift_learnable(source: Source) -> Evidence:
         {{ score }} ({{ table('Bshift') }}).""",
         cover=s.wins_cell(cover).strong(), p=s.p_cell(cover), score=s.wins_cell(score),
     )  # fmt: skip
-    return text, {"greater": "for", "less": "against"}.get(cover.outcome, "open")
+    return text, BETS_HIGH.get(cover.outcome, "open")
 
 
 def shift_other(source: Source) -> Evidence:
@@ -83,7 +83,7 @@ def shift_other(source: Source) -> Evidence:
 
 
 def exploration(source: Source) -> Evidence:
-    """The criterion and the inertness of the ladder: for, when more than half of the seeds are inert beyond doubt."""
+    """The criterion and the inertness of the ladder: for, when the audit finds more than half of the seeds inert."""
     row = cited(source, "CaseC/inert")
     claim = source.claim("H4/no-counterexample")
     if isinstance(claim, Absent):
@@ -93,9 +93,7 @@ def exploration(source: Source) -> Evidence:
         predicts it: {{ observed }} ({{ table('Ckappa') }}, {{ table('Cinv') }}).""",
         observed=claim.observed, inert=s.wins_cell(row).strong(), interval=s.interval_cell(row, rules.fixed(2)),
     )  # fmt: skip
-    if claim.state == "fails" or (row.high is not None and row.high < HALF):
-        return text, "against"
-    return text, "for" if row.low is not None and row.low > HALF else "open"
+    return text, "against" if claim.state == "fails" else BETS_HIGH.get(row.outcome, "open")
 
 
 def floor_first(source: Source) -> Evidence:
@@ -142,14 +140,7 @@ def table_regime(source: Source) -> Table:
         Column("evidence", Text("evidence here"), 2.0),
         Column("verdict", Text("says"), "l"),
     )
-    return Table(
-        "regime",
-        "Which tool for which data",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), layout=Layout("footnotesize", 4.0))
 
 
 DICTIONARY: tuple[tuple[str, Value, Value, str], ...] = (
@@ -179,7 +170,7 @@ def table_dictionary(source: Source) -> Table:  # noqa: ARG001 - every builder t
         Column("bayes", Text("Bayesian learning"), 2.2),
         Column("function", Text("function"), "l"),
     )
-    return Table("dictionary", "Dictionary", caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))
+    return Table(caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))
 
 
 PROVENANCE: tuple[tuple[str, Value, Value], ...] = (
@@ -200,11 +191,4 @@ def table_provenance(source: Source) -> Table:  # noqa: ARG001 - every builder t
     rows = tuple(Row(key, (known, here)) for key, known, here in PROVENANCE)
     caption = prose("What the theory behind the ledger takes over, and what the paper adds to it.")
     columns = (Column("known", Text("known before"), 2.5), Column("here", Text("added"), 2.7))
-    return Table(
-        "provenance",
-        "What is classical and what is not",
-        caption,
-        columns,
-        (Group(rows),),
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))

@@ -76,7 +76,8 @@ def _subject(results: Database, display: FigureDisplay, at: Place) -> Subject:
             hint=f"it compares them by {', '.join(compared)}" if compared else "orledger audit compares them",
         )
     metric = at.metrics[display.metric]
+    layout = next(found for found in results.layouts() if (found.case, found.block) == (at.case, at.block))
     return Subject(
-        results, AuditRows(results), at.case, at.case, at.block, metric.name, at.keys, (), at.arms, {},
+        results, AuditRows(results), at.case, layout, metric.name, at.keys, (), at.arms, {},
         metric.indexed, metric.better or "lower", metric.description,
     )  # fmt: skip

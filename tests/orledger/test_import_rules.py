@@ -116,6 +116,18 @@ def test_the_rules_catch_what_they_are_for(tmp_path: Path) -> None:
     assert not within("orledger.auditor", {"orledger.audit"})
 
 
+@pytest.mark.parametrize("name", ["Table", "Source", "Interval", "Finding"])
+def test_one_name_stands_for_one_thing(name: str) -> None:
+    """A reader who meets the name of these classes knows which one is meant."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for _, path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    assert len(found) == 1, found
+
+
 def test_every_folder_that_installs_is_listed(root: Path) -> None:
     """A subpackage missing from the list works when installed editable and is absent from the wheel."""
     import tomllib

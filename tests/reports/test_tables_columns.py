@@ -8,7 +8,7 @@ import synthetic_db
 from scipy.stats import wilcoxon
 
 from orledger.reports.tables.building import build, declared
-from orledger.reports.tables.values import Absent, Count, Interval, Join, MedianIQR, Number, PValue
+from orledger.reports.tables.values import Absent, Count, Join, MedianIQR, Number, PValue, Range
 
 RULES = ("released", "morozov", "ml2", "gcv", "lcurve", "oracle")
 BANDS = ("dak", "dak_kl", "cp", "ncp", "triv", "or1", "or1_nf", "or1_int")
@@ -40,7 +40,7 @@ def numbers(cell):
             return (cell.value,)
         case Count():
             return (cell.k, cell.n)
-        case Interval():
+        case Range():
             return (cell.low, cell.high)
         case MedianIQR():
             return (cell.median, cell.q1, cell.q3)
