@@ -16,10 +16,10 @@ from starlette.staticfiles import StaticFiles
 
 from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.explorer import cells, hypotheses, metrics, overview, papers, tables
+from orledger.explorer import cells, hypotheses, metrics, overview
 from orledger.explorer.guard import Guard
 from orledger.explorer.mirror import Mirror
-from orledger.reports.report.compare import FRAMES, compare
+
 from orledger.schema.describing import tables as described
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def application(x: Explorer) -> Starlette:
-    """The pages of an explorer as an application that any ASGI server can run."""
+    """The pages of an explorer as an application that any ASGI server can run.
+
+    What draws and computes (matplotlib, scipy) is imported by the pages that need it, so that the server listens at once.
+    """
 
     def home(request: Request) -> Response:
         with x.mirror.results() as results:
@@ -86,10 +89,14 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_claim.html.j2", request, results, **found)
 
     def all_tables(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             return x.page("explorer_tables.html.j2", request, results, **tables.listed(results))
 
     def one_table(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.table_page(results, request.path_params["name"])
             if found is None:
@@ -97,6 +104,8 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_table.html.j2", request, results, **found)
 
     def number(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.number_page(results, request.query_params, lambda query: x.ask(results, query))
             if found is None:
@@ -104,6 +113,8 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_number.html.j2", request, results, **found)
 
     def one_figure(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.figure(results, request.path_params["name"])
             title = dict(f[:2] for f in tables.listed(results)["figures"]).get(request.path_params["name"], "")
@@ -113,6 +124,8 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_figure.html.j2", request, results, name=name, title=title, queries=queries)
 
     def image(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.figure(results, request.path_params["name"])
         if found is None:
@@ -147,10 +160,14 @@ def application(x: Explorer) -> Starlette:
         return Response(buffer.getvalue(), media_type=KINDS[kind], headers=saved)
 
     def rechecked(request: Request) -> Response:
+        from orledger.explorer import papers
+
         with x.mirror.results() as results:
             return x.page("explorer_recheck.html.j2", request, results, papers=papers.papers(results))
 
     def compared(request: Request) -> Response:
+        from orledger.reports.report.compare import FRAMES, compare
+
         if x.other is None:
             return x.missing(request, "no second database", "orledger serve --compare OTHER.duckdb")
         second = Mirror(x.other, x.limits)

@@ -60,7 +60,7 @@ def test_a_cell_shows_its_records_refusals_and_neighbours(client: TestClient) ->
     text = client.get("/cell/c2").text
     assert "<td>2</td>" in text
     assert "<td>3</td>" in text
-    assert "-0.5" in text
+    assert "−0.5" in text
     assert 'href="/cell/' in text
     assert "ValueError" in client.get("/cell/c6").text
     assert client.get("/cell/nobody").status_code == 404
