@@ -19,7 +19,6 @@ from orledger.errors import OrledgerError
 from orledger.explorer import cells, hypotheses, metrics, overview
 from orledger.explorer.guard import Guard
 from orledger.explorer.mirror import Mirror
-
 from orledger.schema.describing import tables as described
 
 if TYPE_CHECKING:
