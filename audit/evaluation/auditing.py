@@ -33,6 +33,7 @@ from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query, sandbox_config
 from orledger.schema.transactions import transaction
 from orledger.schema.viewing import identifier
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -125,7 +126,7 @@ def audit(
             )
         found = examine(results, limits)
     if broken:
-        remark = f"the database is not as it was recorded ({len(broken)} findings): {broken[0]}"
+        remark = f"the database is not as it was recorded ({counted(len(broken), 'finding')}): {broken[0]}"
         found = replace(found, findings=tuple(replace(f, remarks=(*f.remarks, remark)) for f in found.findings))
     with closing(connect(path, "write")) as con, transaction(con):
         hashes = {r.hash for r in current_registrations(con)}
