@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -178,6 +178,22 @@ def application(x: Explorer) -> Starlette:
         frames = {n: getattr(result, n) for n in FRAMES}
         return x.page("explorer_compare.html.j2", request, result=result, frames=frames)
 
+    def kept(page: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        """``page``, made once for each state of the database and address: the same question has the same answer."""
+
+        def answer(request: Request) -> Response:
+            address = f"{request.url.path}?{request.url.query}"
+            with x.mirror.results() as results:
+                found = results.recall(address)
+                if found is not None:
+                    return HTMLResponse(found)
+                made = page(request)
+                if made.status_code == 200:
+                    results.keep(address, bytes(made.body))
+                return made
+
+        return answer
+
     async def problem(request: Request, error: Exception) -> Response:
         message, hint = (
             (error.message, error.hint) if isinstance(error, OrledgerError) else (str(error) or "no such page", None)
@@ -196,22 +212,22 @@ def application(x: Explorer) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/", home),
-            Route("/run", run),
-            Route("/cells", all_cells),
-            Route("/cell/{cell_id}", one_cell),
-            Route("/metric", metric),
-            Route("/hypothesis/{name:path}", hypothesis),
-            Route("/test/{id}", one_test),
-            Route("/claim/{id}", one_claim),
-            Route("/tables", all_tables),
-            Route("/table/{name}", one_table),
-            Route("/number", number),
+            Route("/", kept(home)),
+            Route("/run", kept(run)),
+            Route("/cells", kept(all_cells)),
+            Route("/cell/{cell_id}", kept(one_cell)),
+            Route("/metric", kept(metric)),
+            Route("/hypothesis/{name:path}", kept(hypothesis)),
+            Route("/test/{id}", kept(one_test)),
+            Route("/claim/{id}", kept(one_claim)),
+            Route("/tables", kept(all_tables)),
+            Route("/table/{name}", kept(one_table)),
+            Route("/number", kept(number)),
             Route("/figure/{name}.svg", image),
-            Route("/figure/{name}", one_figure),
+            Route("/figure/{name}", kept(one_figure)),
             Route("/sql", sql),
             Route("/query.{kind:str}", download),
-            Route("/recheck", rechecked),
+            Route("/recheck", kept(rechecked)),
             Route("/compare", compared),
             Route("/static/report.css", report_file("report.css", "text/css")),
             Route("/static/report.js", report_file("report.js", "text/javascript")),
