@@ -232,7 +232,7 @@ def _disposition(deciding: str, *, two: bool) -> list[str]:
     return [
         "[disposition]",
         f"needs = {listed([deciding])}",
-        'otherwise = "not enough data"',
+        'otherwise = "inconclusive"',
         f"otherwise_reason = {quoted('The data show no difference between the arms; that is not evidence that there is none')}",
         "",
         "[[disposition.rule]]",
