@@ -10,12 +10,15 @@ PAPER  := out/paper
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help demo test slow lint docs corpus bench gpu-check paper clean
+.PHONY: help demo test slow shuffled coverage mutants lint docs corpus bench gpu-check paper clean
 
 help:
 	@echo "make demo    run every case in minutes, audit it, and write tables, figures and a report"
 	@echo "make test    run the tests"
 	@echo "make slow    run the tests that take minutes as well"
+	@echo "make shuffled   the tests in random order; the seed is printed"
+	@echo "make coverage   which branches of audit/ and recovery/ their tests take"
+	@echo "make mutants    faults put into a copy of the package: which of them no test notices"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    write docs/database.md and docs/commands.md from the code, and build the site into out/site"
 	@echo "make bench   the benchmarks, side by side with the peers"
@@ -57,6 +60,22 @@ test: $(VENV)/test.stamp
 
 slow: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q --slow -n 2 --dist loadfile
+
+shuffled: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --random-order
+
+coverage: $(VENV)/test.stamp
+	$(BIN)/coverage run -m pytest -q tests/audit tests/recovery
+	$(BIN)/coverage report
+
+$(VENV)/mutants.stamp: $(VENV)/test.stamp
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[mutants]"
+	@touch $@
+
+# N mutants of every target of tests/mutants/targets.toml, drawn with a fixed seed; all of them take hours.
+N ?= 40
+mutants: $(VENV)/mutants.stamp
+	nice -n 10 $(BIN)/python tests/mutants/run.py --number $(N)
 
 # The folders install under one import name, so mypy looks at an installed copy.
 lint: $(VENV)/test.stamp

@@ -12,6 +12,7 @@ them alike; what a side begins in its turn it finishes in it. Processor time is 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sqlite3
 import sys
 import tempfile
@@ -40,6 +41,11 @@ def columns(size: int, seed: int) -> dict[str, np.ndarray]:
     }
 
 
+def cell_name(k: int) -> str:
+    """An id such as cells have: in no order."""
+    return hashlib.sha256(str(k).encode()).hexdigest()[:24]
+
+
 BLOCK = 200  # cells in a turn
 
 
@@ -51,13 +57,13 @@ class Orledger:
 
     def __init__(self, folder: Path, cells: int) -> None:
         self.writer = Writer(folder / self.file)
-        names = [f"{k:024x}" for k in range(cells)]
+        names = [cell_name(k) for k in range(cells)]
         self.writer.plan([PlannedCell(n, "bench", "write", f"bench/{n}", {"k": n}, "{}", "1") for n in names])
 
     def store(self, first: int, block: list[dict[str, np.ndarray]]) -> None:
         groups = Groups(self.writer, None, lambda _cell, _outcome: None)
         for k, cell in enumerate(block, start=first):
-            groups.add(f"{k:024x}", Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
+            groups.add(cell_name(k), Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
         groups.close()
 
     def close(self) -> None:
@@ -81,7 +87,7 @@ class Sqlite:
 
     def store(self, first: int, block: list[dict[str, np.ndarray]]) -> None:
         for k, cell in enumerate(block):
-            cell_id = f"{first + k:024x}"
+            cell_id = cell_name(first + k)
             rows = zip(*(cell[name].tolist() for name in ("arm", "metric", "label", "idx", "value")), strict=True)
             if k % self.together == 0:
                 self.con.execute("BEGIN")

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from orledger.schema.viewing import identifier, literal, read
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orledger.schema.reading import Results
+    from orledger.schema.viewing import Layout
 
 PAGE = 100
+SERIES = 500  # series that the page of a cell summarises
 COLUMNS = {"name": "name", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
 
 
@@ -114,20 +120,32 @@ def one(results: Results, cell_id: str) -> dict[str, Any] | None:
         others = results.sql(query, [key, *values, cell_id]).to_dicts()
         if others:
             near.append({"key": key, "value": value, "others": others})
-    return {
-        "cell": cell,
-        "near": near,
-        "refusals": results.sql(
-            "SELECT arm, reason, margin FROM refusal WHERE cell_id = ? ORDER BY ALL", [cell_id]
-        ).to_dicts(),
-        "facts": results.sql("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id]).to_dicts(),
-        "scalars": results.sql(
-            "SELECT arm, metric, label, value FROM record WHERE cell_id = ? AND idx IS NULL ORDER BY ALL LIMIT 2000",
-            [cell_id],
-        ).to_dicts(),
-        "series": results.sql(
-            "SELECT arm, metric, label, count(*) AS n, min(value) AS low, median(value) AS mid, max(value) AS high"
-            " FROM record WHERE cell_id = ? AND idx IS NOT NULL GROUP BY ALL ORDER BY ALL LIMIT 500",
-            [cell_id],
-        ).to_dicts(),
-    }
+    layout = next((x for x in read(results.con) if (x.case, x.block) == (cell["case_name"], cell["block"])), None)
+    facts = results.sql("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id]).to_dicts()
+    return {"cell": cell, "near": near, "facts": facts} | _records(results, layout, cell_id)
+
+
+def _records(results: Results, layout: Layout | None, cell_id: str) -> dict[str, Any]:
+    """The records of a cell as the views of its block show them: a row per arm, and a summary of every series."""
+    if layout is None:
+        return {"arms": None, "series": None, "refusals": []}
+    here = f"WHERE cell_id = {literal(cell_id)}"
+    keys = ", ".join(identifier(c) for c, _ in layout.keys.values())
+    sql = f"SELECT * EXCLUDE ({', '.join(x for x in ('cell', 'computed_on', keys) if x)})\nFROM {identifier(layout.name)}\n{here}\nORDER BY arm, label"
+    frame = results.sql(sql)
+    refusals = frame.filter(frame["refused"].is_not_null()).select("arm", "refused", "refused_by").to_dicts()
+    metrics = [c for c in layout.scalars.values() if frame[c].null_count() < frame.height]
+    answered = frame.filter(pl.any_horizontal(pl.col(metrics).is_not_null())) if metrics else frame.head(0)
+    arms = {"sql": sql, "columns": ["arm", "label", *metrics], "rows": answered.select("arm", "label", *metrics).rows()}
+    series = None
+    if layout.indexed:
+        parts = [
+            f"SELECT arm, {literal(m)} AS metric, label, count({identifier(c)}) AS points, min({identifier(c)}) AS smallest,"
+            f" median({identifier(c)}) AS median, max({identifier(c)}) AS largest FROM points GROUP BY ALL"
+            for m, c in layout.indexed.items()
+        ]
+        points = f"SELECT * FROM {identifier(layout.series)} {here}"
+        summary = f"WITH points AS MATERIALIZED ({points})\nSELECT * FROM (\n" + "\nUNION ALL ".join(parts)
+        found = results.sql(f"{summary}\n)\nWHERE points > 0\nORDER BY metric, arm, label LIMIT {SERIES}")
+        series = {"sql": f"{points}\nORDER BY arm, label, idx", "columns": found.columns, "rows": found.rows()}
+    return {"arms": arms, "series": series, "refusals": refusals}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orledger.schema.viewing import identifier, read
+from orledger.schema.viewing import identifier, literal, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +27,18 @@ def query(layout: Layout, metric: str, group: str) -> str:
     )
 
 
+def rows_query(layout: Layout, metric: str, group: str, value: object, arm: str) -> str:
+    """The query that gives the rows of one group and arm of ``query``."""
+    column, keys = identifier(layout.scalars[metric]), [identifier(c) for c, _ in layout.keys.values()]
+    conditions = [f"{column} IS NOT NULL", f"arm || coalesce(' · ' || label, '') = {literal(arm)}"]
+    if group:
+        key = identifier(layout.keys[group][0])
+        text = literal(value) if isinstance(value, str) else repr(value)
+        conditions.insert(0, f"{key} IS NULL" if value is None else f"{key} = {text}")
+    shown = ", ".join(["cell_id", "cell", *keys, "arm", "label", column])
+    return f"SELECT {shown}\nFROM {identifier(layout.name)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join([*keys, 'cell_id'])}"
+
+
 def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels: Mapping[str, str]) -> dict[str, Any]:
     """What the page shows: the choices, and for the chosen metric its rows, its description and its query.
 
@@ -45,7 +57,7 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
     rows = results.sql(sql).to_dicts()
     known = list(dict.fromkeys(r["arm"] for r in rows))
     shown = [a for a in known if a in arms] or known
-    rows = [r for r in rows if r["arm"] in shown]
+    rows = [r | {"sql": rows_query(layout, metric, group, r["group"], r["arm"])} for r in rows if r["arm"] in shown]
     groups = list(dict.fromkeys(r["group"] for r in rows))[:GROUPS]
     by = {(r["group"], r["arm"]): r for r in rows}
     series = [

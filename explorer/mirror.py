@@ -10,9 +10,10 @@ import shutil
 import tempfile
 import threading
 import time
+from collections import OrderedDict
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import DatabaseError, OrledgerError
 from orledger.schema.explaining import snapshot_path
@@ -20,12 +21,46 @@ from orledger.schema.reading import Results, open_results
 from orledger.schema.sandbox import Limits, sandbox_config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from duckdb import DuckDBPyConnection
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
+PAGES = 200  # pages that are kept for each state of the database
 TRIES = 5  # a file that is written to while it is copied is copied again
 
 State = tuple[tuple[str, int, int], ...]
+Made = TypeVar("Made")
+
+
+class Copied(Results):
+    """The results of one copy for one page; what is costly to make from a copy is made once and kept as long as it."""
+
+    def __init__(self, path: Path, con: DuckDBPyConnection, note: str | None, copy: _Copy) -> None:
+        super().__init__(path, con, note)
+        self._copy = copy
+
+    def remember(self, key: tuple[str, ...], make: Callable[[], Made]) -> Made:
+        """What ``make`` returns, which must hold no connection; the next page that asks for ``key`` gets the same."""
+        with self._copy.making:
+            if key not in self._copy.made:
+                self._copy.made[key] = make()
+            found: Made = self._copy.made[key]
+            return found
+
+    def recall(self, address: str) -> bytes | None:
+        """The page at ``address`` as it was made from this copy before; None when it was not, or was forgotten."""
+        with self._copy.making:
+            if address in self._copy.pages:
+                self._copy.pages.move_to_end(address)
+            return self._copy.pages.get(address)
+
+    def keep(self, address: str, page: bytes) -> None:
+        """Keeps a page for as long as the copy; the one that was longest not asked for makes room."""
+        with self._copy.making:
+            self._copy.pages[address] = page
+            if len(self._copy.pages) > PAGES:
+                self._copy.pages.popitem(last=False)
 
 
 class Mirror:
@@ -41,7 +76,7 @@ class Mirror:
         self._number = 0
 
     @contextmanager
-    def results(self) -> Iterator[Results]:
+    def results(self) -> Iterator[Copied]:
         """The newest state that could be read, on a cursor of its own; a query of one page does not wait for another's."""
         with self._lock:
             self._renew()
@@ -52,7 +87,7 @@ class Mirror:
         try:
             cursor = copy.results.con.cursor()
             try:
-                yield Results(self.path, cursor, copy.note)
+                yield Copied(self.path, cursor, copy.note, copy)
             finally:
                 cursor.close()
         finally:
@@ -75,8 +110,7 @@ class Mirror:
         if self._current is not None and now - self._looked < LOOK_EVERY:
             return
         self._looked = now
-        snapshot = snapshot_path(self.path)
-        source = snapshot if snapshot.is_file() else self.path
+        source = self._source()
         state = _state(source)
         if self._current is not None and (not state or state == self._current.state):
             return
@@ -90,9 +124,21 @@ class Mirror:
         if old is not None:
             old.close_if_unused()
 
+    def _source(self) -> Path:
+        """The snapshot while a run holds the file, else the file; a snapshot that a killed run left behind is older than it."""
+        snapshot = snapshot_path(self.path)
+        if snapshot.is_file() and (_held(self.path) or not self.path.is_file()):
+            return snapshot
+        return self.path
+
     def _take(self, source: Path) -> _Copy:
         for _ in range(TRIES):
             before = _state(source)
+            if source == self.path and _held(source):
+                raise DatabaseError(
+                    f"a run has {self.path} and has published no snapshot yet",
+                    hint="reload the page in a moment; orledger run --snapshot-every says how often it does",
+                )
             if not before:
                 raise DatabaseError(f"no database at {self.path}", hint="orledger run or orledger study makes one")
             self._number += 1
@@ -112,12 +158,31 @@ class _Copy:
     def __init__(self, results: Results, path: Path, state: State, note: str | None) -> None:
         self.results, self.path, self.state, self.note = results, path, state, note
         self.users = 0
+        self.made: dict[tuple[str, ...], Any] = {}
+        self.pages: OrderedDict[str, bytes] = OrderedDict()
+        self.making = threading.RLock()
 
     def close_if_unused(self) -> None:
         if self.users == 0:
             self.results.close()
             self.path.unlink(missing_ok=True)
             Path(f"{self.path}.wal").unlink(missing_ok=True)
+
+
+def _held(path: Path) -> bool:
+    """True when another process has the file open for writing: DuckDB then holds a lock on all of it."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks here: a snapshot that is there is then believed
+        return snapshot_path(path).is_file()
+    try:
+        with path.open("rb") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _state(path: Path) -> State:

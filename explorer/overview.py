@@ -1,15 +1,15 @@
-"""Questions of the overview, the live run and the hypothesis pages."""
+"""Questions of the overview and of the page of a run, live while it goes on."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from orledger.reports.report.ledger import gather
+from orledger.reports.report.ledger import ARM_REFUSALS, gather
 
 if TYPE_CHECKING:
     from orledger.schema.reading import Results
 
+REFUSED = 30  # kinds of refusals that the page of a run shows
 RATE = 60  # seconds over which the rate of a running job is measured
 
 PROGRESS = """
@@ -18,6 +18,15 @@ SELECT case_name, block, count(*) AS cells, count(*) FILTER (state = 'done') AS 
        count(*) FILTER (state = 'planned') AS planned, avg(seconds) FILTER (state = 'done') AS each
 FROM cell GROUP BY ALL ORDER BY ALL
 """
+STUDIES = """
+SELECT coalesce(s.study, c.case_name) AS name, any_value(s.title) AS title, any_value(s.citation) AS citation,
+       list(DISTINCT c.case_name ORDER BY c.case_name) AS cases, count(*) AS cells,
+       count(*) FILTER (c.state = 'done') AS done, coalesce(sum(c.n_records), 0)::BIGINT AS records
+FROM cell c LEFT JOIN study s USING (case_name) GROUP BY 1 ORDER BY 1
+"""
+PAPERS = (
+    "SELECT paper, count(*) FILTER (weight > 0) AS open, count(*) AS n FROM recheck_finding GROUP BY ALL ORDER BY ALL"
+)
 RUN = (
     "SELECT run_id, preset, engine, jobs, device, state, started, ended FROM run ORDER BY started DESC, run_id LIMIT 1"
 )
@@ -26,7 +35,14 @@ RUN = (
 def overview(results: Results) -> dict[str, Any]:
     """Blocks, hypotheses with their verdicts, the latest run, and what is missing."""
     ledger = gather(results)
-    return {"ledger": ledger, "run": _first(results, RUN), "blocks": results.sql(PROGRESS).to_dicts()}
+    return {
+        "ledger": ledger,
+        "run": _first(results, RUN),
+        "blocks": results.sql(PROGRESS).to_dicts(),
+        "studies": results.sql(STUDIES).to_dicts(),
+        "audits": results.sql("SELECT count(*) AS n, max(created) AS newest FROM audit").to_dicts()[0],
+        "papers": results.sql(PAPERS).to_dicts(),
+    }
 
 
 def live(results: Results) -> dict[str, Any]:
@@ -52,37 +68,11 @@ def live(results: Results) -> dict[str, Any]:
         "failures": results.sql(
             "SELECT cell_id, name, error FROM cell WHERE state = 'failed' ORDER BY finished DESC, name LIMIT 20"
         ).to_dicts(),
-        "refusals": results.sql(
-            "SELECT f.arm, f.reason, count(*) AS cells, any_value(c.cell_id ORDER BY c.name) AS cell_id, min(c.name) AS name"
-            " FROM refusal f JOIN cell c USING (cell_id) GROUP BY ALL ORDER BY cells DESC, f.arm, f.reason LIMIT 30"
-        ).to_dicts(),
+        "refusals": results.sql(ARM_REFUSALS).head(REFUSED).to_dicts(),
         "latest": results.sql(
             "SELECT cell_id, name, state, seconds FROM cell WHERE finished IS NOT NULL ORDER BY finished DESC, name LIMIT 12"
         ).to_dicts(),
     }
-
-
-def hypothesis(results: Results, name: str) -> dict[str, Any] | None:
-    """A hypothesis: every version of its text, its disposition in each audit, tests and claims of the newest; None when unknown."""
-    versions = results.sql(
-        "SELECT * FROM registration WHERE hypothesis = ? ORDER BY registered DESC", [name]
-    ).to_dicts()
-    verdicts = results.sql(
-        "SELECT d.*, a.created, a.n_cells FROM disposition d JOIN audit a USING (audit_id) WHERE hypothesis = ?"
-        " ORDER BY a.created DESC",
-        [name],
-    ).to_dicts()
-    if not versions and not verdicts:
-        return None
-    newest = verdicts[0]["audit_id"] if verdicts else ""
-    where = "WHERE audit_id = ? AND hypothesis = ?"
-    tests = results.sql(f"SELECT * FROM test_result {where} ORDER BY comparison, variant", [newest, name]).to_dicts()
-    claims = results.sql(f"SELECT * FROM claim {where} ORDER BY name", [newest, name]).to_dicts()
-    for test in tests:
-        test["dropped"] = json.loads(test["dropped"] or "[]")
-    for claim in claims:
-        claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
-    return {"name": name, "versions": versions, "verdicts": verdicts, "tests": tests, "claims": claims}
 
 
 def _first(results: Results, query: str) -> dict[str, Any] | None:

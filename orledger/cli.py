@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("orledger.cli_import:import_study", "Bring in records made elsewhere."),
     "presets": ("orledger.cli_presets:presets", "The presets that ship, and what one plans."),
     "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the reproduced work gives it."),
+    "completion": ("orledger.cli_complete:completion", "Print the script for completion in bash, zsh or fish."),
     "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import, merge and check a database."),
 }
 
@@ -43,7 +44,7 @@ Exit codes:
   1    something unexpected
   2    an argument, setting or file cannot be used
   3    the database is missing, foreign, damaged, locked, too old or too new
-  4    the run ended, and some cells failed
+  4    the run ended, and some cells failed or were not computed
   5    input data cannot be used
   6    a check found a difference
   7    a query was refused, stopped or failed
@@ -65,6 +66,19 @@ class Commands(click.Group):
         module, attribute = COMMANDS[name][0].split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that ``args`` begin with; one that is misspelt is an error with the nearest names."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, self.list_commands(ctx), 2, cutoff=0.5)
+            meant = f" Did you mean {' or '.join(near)}?" if near else " orledger --help lists them."
+            ctx.fail(f"No such command {name!r}.{meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands from the table alone."""

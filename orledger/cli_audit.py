@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from orledger.cli_look import audit_line, steps
 from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
 from orledger.errors import DatabaseError, UsageError
 
@@ -120,9 +121,10 @@ def audit(
         raise DatabaseError(f"{db} does not exist", hint="name it with --db, or make one with orledger run")
     if effect is not None:
         raise UsageError("--effect concerns --power", hint="add --power, or leave --effect out")
-    found = evaluate(db, hypotheses, amend=amend, unverified=unverified)
+    with steps("audit"):
+        found = evaluate(db, hypotheses, amend=amend, unverified=unverified)
     if as_json:
         echo_json(summary.audit_data(found))
         return
     for line in summary.audit_lines(found, every_test=every_test):
-        click.echo(line)
+        click.echo(audit_line(line))

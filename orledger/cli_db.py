@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_look import steps
 from orledger.cli_options import LocalPath, PlacePath, db_option, echo_json, echo_table, json_option, reading
 from orledger.cli_output import check_file, check_folder, out_option
 from orledger.errors import VerificationError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.schema.addresses import Place
@@ -46,28 +48,35 @@ def info(db: Path, as_json: bool) -> None:
 
 @db.command()
 @db_option
-def migrate(db: Path) -> None:
-    """Bring the schema of an existing database up to date; running does so by itself."""
-    from orledger.schema import opening
+@json_option
+def migrate(db: Path, as_json: bool) -> None:
+    """Bring the schema of an existing database up to date; running does so by itself. Its views are made anew."""
+    from orledger.schema import opening, viewing
     from orledger.schema.migrate import shipped_migrations
 
     before = opening.stored_version(db)
-    con = opening.connect(db, "write")
-    con.close()
+    with opening.writing(db) as con:
+        viewing.refresh(con, anew=True)
     now = len(shipped_migrations())
+    if as_json:
+        echo_json({"db": str(db), "schema_version": now, "before": before})
+        return
     click.echo(f"{db}: schema version {now}" + (f", from {before}" if before != now else ", up to date"))
 
 
 @db.command()
 @db_option
 @out_option(help="A new file; beside the database, named by date and time (UTC), when left out.")
-def snapshot(db: Path, out: Path | None) -> None:
+@json_option
+def snapshot(db: Path, out: Path | None, as_json: bool) -> None:
     """Copy the database into a new file that others may read and keep; no run touches it."""
     from orledger.schema.snapshot import copy_database
 
     if out is not None and not out.exists():
         check_file(out)
-    click.echo(copy_database(db, out))
+    with steps("copy"):
+        made = copy_database(db, out)
+    echo_json({"db": str(db), "copy": str(made)}) if as_json else click.echo(made)
 
 
 @db.command()
@@ -83,7 +92,7 @@ def export(folder: Place, db: Path, as_json: bool) -> None:
 
     if isinstance(folder, Path):
         check_folder(folder)
-    with addresses.writing_folder(folder, new=True) as local:
+    with steps("export"), addresses.writing_folder(folder, new=True) as local:
         manifest = exchange.export(db, local)
     _show_manifest(manifest, as_json, f"{folder}: {{tables}} tables, {{rows:,}} rows")
 
@@ -105,7 +114,7 @@ def import_(folder: Place, db: Path, keep_both: bool, as_json: bool) -> None:
     if db.exists():
         _show_joined(db, [folder], keep_both, as_json)
         return
-    with addresses.reading_export(folder) as local:
+    with steps("import"), addresses.reading_export(folder) as local:
         manifest = exchange.import_folder(local, db)
     _show_manifest(manifest, as_json, f"{db}: {{tables}} tables, {{rows:,}} rows, hashes verified")
 
@@ -137,7 +146,8 @@ def check(db: Path, as_json: bool) -> None:
 
     from orledger.schema import checking
 
-    report = checking.check(db)
+    with steps("check"):
+        report = checking.check(db)
     if as_json:
         echo_json(asdict(report))
     else:
@@ -147,7 +157,7 @@ def check(db: Path, as_json: bool) -> None:
             f"{db}: {report.cells:,} cells, {report.records:,} records, {report.hashes:,} content hashes verified"
         )
     if report.findings:
-        raise VerificationError(f"{len(report.findings)} findings in {db}")
+        raise VerificationError(f"{counted(len(report.findings), 'finding')} in {db}")
 
 
 def _show_joined(out: Path, sources: list[Place], keep_both: bool, as_json: bool) -> None:
@@ -157,7 +167,7 @@ def _show_joined(out: Path, sources: list[Place], keep_both: bool, as_json: bool
     from orledger.schema import addresses
     from orledger.schema.merging import merge as join
 
-    with ExitStack() as stack:
+    with steps("merge"), ExitStack() as stack:
         local = [stack.enter_context(addresses.reading(place)) for place in sources]
         found = join(out, local, keep_both=keep_both)
     joined = [replace(one, source=str(place)) for one, place in zip(found, sources, strict=True)]

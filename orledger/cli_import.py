@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from orledger.cli_look import steps
 from orledger.cli_options import db_option, echo_json, json_option, warn
 
 
@@ -36,7 +37,7 @@ def import_study(tables: tuple[str, ...], mapping: Path, replace: bool, db: Path
     paths = expand(tables)
     described = read_mapping(mapping)
     # A database that was not there appears only when the import went well; the writer completes the catalogue as it closes.
-    with writing(db) as con, Writer(db, con=con) as writer:
+    with writing(db) as con, Writer(db, con=con) as writer, steps("import"):
         found = import_files(writer, paths, described, replace=replace)
     if as_json:
         echo_json(vars(found))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_complete import databases
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,6 +56,7 @@ db_option = click.option(
     type=LocalPath(),
     default=Path("results.duckdb"),
     envvar="ORLEDGER_DB",
+    shell_complete=databases,
     show_default=True,
     show_envvar=True,
     help="The results database.",
@@ -103,11 +106,12 @@ def echo_table(rows: list[dict[str, Any]], *, right: tuple[str, ...] = ()) -> No
     names = list(rows[0])
     text = [[_shown(row[n]) for n in names] for row in rows]
     widths = [max(len(n), *(len(line[k]) for line in text)) for k, n in enumerate(names)]
-    for line in [names, *text]:
+    for number, line in enumerate([names, *text]):
         cells = [
             c.rjust(w) if names[k] in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))
         ]
-        click.echo("  ".join(cells).rstrip())
+        shown = "  ".join(cells).rstrip()
+        click.echo(click.style(shown, bold=True) if number == 0 else shown)  # a file or pipe gets the plain text
 
 
 def warn(message: str) -> None:

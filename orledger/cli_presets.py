@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from orledger.cli_complete import presets as complete
 from orledger.cli_options import echo_json, echo_table, json_option
 
 
@@ -26,7 +27,7 @@ def list_(as_json: bool) -> None:
 
 
 @presets.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete)
 @json_option
 def show(name: str, as_json: bool) -> None:
     """How many cells preset NAME (or a .toml file) plans, block by block."""
@@ -50,7 +51,9 @@ def show(name: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("case", default="all")
-@click.option("--preset", default="smoke", show_default=True, help="The preset whose values to show.")
+@click.option(
+    "--preset", default="smoke", show_default=True, shell_complete=complete, help="The preset whose values to show."
+)
 @click.option("--ours", is_flag=True, help="Only what the reproduced work does not give.")
 @json_option
 def settings(case: str, preset: str, ours: bool, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_look import steps, toned
 from orledger.cli_options import echo_json, json_option, warn
 from orledger.cli_output import check_file, write_file
 from orledger.errors import UsageError, VerificationError
@@ -96,7 +97,8 @@ def check(
     if only_power:
         _power(document, publication, as_json)
         return
-    findings = _findings(document, publication)
+    with steps("recheck"):
+        findings = _findings(document, publication)
     shown = [
         f
         for f in findings
@@ -201,7 +203,7 @@ def _print(findings: Sequence[Finding], shown: Sequence[Finding], notes: Sequenc
         warn(note)
     for position, group in enumerate(grouped(shown), start=1):
         several = f" ({len(group.findings)} places)" if len(group.findings) > 1 else ""
-        click.echo(f"{position}. {group.verdict.value}{several}")
+        click.echo(f"{position}. {toned(group.verdict.value)}{several}")
         for f in group.findings:
             recomputed = f", recomputed {f.recomputed}" if f.recomputed else ""
             decision = "; on the other side of 0.05" if f.decision else ""
@@ -211,7 +213,7 @@ def _print(findings: Sequence[Finding], shown: Sequence[Finding], notes: Sequenc
                 click.echo(f"      | {f.sentence}")
     for f in shown:
         if f.verdict.good:
-            click.echo(f"{f.verdict.value}: {f.where}: {f.id}: printed {f.printed}, {f.why}")
+            click.echo(f"{toned(f.verdict.value)}: {f.where}: {f.id}: printed {f.printed}, {f.why}")
     counts = ", ".join(f"{n} {verdict}" for verdict, n in summary(findings).items() if n)
     click.echo(f"{len(findings)} checks: {counts}" if findings else "0 checks: no relation between numbers was found")
 

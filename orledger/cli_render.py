@@ -1,10 +1,11 @@
-"""Rows as text: a table for people, CSV, JSON and Markdown for programs and pages."""
+"""Rows as text: a table or one line per value for people, CSV, JSON and Markdown for programs and pages."""
 
 from __future__ import annotations
 
 import json
 import math
 import textwrap
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,18 +21,31 @@ def render(found: pl.DataFrame, style: str, width: int | None = None) -> str:
     """The rows as text, numbers with every digit, absent values as nothing (null in JSON).
 
     JSON has no word for what is not a finite number and no room for long ones, so "NaN", "Infinity", "-Infinity", decimals and
-    integers of more than 64 bits are strings there. A table wraps its text to ``width`` columns where that is given.
+    integers of more than 64 bits are strings there. A table wraps its text to ``width`` columns where that is given, and
+    where it cannot be made to fit, every value takes a line of its own.
     """
     if style == "json":
         return json.dumps(_plain(found.to_dicts()), indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+    if style == "jsonl":
+        return "".join(json_line(row) for row in found.iter_rows(named=True))
     if style == "csv":
-        return _flat(found).write_csv()
+        return flat(found).write_csv()
     numeric = [dtype.is_numeric() for dtype in found.dtypes]
     rows = [["" if v is None else str(v) for v in row] for row in found.rows()]
     if style == "markdown":
         return _markdown(found.columns, rows, numeric)
     count = f"({found.height} row{'' if found.height == 1 else 's'})\n"
-    return _table(found.columns, rows, numeric, width) + count
+    table = None if style == "vertical" else _table(found.columns, rows, numeric, width)
+    return (_vertical(found.columns, rows, width) if table is None else table) + count
+
+
+def json_line(row: dict[str, Any]) -> str:
+    """One row as a line of JSON; whole decimals of up to 64 bits are numbers."""
+    whole = {
+        k: int(v) if isinstance(v, Decimal) and v == v.to_integral_value() and abs(v) < 2**63 else v
+        for k, v in row.items()
+    }
+    return json.dumps(_plain(whole), ensure_ascii=False, default=str, allow_nan=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
@@ -51,12 +65,32 @@ def _markdown(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequ
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *body))
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None) -> str:
-    """Aligned columns; a cell of several lines takes several lines, and its column is as wide as the longest of them."""
+def _vertical(names: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
+    """One line per value, a ruled line with its number before every row; long values go on under themselves."""
+    left = max(map(len, names), default=0)
+    room = max(NARROWEST, (width or 10_000) - left - len(GAP))
+    lines = []
+    for number, row in enumerate(rows, 1):
+        lines.append(f"-[ row {number} ]".ljust(min(width or 60, 60), "-"))
+        for name, cell in zip(names, row, strict=True):
+            parts = _wrapped(cell.expandtabs(4).splitlines() or [""], room)
+            lines += [f"{(name if k == 0 else '').ljust(left)}{GAP}{part}".rstrip() for k, part in enumerate(parts)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(
+    names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None
+) -> str | None:
+    """Aligned columns; a cell of several lines takes several lines, and its column is as wide as the longest of them.
+
+    None when it cannot be made to fit into ``width`` and has rows to show in another way.
+    """
     cells = [[c.expandtabs(4).splitlines() or [""] for c in row] for row in (names, *rows)]
     widths = [max(len(line) for row in cells for line in row[k]) for k in range(len(names))]
     if width is not None:
         widths = _narrowed(widths, numeric, width)
+        if rows and sum(widths) + len(GAP) * (len(widths) - 1) > width:
+            return None
         cells = [[_wrapped(cell, w) for cell, w in zip(row, widths, strict=True)] for row in cells]
     head, *body = (
         "".join(
@@ -93,7 +127,7 @@ def _padded(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]
     return [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(cells, widths, numeric, strict=True)]
 
 
-def _flat(found: pl.DataFrame) -> pl.DataFrame:
+def flat(found: pl.DataFrame) -> pl.DataFrame:
     """The same rows with lists, maps and bytes written as text, since CSV has no place for them."""
     import polars as pl
 

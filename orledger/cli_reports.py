@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_complete import figures as complete
+from orledger.cli_look import steps
 from orledger.cli_options import (
     PlacePath,
     chosen_studies,
@@ -15,7 +17,6 @@ from orledger.cli_options import (
     echo_json,
     echo_table,
     json_option,
-    on_terminal,
     reading,
     study_option,
     warn,
@@ -23,8 +24,6 @@ from orledger.cli_options import (
 from orledger.cli_output import check_file, check_folder, filling, out_option, write_file, writing_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
     from orledger.schema.addresses import Place
@@ -33,7 +32,7 @@ LINES = 15  # rows of a comparison that the terminal shows before it says how ma
 
 
 @click.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete)
 @db_option
 @out_option(default=Path("out/figures"), show_default=True, help="Folder for the files.")
 @click.option("--format", "formats", default="svg,pdf,png", show_default=True, help="File types, separated by commas.")
@@ -46,8 +45,14 @@ LINES = 15  # rows of a comparison that the terminal shows before it says how ma
     show_default=True,
     help="Sizes for print or for a talk; plain has no grid.",
 )
-@click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
+@click.option(
+    "--list",
+    "listing",
+    is_flag=True,
+    help="List the figures that the database has, or those of the installed studies without one, and stop.",
+)
 @study_option
+@json_option
 def figures(
     names: tuple[str, ...],
     db: Path,
@@ -58,6 +63,7 @@ def figures(
     style: str,
     listing: bool,
     references: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Draw the figures NAMES (all of them by default) from the database.
 
@@ -65,31 +71,34 @@ def figures(
     orledger figures aprofile cinv --db results.duckdb --format svg --width 3.4
     """
     from orledger.errors import UsageError
-    from orledger.reports.figures.drawing import FORMATS, declared, write_figures
+    from orledger.reports.figures.drawing import FORMATS, declared, select, write_figures
 
     if listing:
         if names:
             raise UsageError("names were given beside --list", hint="leave one of them out")
-        from orledger import studies
+        if db.exists():
+            with reading(db) as results:
+                known = select(results, chosen=chosen_studies(results, references))
+        else:
+            from orledger import studies
 
-        known = declared([*(studies.find(r) for r in references), *studies.installed()])
-        echo_table([{"name": s.name, "case": s.case, "title": s.title} for s in known.values()])
+            known = list(declared([*(studies.find(r) for r in references), *studies.installed()]).values())
+        rows = [{"name": s.name, "case": s.case, "title": s.title} for s in known]
+        echo_json(rows) if as_json else echo_table(rows)
         return
     wanted = [f.strip().lower() for f in formats.split(",") if f.strip()]
     if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
     check_folder(out)
-    with reading(db) as results, filling(out) as folder:
+    with reading(db) as results, filling(out) as folder, steps("figures") as step:
         paths = write_figures(
             results, folder, names, wanted, chosen_studies(results, references),
-            width=width, dpi=dpi, style=style, progress=_drawn if on_terminal() else None,
+            width=width, dpi=dpi, style=style, progress=step,
         )  # fmt: skip
-    click.echo(f"{len(paths)} files in {out}")
-
-
-def _drawn(name: str) -> None:
-    """One line on the terminal for a figure that is written."""
-    click.echo(f"  {name}", err=True)
+    if as_json:
+        echo_json({"files": [str(out / p.name) for p in paths]})
+    else:
+        click.echo(f"{len(paths)} file{'s' * (len(paths) != 1)} in {out}")
 
 
 @click.command()
@@ -103,7 +112,8 @@ def _drawn(name: str) -> None:
 @click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
 @click.option("--title", default="Audit report", show_default=True, help="Heading of the report.")
 @study_option
-def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple[str, ...]) -> None:
+@json_option
+def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple[str, ...], as_json: bool) -> None:
     """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
 
     The first screen says what was run, what was registered and when, and what follows; every table, figure and test opens to its query and rows.
@@ -119,8 +129,8 @@ def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple
         with writing_folder(out.parent) as folder:
             folder.mkdir()
             here = {"db": db, "out": folder / out.name, "pdf": pdf, "title": title, "references": references}
-            click.get_current_context().invoke(report, **here)
-        click.echo(f"sent to {out.parent}")
+            click.get_current_context().invoke(report, **here, as_json=as_json)
+        click.echo(f"sent to {out.parent}", err=as_json)
         return
     latex = shutil.which("pdflatex")
     only_pdf = out.suffix.lower() == ".pdf"
@@ -138,17 +148,21 @@ def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple
     wanted += [target] if latex is not None and pdf is not False else []
     for path in wanted:
         check_file(path)
-    with reading(db) as results, _steps("report") as step:
+    with reading(db) as results:
         planned = expected_cells(results, warn)
         chosen = chosen_studies(results, references)
-        if not only_pdf:
-            text = render_report(results, planned=planned, title=title, chosen=chosen, step=step)
-            write_file(out, text)
-            click.echo(f"{out}: {len(text.encode()) / 1e6:.1f} MB")
-        if latex is not None and pdf is not False:
-            with writing_to(target):
-                path = write_pdf(results, target, planned=planned, title=title, latex=latex, chosen=chosen)
-            click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+        with steps("report") as step:
+            if not only_pdf:
+                write_file(out, render_report(results, planned=planned, title=title, chosen=chosen, step=step))
+            if latex is not None and pdf is not False:
+                step("PDF")
+                with writing_to(target):
+                    write_pdf(results, target, planned=planned, title=title, latex=latex, chosen=chosen)
+    if as_json:
+        echo_json({"files": [{"path": str(path), "bytes": path.stat().st_size} for path in wanted]})
+        return
+    for path in wanted:
+        click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 @click.command()
@@ -166,7 +180,7 @@ def findings(db: Path, out: Path | None, references: tuple[str, ...]) -> None:
 
     if out is not None:
         check_file(out)
-    with reading(db) as results:
+    with reading(db) as results, steps("findings"):
         text = document(results, expected_cells(results, warn), chosen_studies(results, references))
     if out is None:
         click.echo(text)
@@ -190,9 +204,11 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
     """Compare the databases LEFT and RIGHT, cells matched by what they computed.
 
     Says which records coincide bitwise and which to 1, 5 and 20 percent, the worst disagreement of every arm, and for trajectories
-    the first step that differs. Ratios are right over left.
+    the first step that differs. Ratios are right over left. Cells that differ are listed with the machines that computed them, and
+    marked when the kind of CPU was another.
     """
     from orledger.errors import UsageError, VerificationError
+    from orledger.reports.report.compare import FRAMES
     from orledger.reports.report.compare import compare as compared
     from orledger.reports.report.compare_output import comparison_html, comparison_tables
 
@@ -202,7 +218,7 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
         check_file(html)
     if tables is not None:
         check_folder(tables)
-    with reading(left) as a, reading(right) as b:
+    with reading(left) as a, reading(right) as b, steps("comparison"):
         result = compared(a, b, (left.name, right.name))
     if html is not None:
         write_file(html, comparison_html(result))
@@ -212,7 +228,7 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
         for path in written:
             click.echo(f"wrote {path}", err=True)
     if as_json:
-        frames = {name: getattr(result, name).to_dicts() for name in ("cells", "records", "rules", "paths")}
+        frames = {name: getattr(result, name).to_dicts() for name in FRAMES}
         echo_json(
             {
                 "left": result.left,
@@ -231,6 +247,7 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
 def _print(result: Any) -> None:
     click.echo("Cells")
     echo_table(result.cells.to_dicts(), right=("both", "bitwise", "only_left", "only_right"))
+    _hosts(result)
     moved = result.records.filter(result.records["bitwise"] < result.records["n"]).sort(
         "worst_ratio", descending=True, nulls_last=True
     )
@@ -250,6 +267,18 @@ def _print(result: Any) -> None:
     click.echo("\nidentical" if result.identical else "\nnot identical")
 
 
+def _hosts(result: Any) -> None:
+    """The cells that differ with their machines; the kinds of CPU when there are several, or one is not known."""
+    from orledger.reports.report.compare import ACROSS, SAME
+
+    if len(result.hosts) > 1 or any(result.hosts["mark"] != SAME):
+        _head("Kinds of CPU, left and right", result.hosts)
+    if len(result.differing):
+        across = int((result.differing["mark"] == ACROSS).sum())
+        click.echo(f"\n{len(result.differing):,} cells differ, {across:,} of them across CPU kinds.")
+        _head("Cells that differ, those across CPU kinds first", result.differing)
+
+
 def _head(title: str, frame: pl.DataFrame) -> None:
     if frame.is_empty():
         return
@@ -260,28 +289,3 @@ def _head(title: str, frame: pl.DataFrame) -> None:
     echo_table(rows, right=tuple(c for c in frame.columns if frame[c].dtype.is_numeric()))
     if len(frame) > LINES:
         click.echo(f"... and {len(frame) - LINES} more; --json gives all")
-
-
-class _steps:  # noqa: N801 - used as a context manager, reads as a verb
-    """A progress line on a terminal; silent otherwise."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.status: Any = None
-
-    def __enter__(self) -> Callable[[str], None]:
-        if on_terminal():
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status(self.what)
-            self.status.start()
-        return self.tell
-
-    def tell(self, doing: str) -> None:
-        """Show what is being made."""
-        if self.status is not None:
-            self.status.update(f"{self.what}: {doing}")
-
-    def __exit__(self, *_: object) -> None:
-        if self.status is not None:
-            self.status.stop()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_complete import presets
 from orledger.cli_options import PlacePath, db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError, UsageError
 
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", default="all")
-@click.option("--preset", default="smoke", show_default=True, help="A preset of the study, or a path to a .toml file.")
+@click.option(
+    "--preset",
+    default="smoke",
+    show_default=True,
+    shell_complete=presets,
+    help="A preset of the study, or a path to a .toml file.",
+)
 @db_option
 @click.option(
     "--engine",
@@ -160,7 +167,7 @@ def run(
             catalogues=[catalogue(c, study) for c in present],
             studies=[study] if study else [],
         ),
-        resources=engines.Resources(workers=workers, threads=1, device=device, address=ray_address),
+        resources=engines.Resources(workers, threads=1, device=device, address=ray_address, data_dir=context.data_dir),
         retry=[state for state, chosen in (("failed", retry_failed), ("refused", retry_refused)) if chosen],
         reporter=reporter(),
         snapshot_every=snapshot_every,

@@ -33,7 +33,9 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
     try:
         import uvicorn
 
-        from orledger.explorer.app import Explorer, application, new_token
+        from orledger.explorer.app import application
+        from orledger.explorer.guard import new_token
+        from orledger.explorer.site import Explorer
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the explorer needs {error.name}, which is not installed", hint="pip install 'orledger[serve]'"

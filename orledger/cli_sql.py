@@ -1,4 +1,4 @@
-"""``orledger sql``: a question in, a table, CSV, JSON, Markdown or Parquet out."""
+"""``orledger sql``: a question in, a table, CSV, JSON, Markdown or Parquet out; without a question, a shell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import LocalPath, db_option, on_terminal, reading
+from orledger.cli_options import PlacePath, db_option, on_terminal, reading
 from orledger.cli_output import check_file, out_option, write_file
 from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from orledger.schema.describing import Table
+    from orledger.schema.addresses import Place
+    from orledger.schema.describing import TableInfo
     from orledger.schema.reading import Results
+    from orledger.schema.sandbox import Limits
 
-FORMATS = ("table", "csv", "json", "markdown", "parquet")
+FORMATS = ("table", "vertical", "csv", "json", "jsonl", "markdown", "parquet")
+SHOWN = tuple(style for style in FORMATS if style != "parquet")  # what a terminal can show
 
 
 @click.command()
@@ -33,24 +36,33 @@ FORMATS = ("table", "csv", "json", "markdown", "parquet")
 @db_option
 @click.option(
     "--lake",
-    type=LocalPath(exists=True, file_okay=False),
-    help="Ask all exported corpora below this folder as one database, without importing them.",
+    type=PlacePath(exists=True, file_okay=False),
+    help="Ask all exported corpora below this folder or address as one database, without importing them.",
 )
 @click.option(
     "-f", "--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Read the query from this file."
 )
-@click.option("--format", "style", type=click.Choice(FORMATS), show_default="table", help="How to print the rows.")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(FORMATS),
+    show_default="table",
+    help="How to print the rows; csv, jsonl and parquet are written as they come, any number of them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @out_option(help="Write to this file instead of standard output.")
 @click.option("--tables", "describe", is_flag=True, help="Describe the tables, their columns and what they mean.")
 @click.option("--time-limit", type=float, help="Seconds; may only lower the setting ORLEDGER_SQL_SECONDS (30).")
 @click.option(
-    "--max-rows", type=click.IntRange(min=1), help="Rows; may only lower the setting ORLEDGER_SQL_ROWS (1000000)."
+    "--max-rows",
+    type=click.IntRange(min=1),
+    help="Refuse a result with more rows; for what is not written as it comes, at most ORLEDGER_SQL_ROWS (1000000).",
 )
+@click.option("--pager/--no-pager", default=True, help="On a terminal, show what is longer than the screen in a pager.")
 def sql(
     query: str | None,
     db: Path,
-    lake: Path | None,
+    lake: Place | None,
     file: Path | None,
     style: str | None,
     as_json: bool,
@@ -58,11 +70,12 @@ def sql(
     describe: bool,
     time_limit: float | None,
     max_rows: int | None,
+    pager: bool,
 ) -> None:
-    """Ask the results database one QUERY: an argument, a file, or standard input.
+    """Ask the results database one QUERY: an argument, a file, or standard input; without one, on a terminal, a shell.
 
     The query runs read-only, sees nothing of the machine but the database, and is stopped at its time limit. While a run
-    has the database, its latest snapshot answers. In JSON, decimals, integers of more than 64 bits and numbers that are
+    has the database, its latest snapshot answers. A table that is too wide for the terminal has one value to a line. In JSON, decimals, integers of more than 64 bits and numbers that are
     not finite ("NaN", "Infinity", "-Infinity") are strings, and null is a value that is absent.
     """
     if as_json and style not in (None, "json"):
@@ -78,26 +91,73 @@ def sql(
         return
     if style == "parquet" and out is None and on_terminal():
         raise UsageError("Parquet is not for a terminal", hint="--out rows.parquet")
-    text = _query_text(query, file)
-    from orledger.schema.sandbox import Limits, confined, run_query, sandbox_config
+    from orledger.schema.sandbox import Limits
 
-    limits = Limits.from_environment().lowered(time_limit, max_rows)
+    limits = Limits.from_environment()
+    if query is None and file is None and sys.stdin.isatty():
+        from orledger.cli_shell import history_file, shell
+
+        with _asked(db, lake) as results:
+            tables = results.tables()
+        shell(
+            str(lake or db),
+            tuple(dict.fromkeys((style if style in SHOWN else "table", *SHOWN))),
+            lambda: tables,
+            lambda text, shown: _answer(text, db, lake, shown, None, limits.lowered(time_limit), max_rows, pager=pager),
+            history=history_file(),
+        )
+        return
+    text = _query_text(query, file)
+    _answer(text, db, lake, style, out, limits.lowered(time_limit), max_rows, pager=pager)
+
+
+def _answer(
+    text: str,
+    db: Path,
+    lake: Place | None,
+    style: str,
+    out: Path | None,
+    limits: Limits,
+    max_rows: int | None,
+    *,
+    pager: bool,
+) -> None:
+    """Runs one query and writes its rows."""
+    from orledger.cli_stream import STREAMED, write_stream
+    from orledger.schema.sandbox import confined, run_query, sandbox_config
+    from orledger.schema.streaming import streaming
+
+    def stuck() -> None:
+        _give_up(limits.seconds)
+
+    if style in STREAMED:
+        config = sandbox_config(limits, whole=False)
+        options: dict[str, Any] = {"rows": max_rows, "as_text": style != "parquet", "on_stuck": stuck}
+        with (
+            _asked(db, lake, **config) as results,
+            confined(3 * limits.memory_mb),
+            streaming(results, text, limits, **options) as stream,
+        ):
+            write_stream(stream, style, out)
+        return
+    limits = limits.lowered(rows=max_rows)
     # Three times over: the rows in DuckDB, on their way, and in the frame.
     with _asked(db, lake, **sandbox_config(limits)) as results, confined(3 * limits.memory_mb):
-        found = run_query(results, text, limits=limits, on_stuck=lambda: _give_up(limits.seconds))
-    _write(found, style, out)
+        found = run_query(results, text, limits=limits, on_stuck=stuck)
+    _write(found, style, out, pager=pager)
 
 
 @contextmanager
-def _asked(db: Path, lake: Path | None, **config: Any) -> Iterator[Results]:
+def _asked(db: Path, lake: Place | None, **config: Any) -> Iterator[Results]:
     """What answers: the database, or the corpora of a lake."""
     if lake is None:
         with reading(db, **config) as results:
             yield results
         return
+    from orledger.schema.addresses import reading_lake
     from orledger.schema.lake import open_lake
 
-    with open_lake(lake, **config) as results:
+    with reading_lake(lake) as folder, open_lake(folder, **config) as results:
         yield results
 
 
@@ -106,8 +166,6 @@ def _query_text(query: str | None, file: Path | None) -> str:
         raise UsageError("a query and --file were both given", hint="give one of them")
     if query is not None and query != "-":
         return query
-    if file is None and query is None and sys.stdin.isatty():
-        raise UsageError("no query", hint='orledger sql "SELECT ...", -f file.sql, or a query on standard input')
     try:
         return sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -123,22 +181,20 @@ def _give_up(seconds: float) -> None:
     os._exit(QueryRefusedError.exit_code)
 
 
-def _write(found: pl.DataFrame, style: str, out: Path | None) -> None:
-    import io
-
+def _write(found: pl.DataFrame, style: str, out: Path | None, *, pager: bool) -> None:
     import polars as pl
 
+    terminal = out is None and on_terminal()
+    size = shutil.get_terminal_size()
     try:
-        if style == "parquet":
-            stream = io.BytesIO()
-            found.write_parquet(stream)
-            _print(stream.getvalue(), out)
-            return
-        width = shutil.get_terminal_size().columns if out is None and on_terminal() else None
-        text = render(found, style, width)
+        text = render(found, style, size.columns if terminal else None)
     except (pl.exceptions.PanicException, pl.exceptions.PolarsError) as error:
         raise QueryRefusedError(f"the rows cannot be shown: {error}", hint="cast the column to VARCHAR") from error
-    _print(text, out)
+    if terminal and pager and text.count("\n") >= size.lines:
+        os.environ.setdefault("LESS", "FRX")  # as git does: colours kept, the text stays on the screen
+        click.echo_via_pager(text)
+    else:
+        _print(text, out)
 
 
 def _print(data: str | bytes, out: Path | None) -> None:
@@ -148,7 +204,7 @@ def _print(data: str | bytes, out: Path | None) -> None:
         write_file(out, data)
 
 
-def _described(tables: list[Table], style: str) -> str:
+def _described(tables: list[TableInfo], style: str) -> str:
     """The tables with their columns and comments, in a style that has room for them."""
     if style == "json":
         from dataclasses import asdict

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_look import toned
 from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
 
 if TYPE_CHECKING:
@@ -50,13 +51,18 @@ def status(db: Path, as_json: bool) -> None:
     if latest:
         run = latest[0]
         click.echo(
-            f"run {run['run_id']}: preset {run['preset']}, {run['engine']} with {run['jobs']} on {run['device']}, {run['state']}"
+            f"run {run['run_id']}: preset {run['preset']}, {run['engine']} with {run['jobs']} on {run['device']}, {toned(run['state'])}"
         )
+    bad = sum(b["failed"] for b in blocks)
     echo_table(
         [{k: v for k, v in b.items() if k != "seconds_each"} for b in blocks],
         right=("cells", "done", "refused", "failed", "planned"),
     )
     click.echo(f"{records:,} records in {db}{_sentence(blocks, left)}")
+    if bad:
+        click.echo(
+            toned("failed", f"{bad} cell{'s' * (bad > 1)} failed") + "; orledger run --retry-failed computes them again"
+        )
 
 
 def _remaining(blocks: list[dict[str, Any]], jobs: int) -> float | None:

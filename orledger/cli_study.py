@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_options import warn
+from orledger.cli_look import audit_line, steps
+from orledger.cli_options import echo_json, json_option, warn
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ OPTIONS = (
         "--metric", "metrics", multiple=True, help="The metric that decides; may be repeated for further ones."
     ),
     click.option("--better", type=click.Choice(["lower", "higher"]), help="Whether lower or higher is better."),
+    click.option(
+        "--scale",
+        type=click.Choice(["common", "own"]),
+        help="Whether units share one scale, or each has its own (sign test, no means over units); judged by the values without.",
+    ),
     click.option("--unit", multiple=True, help="A key of the independent unit; the other keys are repetitions on it."),
     click.option("--ignore", multiple=True, help="A column to leave out; may be repeated."),
     click.option("--control", help="Compare every arm with this one instead of all pairs."),
@@ -42,17 +48,22 @@ def _inferring(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("tables", nargs=-1, required=True)
 @_inferring
 @click.option("--force", is_flag=True, help="Write over files that are there.")
-def init(tables: tuple[str, ...], force: bool, **said: Any) -> None:
+@json_option
+def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> None:
     """Write a mapping and a hypothesis file next to TABLES, from what the table seems to mean, and stop.
 
-    For people who register first: edit the two files, orledger register the hypotheses, and then orledger study uses both.
+    A mapping that is there is used, and only the hypotheses are written. For people who register first: edit the two files, orledger register the hypotheses, and then orledger study uses both.
     """
     paths, mapping_file, hypothesis_file = _places(tables)
-    for path in (mapping_file, hypothesis_file):
-        if path.exists() and not force:
-            raise UsageError(f"{path} is there already", hint="--force writes over it; orledger study uses it as it is")
-    _write(paths, mapping_file, hypothesis_file, said)
-    click.echo(f"wrote {mapping_file} and {hypothesis_file}")
+    if hypothesis_file.exists() and not force:
+        raise UsageError(
+            f"{hypothesis_file} is there already", hint="--force writes over it; orledger study uses it as it is"
+        )
+    reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json, force=force)
+    if as_json:
+        echo_json({"mapping": mapping_file, "hypotheses": hypothesis_file, "reasons": reasons})
+    else:
+        click.echo(f"wrote {mapping_file} and {hypothesis_file}")
 
 
 @click.command()
@@ -74,6 +85,7 @@ def init(tables: tuple[str, ...], force: bool, **said: Any) -> None:
     "--width", type=click.Choice(["one", "two"]), default="two", show_default=True, help="Columns a figure spans."
 )
 @click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
+@json_option
 def study(
     tables: tuple[str, ...],
     db: Path | None,
@@ -82,6 +94,7 @@ def study(
     amend: bool,
     width: str,
     pdf: bool | None,
+    as_json: bool,
     **said: Any,
 ) -> None:
     """From TABLES (CSV or Parquet, files, folders or globs) to audit, tables, figures and report, in one command.
@@ -101,20 +114,27 @@ def study(
                 f"{given[0]} was given, and {mapping_file} already says what the table means",
                 hint="edit the files, or write them again with orledger init --force",
             )
-        click.echo(f"as {mapping_file} and {hypothesis_file} say")
+        reasons = [f"as {mapping_file} and {hypothesis_file} say"]
+        if not as_json:
+            click.echo(reasons[0])
     else:
-        _write(paths, mapping_file, hypothesis_file, said)
+        reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json)
     mapping = read_mapping(mapping_file)
     declared = _declared(paths[0].parent, mapping.study)
     place = stem(paths)
     target = place.with_name(f"{place.name}.duckdb") if db is None else db
     folder = place.with_name(f"{place.name}-report") if out is None else out
-    _audited(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend)
+    facts = _audited(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend, quiet=as_json)
     from orledger.study_output import write_study
 
     title = (declared and declared.title) or mapping.title or mapping.study
-    for line in write_study(target, folder, title=title, width=width, pdf=pdf, declared=declared):
-        click.echo(line)
+    with steps("study") as step:
+        written = write_study(target, folder, title=title, width=width, pdf=pdf, declared=declared, step=step)
+    if as_json:
+        echo_json({"db": target, "reasons": reasons, **facts, "written": [vars(w) for w in written]})
+        return
+    for one in written:
+        click.echo(one.line)
 
 
 def _declared(folder: Path, name: str) -> Study | None:
@@ -130,7 +150,7 @@ def _declared(folder: Path, name: str) -> Study | None:
             f"{file} is about {', '.join(case.name for case in found.cases) or found.name}, not {name}, and is not used"
         )
         return None
-    click.echo(f"tables, figures and labels as {file} says")
+    warn(f"tables, figures and labels as {file} says")
     return found
 
 
@@ -145,29 +165,51 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
 def _wishes(said: dict[str, Any]) -> Wishes:
     from orledger.audit.importing.inference import Wishes
 
-    names = ("arm", "keys", "metrics", "better", "unit", "ignore")
+    names = ("arm", "keys", "metrics", "better", "unit", "ignore", "scale")
     return Wishes(study=said["name"], **{n: said[n] for n in names})
 
 
-def _write(paths: tuple[Path, ...], mapping_file: Path, hypothesis_file: Path, said: dict[str, Any]) -> None:
-    """Infers, says what and why, and writes both files; a file that is there is kept."""
+def _write(
+    paths: tuple[Path, ...],
+    mapping_file: Path,
+    hypothesis_file: Path,
+    said: dict[str, Any],
+    *,
+    quiet: bool,
+    force: bool = False,
+) -> list[str]:
+    """Infers, says what and why, and writes both files, or the questions alone where a mapping is there; returns what it said."""
     from orledger.audit.importing.asking import SEEN
+    from orledger.audit.importing.mapping import read_mapping
     from orledger.audit.importing.tables import programs, read_tables
     from orledger.audit.importing.writing import draft, stem
 
     if said["best"] and said["control"]:
         raise UsageError("--best and --control contradict each other", hint="leave one of them out")
     compare = "best" if said["best"] else "control" if said["control"] else "pairs"
-    drawn = draft(
-        read_tables(paths), f"{stem(paths).name}.csv", _wishes(said), compare=compare, control=said["control"]
-    )
-    for program in programs(paths):
-        click.echo(f"  an export of {program}")
-    for reason in drawn.reasons:
+    known = read_mapping(mapping_file) if mapping_file.exists() and not force else None
+    if known is not None and (given := [k for k in ("arm", "keys", "better", "ignore", "scale", "name") if said[k]]):
+        raise UsageError(
+            f"--{given[0].rstrip('s')} was given, and {mapping_file} already says what the table means",
+            hint="edit the file, or write it again with orledger init --force",
+        )
+    with steps("reading"):
+        drawn = draft(
+            read_tables(paths),
+            f"{stem(paths).name}.csv",
+            _wishes(said),
+            mapping=known,
+            compare=compare,
+            control=said["control"],
+        )
+        reasons = [*(f"an export of {program}" for program in programs(paths)), *drawn.reasons]
+    for reason in () if quiet else reasons:
         click.echo(f"  {reason}")
-    mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
+    if known is None:
+        mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
     hypothesis_file.write_text(drawn.questions.text, encoding="utf-8")
     warn(SEEN)
+    return reasons
 
 
 def _audited(
@@ -179,8 +221,9 @@ def _audited(
     *,
     replace: bool,
     amend: bool,
-) -> None:
-    """Imports, registers what is not registered yet, and audits; says what was stored and what follows."""
+    quiet: bool,
+) -> dict[str, Any]:
+    """Imports, registers what is not registered yet, and audits; says, and returns, what was stored and what follows."""
     from orledger.audit.evaluation import summary
     from orledger.audit.evaluation.auditing import audit
     from orledger.audit.importing.loading import import_files
@@ -188,14 +231,18 @@ def _audited(
     from orledger.schema.writing import Writer
 
     hypothesis = read_hypothesis(hypothesis_file)
-    with Writer(db) as writer:
+    with steps("import"), Writer(db) as writer:
         found = import_files(writer, paths, mapping, replace=replace)
-    click.echo(found.told())
+    if not quiet:
+        click.echo(found.told())
     for note in found.notes:
         warn(note)
     if declared is not None:
         from orledger.study_output import check_declared
 
         check_declared(db, declared)
-    for line in summary.audit_lines(audit(db, [hypothesis], amend=amend)):
-        click.echo(line)
+    with steps("audit"):
+        audited = audit(db, [hypothesis], amend=amend)
+    for line in () if quiet else summary.audit_lines(audited):
+        click.echo(audit_line(line))
+    return {"imported": vars(found), "audit": summary.audit_data(audited)}

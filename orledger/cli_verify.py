@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_look import steps
 from orledger.cli_options import db_option, echo_json, json_option, reading, warn
 from orledger.cli_output import check_file, write_file
 from orledger.errors import UsageError, VerificationError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from orledger.schema.contents import Finding
+    from orledger.schema.contents import CheckFinding
     from orledger.schema.receipts import Checked
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -60,7 +62,7 @@ def verify(
     if out is not None:
         check_file(out)
     loaded = {file: receipts.read(file) for file in files}
-    with reading(db) as results:
+    with reading(db) as results, steps("verify"):
         facts, findings = _verified(results.con, heads, contents=not no_contents)
         checked = {file: receipts.check(results.con, receipt, key) for file, receipt in loaded.items()}
     findings += [f for c in checked.values() for f in c.findings]
@@ -74,22 +76,22 @@ def verify(
     else:
         _show(db, facts, checked, findings, out)
     if findings:
-        raise VerificationError(f"{len(findings)} findings in {db}")
+        raise VerificationError(f"{counted(len(findings), 'finding')} in {db}")
 
 
 def _verified(
     con: DuckDBPyConnection, heads: tuple[str, ...], *, contents: bool
-) -> tuple[dict[str, Any], list[Finding]]:
+) -> tuple[dict[str, Any], list[CheckFinding]]:
     """Facts about the chain, and everything that does not agree."""
     from orledger.schema import chain, ledger
-    from orledger.schema.contents import Finding
+    from orledger.schema.contents import CheckFinding
 
     findings = chain.verify(con, contents=contents)
     entries = ledger.entries(con)
     hashes = [e.hash for e in entries]
     for noted in heads:
         if not any(h.startswith(noted) for h in hashes):
-            findings.append(Finding("a noted head is not in the chain", noted, "the history is another"))
+            findings.append(CheckFinding("a noted head is not in the chain", noted, "the history is another"))
     last = chain.head(con)
     began = [e for e in entries if e.sequence == 1 and e.summary.get("note") == chain.BEFORE]
     facts: dict[str, Any] = {
@@ -125,7 +127,7 @@ def _write_receipt(db: Path, out: Path, sign: Path | None) -> None:
 
 
 def _show(
-    db: Path, facts: dict[str, Any], checked: dict[Path, Checked], findings: list[Finding], out: Path | None
+    db: Path, facts: dict[str, Any], checked: dict[Path, Checked], findings: list[CheckFinding], out: Path | None
 ) -> None:
     for finding in findings[:SHOWN]:
         click.echo(f"{finding.rule}: {finding.where}: {finding.detail}")
@@ -134,13 +136,15 @@ def _show(
     for at in facts["before_the_chain"]:
         warn(f"the chain begins {at} UTC; history before that is not in it")
     for file, c in checked.items():
-        when = "before any cell was computed" if c.cells == 0 else f"when {c.cells:,} cells had an outcome"
+        when = "before any cell was computed" if c.cells == 0 else f"when {counted(c.cells, 'cell')} had an outcome"
         signed = f", signed by {c.signed_by}" if c.signed_by else ", not signed"
         if not c.findings:
-            click.echo(f"{file}: in the chain at entry {c.sequence}, {when}; {c.registrations} registrations{signed}")
+            click.echo(
+                f"{file}: in the chain at entry {c.sequence}, {when}; {counted(c.registrations, 'registration')}{signed}"
+            )
     joined = f" in {facts['histories']} histories" if facts["histories"] > 1 else ""
     click.echo(
-        f"{db}: {facts['entries']:,} entries{joined}, {facts['registrations']} registrations, {facts['cells']:,} cells with an outcome"
+        f"{db}: {counted(facts['entries'], 'entry', 'entries')}{joined}, {counted(facts['registrations'], 'registration')}, {counted(facts['cells'], 'cell')} with an outcome"
     )
     click.echo(f"head {facts['head']}, written {facts['written']} UTC")
     if out is not None and not findings:

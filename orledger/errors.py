@@ -31,7 +31,7 @@ class DatabaseError(OrledgerError):
 
 
 class RunIncompleteError(OrledgerError):
-    """The run ended, and some cells failed."""
+    """The run ended, and some cells failed or were not computed."""
 
     exit_code = 4
 

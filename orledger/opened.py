@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.auditing import Audit
     from orledger.reports.figures.figure import Drawn
     from orledger.reports.tables.table import Table
-    from orledger.schema.describing import Table as StoredTable
+    from orledger.schema.describing import TableInfo as StoredTable
 
 CONTENTS = """
 SELECT c.case_name AS study, c.block, count(DISTINCT c.cell_id) AS cells, count(DISTINCT r.arm) AS arms,
@@ -27,7 +27,12 @@ FROM cell c LEFT JOIN record r USING (cell_id) GROUP BY ALL ORDER BY ALL"""
 
 
 class Opened(Results):
-    """A results database, read-only; ``audit`` alone writes, and only the rows of an audit."""
+    """A results database, read-only; ``audit`` alone writes, and only the rows of an audit.
+
+    ``reasons`` says how a frame was understood, when the study was made of one by ``orledger.study_from``.
+    """
+
+    reasons: tuple[str, ...] = ()
 
     def records(
         self, *, case: str | None = None, block: str | None = None, arm: str | None = None, metric: str | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from orledger.errors import OrledgerError, UsageError
 from orledger.study import Case, Study
 from orledger.study_displays import read_figures, read_tables
-from orledger.toml_tables import Table, parse
+from orledger.toml_tables import TomlTable, parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -114,14 +114,14 @@ def from_folder(folder: Path) -> Study:
     return study
 
 
-_EMPTY = Table({}, "")
+_EMPTY = TomlTable({}, "")
 
 
-def _table(top: Table, key: str, name: str) -> Table:
+def _table(top: TomlTable, key: str, name: str) -> TomlTable:
     value = top.data[key][name]
     if not isinstance(value, dict):
         raise top.fail(key, f"a table [{key}.{name}] with the key package")
-    return Table(value, top.file, f"{key}.{name}")
+    return TomlTable(value, top.file, f"{key}.{name}")
 
 
 def _importable(path: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orledger.toml_tables import Table
+    from orledger.toml_tables import TomlTable
 
 STATISTICS = ("mean", "median", "min", "max", "sd", "quartiles", "rank", "n")
 KINDS = (
@@ -70,17 +70,17 @@ class FigureDisplay:
     place: str = ""
 
 
-def read_tables(tables: Sequence[Table]) -> tuple[TableDisplay, ...]:
+def read_tables(tables: Sequence[TomlTable]) -> tuple[TableDisplay, ...]:
     """The ``[[table]]`` entries of a study file."""
     return tuple(_table(t) for t in _once(tables))
 
 
-def read_figures(tables: Sequence[Table]) -> tuple[FigureDisplay, ...]:
+def read_figures(tables: Sequence[TomlTable]) -> tuple[FigureDisplay, ...]:
     """The ``[[figure]]`` entries of a study file."""
     return tuple(_figure(t) for t in _once(tables))
 
 
-def _table(t: Table) -> TableDisplay:
+def _table(t: TomlTable) -> TableDisplay:
     marks = t.table("marks", None)
     where = t.table("where", None)
     found = TableDisplay(
@@ -110,7 +110,7 @@ def _table(t: Table) -> TableDisplay:
     return found
 
 
-def _check_places(t: Table, found: TableDisplay) -> None:
+def _check_places(t: TomlTable, found: TableDisplay) -> None:
     """Refuses a dimension that stands twice, and one with several values that stands nowhere."""
     for key in ("rows", "columns"):
         own = getattr(found, key)
@@ -127,13 +127,13 @@ def _check_places(t: Table, found: TableDisplay) -> None:
         raise t.fail("marks", 'a table with "arm" in rows or columns: arms are what is marked')
 
 
-def _marks(t: Table) -> Marks:
+def _marks(t: TomlTable) -> Marks:
     found = Marks(t.text("against"), t.text("hypothesis", None))
     t.done()
     return found
 
 
-def _figure(t: Table) -> FigureDisplay:
+def _figure(t: TomlTable) -> FigureDisplay:
     found = FigureDisplay(
         name=t.text("name"),
         title=t.text("title", "") or t.text("name"),
@@ -151,7 +151,7 @@ def _figure(t: Table) -> FigureDisplay:
     return found
 
 
-def _once(tables: Sequence[Table]) -> Sequence[Table]:
+def _once(tables: Sequence[TomlTable]) -> Sequence[TomlTable]:
     """``tables``, after a check that their names can be names of files and that none stands twice."""
     seen: set[str] = set()
     for t in tables:

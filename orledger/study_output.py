@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from orledger.study import Study
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file or folder that was written, and how much it is."""
+
+    path: Path
+    files: int
+    bytes: int
+
+    @property
+    def line(self) -> str:
+        """One line for people."""
+        size = f"{self.files} files" if self.path.is_dir() else f"{self.bytes / 1e6:.1f} MB"
+        return f"{self.path}: {size}"
+
 
 TABLE_FORMATS = ("tex", "csv", "md", "html", "typ", "txt")
 
@@ -34,10 +51,11 @@ def write_study(
     width: str = "two",
     pdf: bool | None = None,
     declared: Study | None = None,
-) -> Iterator[str]:
-    """Writes report.html (and report.pdf where LaTeX is installed), tables/ and figures/ into ``folder``; yields what was written.
+    step: Callable[[str], None] = lambda _: None,
+) -> list[Written]:
+    """Writes report.html (and report.pdf where LaTeX is installed), tables/ and figures/ into ``folder``.
 
-    ``declared`` is a study that is not installed and has tables, figures and labels for this database.
+    ``step`` is told what is being made. ``declared`` is a study that is not installed and has tables, figures and labels for this database.
     """
     from orledger import studies
     from orledger.cli_output import check_folder, write_file, writing_to
@@ -60,16 +78,17 @@ def write_study(
     with open_results(db) as results:
         chosen = studies.present(results, () if declared is None else (declared,))
         with writing_to(folder):
+            step("tables")
             built = build_tables(results, chosen=chosen)
             tables = write_tables(built, folder / "tables", TABLE_FORMATS, content_hash(results))
             inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
-            figures = write_figures(results, folder / "figures", chosen=chosen, width=inches)
-        yield f"{folder / 'tables'}: {len(tables)} files"
-        yield f"{folder / 'figures'}: {len(figures)} files"
-        text = render_report(results, title=title, chosen=chosen)
-        write_file(folder / "report.html", text)
-        yield f"{folder / 'report.html'}: {len(text.encode()) / 1e6:.1f} MB"
+            figures = write_figures(results, folder / "figures", chosen=chosen, width=inches, progress=step)
+        step("report")
+        write_file(folder / "report.html", render_report(results, title=title, chosen=chosen, step=step))
+        files = [folder / "report.html"]
         if latex is not None and pdf is not False:
+            step("PDF")
             with writing_to(folder / "report.pdf"):
-                path = write_pdf(results, folder / "report.pdf", title=title, latex=latex, chosen=chosen)
-            yield f"{path}: {path.stat().st_size / 1e6:.1f} MB"
+                files.append(write_pdf(results, folder / "report.pdf", title=title, latex=latex, chosen=chosen))
+    sizes = {folder / "tables": tables, folder / "figures": figures, **{f: [f] for f in files}}
+    return [Written(path, len(made), sum(p.stat().st_size for p in made)) for path, made in sizes.items()]

@@ -27,12 +27,12 @@ SHORT.maxlevel, SHORT.maxstring, SHORT.maxother, SHORT.maxlong = 4, 200, 200, 60
 SHORT.maxlist = SHORT.maxdict = 20
 
 
-class TableError(UsageError):
+class TomlError(UsageError):
     """A registry or mapping file that does not say what it must."""
 
 
 @dataclass
-class Table:
+class TomlTable:
     """One TOML table with the place it stands at; keys are taken out one by one and ``done`` refuses what is left."""
 
     data: dict[str, Any]
@@ -40,11 +40,11 @@ class Table:
     place: str = ""
     seen: set[str] = field(default_factory=set)
 
-    def fail(self, key: str, expected: str) -> TableError:
+    def fail(self, key: str, expected: str) -> TomlError:
         """An error about ``key`` of this table; the caller raises it."""
         found = f"found {SHORT.repr(self.data[key])}" if key in self.data else "it is missing"
         table = f"table [{self.place}]" if self.place else "the top of the file"
-        return TableError(f"{self.file}: {table}, key {key!r}: expected {expected}, {found}")
+        return TomlError(f"{self.file}: {table}, key {key!r}: expected {expected}, {found}")
 
     def take(self, key: str, kinds: type | tuple[type, ...], expected: str, default: Any = _REQUIRED) -> Any:
         """The value of ``key`` if it is one of ``kinds``; ``default`` when absent; an error otherwise."""
@@ -106,7 +106,9 @@ class Table:
         """A table inside this one, ready to be read in the same way."""
         value = self.take(key, dict, "a table", default)
         return (
-            Table(value, self.file, f"{self.place}.{key}" if self.place else key) if isinstance(value, dict) else value
+            TomlTable(value, self.file, f"{self.place}.{key}" if self.place else key)
+            if isinstance(value, dict)
+            else value
         )
 
     def tables(self, key: str, default: Any = _REQUIRED) -> Any:
@@ -117,7 +119,7 @@ class Table:
         if not all(isinstance(v, dict) for v in value):
             raise self.fail(key, "a list of tables")
         prefix = f"{self.place}." if self.place else ""
-        return [Table(v, self.file, f"{prefix}{key} {i}") for i, v in enumerate(value, 1)]
+        return [TomlTable(v, self.file, f"{prefix}{key} {i}") for i, v in enumerate(value, 1)]
 
     def done(self) -> None:
         """Refuses keys that nobody asked for: a misspelt key would otherwise be ignored in silence."""
@@ -126,16 +128,16 @@ class Table:
                 raise self.fail(key, f"one of the known keys ({', '.join(sorted(self.seen))})")
 
 
-def parse(text: str, file: str) -> Table:
+def parse(text: str, file: str) -> TomlTable:
     """The top table of a TOML text; a syntax error names the file and the line."""
     if len(text) > LONGEST:
-        raise TableError(f"{file}: {len(text):,} characters, and a file of this kind has at most {LONGEST:,}")
+        raise TomlError(f"{file}: {len(text):,} characters, and a file of this kind has at most {LONGEST:,}")
     try:
-        return Table(tomllib.loads(text), file)
+        return TomlTable(tomllib.loads(text), file)
     except RecursionError as error:
-        raise TableError(f"{file}: tables or lists are nested too deeply to be read") from error
+        raise TomlError(f"{file}: tables or lists are nested too deeply to be read") from error
     except ValueError as error:  # a syntax error, or a whole number with thousands of digits
-        raise TableError(f"{file}: not valid TOML: {error}") from error
+        raise TomlError(f"{file}: not valid TOML: {error}") from error
 
 
 def _tuple(kinds: type | tuple[type, ...]) -> tuple[type, ...]:

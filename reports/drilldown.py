@@ -58,8 +58,9 @@ class Behind:
 
 
 def is_number(value: Value) -> bool:
-    """True when a cell prints a number that was computed; the names of rows and columns are not."""
-    return any(t.kind == "number" for t in value.tokens())
+    """True when a cell prints a number, or words that come from rows (0/6/0, never); what is absent is neither."""
+    kinds = {t.kind for t in value.tokens()}
+    return "number" in kinds or (bool(value.origin) and "text" in kinds)
 
 
 def numbers(table: Table) -> Iterator[tuple[Place, Value]]:

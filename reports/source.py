@@ -10,7 +10,7 @@ from orledger.errors import OrledgerError
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.tables.values import Absent, Text, Value
 from orledger.schema.hashing import DATABASE_HASH
-from orledger.schema.viewing import FIXED
+from orledger.schema.viewing import FIXED, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +25,8 @@ NO_ROWS = "(SELECT NULL::VARCHAR AS arm WHERE false)"
 # Words of SQL that are likely names of keys; quoted where they are one.
 RESERVED = frozenset({"all", "case", "column", "default", "desc", "end", "from", "group", "in", "limit", "offset", "order",
                       "select", "table", "to", "union", "unique", "user", "using", "when", "where", "window", "with"})  # fmt: skip
+# Reasons that differ in their numbers only are one reason: the numbers become dots.
+ALIKE = r"regexp_replace({}, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')"
 NAMED = 4  # cells named one by one in a note before it says "and n more"
 
 
@@ -142,9 +144,9 @@ class Source:
         name = f"{case}_{block}" + ("_series" if indexed else "")
         known = self._columns(name)
         fixed = ["cell_id", "cell", "computed_on", *keys, "arm", "label", *(["idx"] if indexed else [])]
-        columns = [_bare(c) if c in known else f"NULL AS {_name(c)}" for c in fixed]
-        columns += [_name(m) if m in known else f"NULL::DOUBLE AS {_name(m)}" for m in metrics]
-        recorded = [_name(m) for m in metrics if m in known]
+        columns = [_bare(c) if c in known else _shared(c, "key", known, "NULL") for c in fixed]
+        columns += [_name(m) if m in known else _shared(m, "metric", known, "NULL::DOUBLE") for m in metrics]
+        recorded = [_name(c) for m in metrics if (c := m if m in known else f"{m}_metric") in known]
         conditions = [
             f"arm IN ({_list(arms)})",
             f"coalesce({', '.join(recorded)}) IS NOT NULL" if recorded else "false",
@@ -172,6 +174,21 @@ class Source:
 
     def _absent(self, address: str) -> Absent:
         return Absent(self.cited.absent[address])
+
+    def why(self, case: str, block: str, arm: str, **keys: str | float) -> str:
+        """Why ``arm`` has no number in the cells with ``keys``: what it said when it refused, then what became of the cells."""
+        view = f"{case}_{block}"
+        columns = self._columns(f"{view}_cells")
+        chosen = " AND ".join([_condition(k, (v,), columns) for k, v in keys.items()] or ["true"])
+        query = (
+            f"SELECT {ALIKE.format('refused')} AS why, count(*) AS n FROM {_name(view)} WHERE {chosen} AND arm = {literal(arm)} AND refused IS NOT NULL"
+            " GROUP BY ALL UNION ALL SELECT CASE state WHEN 'done' THEN 'not recorded' WHEN 'planned' THEN 'not run yet' ELSE"
+            f" 'cell ' || state || coalesce(': ' || reason, '') END, count(*) FROM {_name(f'{view}_cells')} WHERE {chosen}"
+            f" AND cell_id NOT IN (SELECT cell_id FROM {_name(view)} WHERE arm = {literal(arm)} AND refused IS NOT NULL)"
+            " GROUP BY ALL ORDER BY n DESC, why"
+        )
+        found = self.results.sql(query).rows() if columns else []
+        return ", ".join(f"{why} ({n} cell{'s' * (n > 1)})" for why, n in found) or "no such cell was planned"
 
     def need(self, frame: pl.DataFrame, what: str) -> pl.DataFrame:
         """``frame`` when it has rows; otherwise the table is absent because ``what`` is."""
@@ -251,6 +268,12 @@ def _name(name: str) -> str:
 def _bare(name: str) -> str:
     """``name`` in a query: quoted where somebody's key is no plain word."""
     return name if re.fullmatch(r"[a-z][a-z0-9_]*", name) and name not in RESERVED else _name(name)
+
+
+def _shared(name: str, kind: str, known: Mapping[str, str], without: str) -> str:
+    """A key or metric whose name something else has too: the view calls it ``size_key`` or ``size_metric``."""
+    longer = f"{name}_{kind}"
+    return f"{_name(longer) if longer in known else without} AS {_name(name)}"
 
 
 def _condition(key: str, values: Sequence[str | float], known: Mapping[str, str]) -> str:

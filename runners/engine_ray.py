@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from orledger.errors import UsageError
 from orledger.runners.engines import THREAD_VARIABLES, Done, Failed, JobFunction, Resources, outcomes
+from orledger.runners.ray_nodes import Head, HeadLostError, Node, difference, here, require_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 # How often a job is started again when the worker under it dies; an exception in a case is not retried.
 RETRIES = 3
+LOOK_SECONDS = 5.0  # the head is knocked at so often
 KNOCK_SECONDS = 10.0
 
 
@@ -28,38 +30,59 @@ class RayEngine:
     """Starts Ray on this machine, or joins the cluster at ``resources.address``."""
 
     def run(self, jobs: Sequence[Job], fn: JobFunction, resources: Resources) -> Iterator[Done | Failed]:
-        """The outcomes as jobs complete; at most twice as many jobs as CPUs are in flight, so that stopping is prompt."""
+        """The outcomes as jobs complete; at most twice as many jobs as CPUs are in flight, so that stopping is prompt.
+
+        Nodes may go and come: a job whose node is gone is started again on another, and waits when there is none. Without
+        the head nothing can be known about any job: then the run ends with HeadLostError, and the next one resumes.
+        """
         ray = _import_ray()
-        with _session(ray, resources):
+        with _session(ray, resources) as head:
             gpus = int(resources.device == "cuda" and any(cell.gpu for job in jobs for cell in job.cells))
             _require_gpus(ray, gpus)
+            if resources.address is not None:
+                require_alike(ray, resources.data_dir)
+            ours = here(None)
             compute = ray.remote(max_retries=RETRIES, retry_exceptions=False)(_compute)
             waiting: dict[Any, Job] = {}
             window = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
             queue = iter(jobs)
+            alone = False
             try:
                 while True:
                     while len(waiting) < window and (job := next(queue, None)) is not None:
                         needs = gpus if any(cell.gpu for cell in job.cells) else 0
-                        waiting[compute.options(num_cpus=1, num_gpus=needs).remote(job, fn)] = job
+                        waiting[compute.options(num_cpus=1, num_gpus=needs).remote(job, fn, ours)] = job
                     if not waiting:
                         return
-                    ready, _ = ray.wait(list(waiting), num_returns=1)
-                    yield from _collected(ray, ready[0], waiting.pop(ready[0]))
+                    ready, _ = ray.wait(list(waiting), num_returns=1, timeout=LOOK_SECONDS)
+                    head.look(LOOK_SECONDS)  # also while results come: workers go on without a head, for a while
+                    if not ready and not alone and not ray.cluster_resources().get("CPU"):
+                        alone = True
+                        warnings.warn("no node of the Ray cluster is left: the run waits until one joins", stacklevel=2)
+                    for task in ready:
+                        yield from _collected(ray, task, waiting.pop(task), head)
+            except HeadLostError:
+                waiting.clear()  # nobody is left who could cancel them
+                raise
             finally:
                 for task in waiting:
                     ray.cancel(task, force=True)
 
 
-def _compute(job: Job, fn: JobFunction) -> list[Done | Failed]:
-    return list(outcomes(job, fn))
+def _compute(job: Job, fn: JobFunction, ours: Node) -> list[Done | Failed] | tuple[str, str]:
+    """The outcomes of ``job``, or what is wrong with this node: it may have joined after the others were asked."""
+    problem = difference(ours, here(None), None)
+    return list(outcomes(job, fn)) if problem is None else problem
 
 
-def _collected(ray: Any, task: Any, job: Job) -> list[Done | Failed]:
+def _collected(ray: Any, task: Any, job: Job, head: Head) -> list[Done | Failed]:
     try:
-        found: list[Done | Failed] = ray.get(task)
+        found: list[Done | Failed] | tuple[str, str] = ray.get(task)
     except ray.exceptions.RayError as error:
+        head.require()  # a job that failed because the cluster is going away has not failed
         return [Failed(cell, f"Ray gave up on this job after {RETRIES} retries: {error}") for cell in job.cells]
+    if isinstance(found, tuple):
+        raise UsageError(f"a node that joined the Ray cluster {found[0]}", hint=found[1])
     return found
 
 
@@ -101,9 +124,9 @@ def _knock(address: str) -> None:
 
 
 @contextmanager
-def _session(ray: Any, resources: Resources) -> Iterator[None]:
+def _session(ray: Any, resources: Resources) -> Iterator[Head]:
     if ray.is_initialized():
-        yield
+        yield Head(ray.get_runtime_context().gcs_address)
         return
     in_main = threading.current_thread() is threading.main_thread()
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)} if in_main else {}
@@ -131,6 +154,6 @@ def _session(ray: Any, resources: Resources) -> Iterator[None]:
     for number, handler in handlers.items():
         signal.signal(number, handler)
     try:
-        yield
+        yield Head(ray.get_runtime_context().gcs_address)
     finally:
         ray.shutdown()

@@ -52,12 +52,13 @@ class Failed:
 
 @dataclass(frozen=True)
 class Resources:
-    """What an engine may use: workers, numerical threads in each, GPUs for each job that asks, and a cluster's address."""
+    """What an engine may use: workers, numerical threads in each, a device, a cluster's address, and where its data lie."""
 
     workers: int = 1
     threads: int = 1
     device: str = "cpu"
     address: str | None = None
+    data_dir: str | None = None
 
 
 class Engine(Protocol):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from orledger.errors import UsageError, VerificationError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LOOKS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 WRITABLE = ("s3", "gs", "az")
 READABLE = (*WRITABLE, "https", "http")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MANIFEST = "manifest.json"
 CREDENTIALS = "check the address and the credentials in the environment (AWS_..., GOOGLE_..., AZURE_...)"
 
@@ -60,6 +62,10 @@ def parse(text: str) -> Place:
         raise UsageError(
             f"{text} is an address that is not understood", hint=f"{', '.join(f'{s}://' for s in READABLE)}"
         )
+    if scheme == "http" and urlsplit(text).hostname not in LOOPBACK:
+        raise UsageError(
+            f"{text} has no encryption, and leaves this machine", hint="https://, or http:// to this machine"
+        )
     return Address(text.rstrip("/"))
 
 
@@ -69,20 +75,41 @@ def reading_export(place: Place) -> Iterator[Path]:
     if isinstance(place, Path):
         yield place
         return
-    store = _store(place)
     with tempfile.TemporaryDirectory(prefix="orledger-") as name:
         folder = Path(name) / place.name
-        folder.mkdir()
-        _fetch(store, place, MANIFEST, folder / MANIFEST)
-        try:
-            tables = list(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["tables"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise VerificationError(f"{place}/{MANIFEST} is damaged: {error}") from error
-        for table in tables:
-            if not re.fullmatch(r"\w+", str(table)):
-                raise VerificationError(f"{place}/{MANIFEST} is damaged: {table!r} is no name of a table")
-            _fetch(store, place, f"{table}.parquet", folder / f"{table}.parquet")
+        _fetch_export(_store(place), place, "", folder)
         yield folder
+
+
+@contextmanager
+def reading_lake(place: Place) -> Iterator[Path]:
+    """The folder of all exported corpora below ``place``, here; an address is listed, and its corpora are fetched for a while."""
+    if isinstance(place, Path):
+        yield place
+        return
+    store = _store(place)
+    with tempfile.TemporaryDirectory(prefix="orledger-") as name:
+        lake = Path(name) / place.name
+        lake.mkdir()
+        for file in _listed(store, place):
+            prefix, _, last = file.rpartition("/")
+            if last == MANIFEST and not {"..", "."} & set(prefix.split("/")):
+                _fetch_export(store, place, f"{prefix}/" if prefix else "", lake / prefix)
+        yield lake
+
+
+def _fetch_export(store: Any, place: Address, prefix: str, folder: Path) -> None:
+    """Brings an exported folder here: the manifest first, then the files it names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _fetch(store, place, f"{prefix}{MANIFEST}", folder / MANIFEST)
+    try:
+        tables = list(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["tables"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise VerificationError(f"{place}/{prefix}{MANIFEST} is damaged: {error}") from error
+    for table in tables:
+        if not re.fullmatch(r"\w+", str(table)):
+            raise VerificationError(f"{place}/{prefix}{MANIFEST} is damaged: {table!r} is no name of a table")
+        _fetch(store, place, f"{prefix}{table}.parquet", folder / f"{table}.parquet")
 
 
 @contextmanager
@@ -139,7 +166,8 @@ def _store(place: Address) -> Any:
         raise UsageError(f"{place} needs the package obstore", hint="pip install 'orledger[stores]'") from None
     retries: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=30)}
     # Without encryption only where the address or the environment says so: a test, a private network.
-    plain = place.url.startswith("http://") or os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true")
+    words = [os.environ.get(name, "").lower() for name in ("AWS_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP", "AZURE_ALLOW_HTTP")]
+    plain = place.url.startswith("http://") or any(word in ("1", "true") for word in words)
     options: Any = {"connect_timeout": "10s", "timeout": "300s", "allow_http": plain}
     try:
         return from_url(place.url, retry_config=retries, client_options=options)

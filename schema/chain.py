@@ -20,9 +20,10 @@ from importlib import metadata
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from orledger.schema.contents import Finding, content_findings
+from orledger.schema.contents import CheckFinding, content_findings
 from orledger.schema.hashing import canonical
 from orledger.schema.ledger import NO_ROWS, OWN, PARTS, Entry, Item, digests, disagreeing, entries, head, subject
+from orledger.schema.objects import functions_of_its_own, view_findings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -69,42 +70,51 @@ def renew(con: DuckDBPyConnection, migration: str, before: Collection[tuple[str,
     return _add(con, "migration", {"file": migration}, [(*k, digest) for k, digest in changed.items()], None)
 
 
-def verify(con: DuckDBPyConnection, *, contents: bool = True) -> list[Finding]:
+def verify(con: DuckDBPyConnection, *, contents: bool = True) -> list[CheckFinding]:
     """What does not agree: links, times and items of the chain, the rows it vouches for, and texts with their hashes.
 
     With ``contents`` the content hash of every cell is computed again from its records. An empty list means that every row
     is as it was when it was recorded, and not that the clock of that machine was right.
     """
+    if functions := functions_of_its_own(con):  # nothing that is asked with them can be believed
+        return functions
     found = entries(con)
-    findings = [*_links(found), *_items(con, found), *_rows(con), *_registrations(con), *_times(con)]
+    findings = [*_links(found), *_items(con, found), *_rows(con), *_registrations(con), *_counts(con), *_times(con)]
+    findings += view_findings(con)
     return findings + (content_findings(con)[1] if contents else [])
 
 
-def _links(found: list[Entry]) -> Iterator[Finding]:
+def _links(found: list[Entry]) -> Iterator[CheckFinding]:
     """Every branch from its first entry on: numbers, hashes, times, and that a merge names its last hash."""
     merged = {h.get("head") for e in found if e.kind == "merge" for h in e.summary.get("histories", []) if h}
     if not any(e.branch == OWN for e in found):
-        yield Finding("the chain is broken", "entry 1", "this file has no history of its own")
+        yield CheckFinding("the chain is broken", "entry 1", "this file has no history of its own")
     for branch, members in groupby(found, lambda e: e.branch):
         last: Entry | None = None
         for e in members:
             where = _where(e.branch, e.sequence, e.kind)
             if e.sequence != (1 if last is None else last.sequence + 1):
-                yield Finding("the chain is broken", where, f"entries are missing before it, after {_number(last)}")
+                yield CheckFinding(
+                    "the chain is broken", where, f"entries are missing before it, after {_number(last)}"
+                )
             elif e.previous != ("" if last is None else last.hash):
-                yield Finding("the chain is broken", where, f"it does not follow the hash of {_number(last)}")
+                yield CheckFinding("the chain is broken", where, f"it does not follow the hash of {_number(last)}")
             if e.hash != e.recomputed():
-                yield Finding(
+                yield CheckFinding(
                     "an entry was changed", where, f"its hash is {e.hash[:12]}, and it gives {e.recomputed()[:12]}"
                 )
             if last is not None and e.written < last.written:
-                yield Finding("a time goes back", where, f"written {e.written}, and the entry before it {last.written}")
+                yield CheckFinding(
+                    "a time goes back", where, f"written {e.written}, and the entry before it {last.written}"
+                )
             last = e
         if branch != OWN and last is not None and last.hash not in merged:
-            yield Finding("the chain is broken", f"branch {branch}", f"no merge names its last hash, {last.hash[:12]}")
+            yield CheckFinding(
+                "the chain is broken", f"branch {branch}", f"no merge names its last hash, {last.hash[:12]}"
+            )
 
 
-def _items(con: DuckDBPyConnection, found: list[Entry]) -> Iterator[Finding]:
+def _items(con: DuckDBPyConnection, found: list[Entry]) -> Iterator[CheckFinding]:
     """Entries whose items give another hash, and items of no entry."""
     left = {(e.branch, e.sequence): e for e in found}
     rows = con.execute(
@@ -114,28 +124,30 @@ def _items(con: DuckDBPyConnection, found: list[Entry]) -> Iterator[Finding]:
         entry = left.pop((branch, sequence), None)
         where = _where(branch, sequence, entry.kind if entry else "absent")
         if entry is None:
-            yield Finding("the chain is broken", where, "items belong to it, and the entry is gone")
+            yield CheckFinding("the chain is broken", where, "items belong to it, and the entry is gone")
         elif subject([tuple(row[2:]) for row in group]) != entry.subject:
-            yield Finding("an entry was changed", where, "its items are not those it was written with")
+            yield CheckFinding("an entry was changed", where, "its items are not those it was written with")
     for entry in left.values():
         if entry.subject != subject([]):
             where = _where(entry.branch, entry.sequence, entry.kind)
-            yield Finding("an entry was changed", where, "its items are gone")
+            yield CheckFinding("an entry was changed", where, "its items are gone")
 
 
-def _rows(con: DuckDBPyConnection) -> Iterator[Finding]:
+def _rows(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
     """Rows that are not as the chain recorded them, rows it does not know, and rows that are gone."""
     for (part, key), (recorded, now) in disagreeing(con).items():
         where = f"{part} {key}"
         if recorded is None or recorded == NO_ROWS:
-            yield Finding("a row is not in the chain", where, f"{PARTS[part].table} was written past the ledger")
+            yield CheckFinding("a row is not in the chain", where, f"{PARTS[part].table} was written past the ledger")
         elif now == NO_ROWS:
-            yield Finding("a row is gone", where, f"the chain recorded it in {PARTS[part].table}")
+            yield CheckFinding("a row is gone", where, f"the chain recorded it in {PARTS[part].table}")
         else:
-            yield Finding("a row was changed", where, f"the chain recorded {recorded[:12]}, and it gives {now[:12]}")
+            yield CheckFinding(
+                "a row was changed", where, f"the chain recorded {recorded[:12]}, and it gives {now[:12]}"
+            )
 
 
-def _registrations(con: DuckDBPyConnection) -> Iterator[Finding]:
+def _registrations(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
     """Texts that no longer give their hash, and parents that are not there."""
     known = con.execute("SELECT hash, hypothesis, text, parent FROM registration ORDER BY registered, hash").fetchall()
     hashes = {row[0] for row in known}
@@ -143,9 +155,37 @@ def _registrations(con: DuckDBPyConnection) -> Iterator[Finding]:
         computed = sha256(text.encode()).hexdigest()
         if computed != stored:
             detail = f"registered as {stored[:12]}, and the text gives {computed[:12]}"
-            yield Finding("the text of a registration was changed", name, detail)
+            yield CheckFinding("the text of a registration was changed", name, detail)
         if parent is not None and parent not in hashes:
-            yield Finding("a registration lost its parent", name, f"{parent[:12]} is not in the database")
+            yield CheckFinding("a registration lost its parent", name, f"{parent[:12]} is not in the database")
+    replaced = {row[3] for row in known}
+    current = [row[1] for row in known if row[0] not in replaced]
+    for name in sorted({n for n in current if current.count(n) > 1}):
+        yield CheckFinding(
+            "a hypothesis has two texts", name, "none of them replaces the other, so neither is the registered one"
+        )
+
+
+# Cells that had an outcome before a registration entered the chain and were not computed again: it counts at least those.
+COUNTS = """
+WITH settled AS (
+    SELECT key, min(sequence) AS sequence FROM ledger_item WHERE branch = $own AND part = 'cell' GROUP BY key HAVING count(*) = 1
+), entered AS (
+    SELECT key, min(sequence) AS sequence FROM ledger_item JOIN ledger USING (branch, sequence)
+    WHERE branch = $own AND part = 'registration' AND kind = 'registration' GROUP BY key
+)
+SELECT r.hypothesis, r.cells_done, count(*) AS before
+FROM registration r JOIN entered e ON e.key = r.hash JOIN settled s ON s.sequence < e.sequence
+JOIN cell c ON c.cell_id = s.key AND c.state IN ('done', 'refused') AND list_contains(r.reaches, c.case_name)
+GROUP BY r.hash, r.hypothesis, r.cells_done HAVING count(*) > r.cells_done ORDER BY 1
+"""
+
+
+def _counts(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
+    """Registrations that say fewer cells were done than the chain had seen by then."""
+    for name, said, before in con.execute(COUNTS, {"own": OWN}).fetchall():
+        detail = f"it says that {said} cells were done, and the chain had seen {before}"
+        yield CheckFinding("a registration came after more cells", name, detail)
 
 
 # A row lies in time between the entry that recorded it and the entry before; (part, kind of entry, rows).
@@ -164,13 +204,13 @@ WHERE kind = $kind AND (moment > written OR moment < before) ORDER BY name
 """
 
 
-def _times(con: DuckDBPyConnection) -> Iterator[Finding]:
+def _times(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
     """Registrations and cells with a time before that of the entry before theirs, or after their own entry."""
     for part, kind, rows in TIMED:
         found = con.execute(TIMES.format(rows=rows), {"own": OWN, "part": part, "kind": kind}).fetchall()
         for name, moment, before, written in found:
             detail = f"{moment}, and the chain recorded it between {before} and {written}"
-            yield Finding("a time does not fit the chain", f"{part} {name}", detail)
+            yield CheckFinding("a time does not fit the chain", f"{part} {name}", detail)
 
 
 def _where(branch: int, sequence: int, kind: str) -> str:

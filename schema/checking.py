@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.schema import explaining, migrate, opening
-from orledger.schema.contents import Finding, asked, content_findings
+from orledger.schema.contents import CheckFinding, asked, content_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ class CheckReport:
     cells: int
     records: int
     hashes: int
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
 
 
 def check(path: Path) -> CheckReport:
@@ -59,13 +59,13 @@ def check(path: Path) -> CheckReport:
             con.close()
 
 
-def _migrations(con: DuckDBPyConnection) -> Iterator[Finding]:
+def _migrations(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
     shipped = {f.number: f for f in migrate.shipped_migrations()}
     for number, name, sha in con.execute(
         "SELECT number, name, sha256 FROM migration WHERE kind = 'migration'"
     ).fetchall():
         if number in shipped and shipped[number].sha256 != sha:
-            yield Finding(
+            yield CheckFinding(
                 "a migration was applied from another text",
                 name,
                 f"applied {sha[:12]}, shipped {shipped[number].sha256[:12]}",

@@ -27,7 +27,7 @@ ORPHANS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """Something that is not as it should be: the rule, where, and what was seen."""
 
     rule: str
@@ -35,7 +35,7 @@ class Finding:
     detail: str
 
 
-def content_findings(con: DuckDBPyConnection) -> tuple[int, list[Finding]]:
+def content_findings(con: DuckDBPyConnection) -> tuple[int, list[CheckFinding]]:
     """The number of cells hashed again; those whose rows no longer give their hash, and rows that belong to no cell."""
     settled = con.execute(
         "SELECT cell_id, name, state, reason, content_hash FROM cell WHERE content_hash IS NOT NULL ORDER BY cell_id"
@@ -43,24 +43,29 @@ def content_findings(con: DuckDBPyConnection) -> tuple[int, list[Finding]]:
     refusals = _grouped(con, "SELECT cell_id, arm, reason, margin FROM refusal")
     facts = _grouped(con, "SELECT cell_id, name, value FROM fact")
     datasets = _grouped(con, f"SELECT cell_id, {', '.join(DATASET_COLUMNS)} FROM dataset")
-    findings = asked(con, ORPHANS)
-    records = _records_by_cell(con)
-    cell_id, columns = next(records, ("", None))
-    for wanted, name, state, reason, stored in settled:
-        # Both run in the order of ids; records of cells that have no hash are passed over.
-        while columns is not None and cell_id < wanted:
-            cell_id, columns = next(records, ("", None))
+    waiting = {cell_id: (name, state, reason, stored) for cell_id, name, state, reason, stored in settled}
+    changed: dict[str, CheckFinding] = {}
+
+    def judge(cell_id: str, columns: dict[str, Any]) -> None:
+        if (known := waiting.pop(cell_id, None)) is None:
+            return  # records of a cell that has no hash, or of no cell
+        name, state, reason, stored = known
         found = content_hash(
             state,
             reason,
-            columns if columns is not None and cell_id == wanted else _EMPTY,
-            refusals.get(wanted, []),
-            dict(facts.get(wanted, [])),
-            [dict(zip(DATASET_COLUMNS, row, strict=True)) for row in datasets.get(wanted, [])],
+            columns,
+            refusals.get(cell_id, []),
+            dict(facts.get(cell_id, [])),
+            [dict(zip(DATASET_COLUMNS, row, strict=True)) for row in datasets.get(cell_id, [])],
         )
         if found != stored:
-            findings.append(Finding("the content hash differs", name, f"stored {stored}, computed {found}"))
-    return len(settled), findings
+            changed[cell_id] = CheckFinding("the content hash differs", name, f"stored {stored}, computed {found}")
+
+    for cell_id, columns in _records_by_cell(con):
+        judge(cell_id, columns)
+    for cell_id in list(waiting):
+        judge(cell_id, _EMPTY)
+    return len(settled), [*asked(con, ORPHANS), *(changed[c] for c in sorted(changed))]
 
 
 _EMPTY: dict[str, Any] = {
@@ -72,24 +77,50 @@ _EMPTY: dict[str, Any] = {
 }
 
 
+COLUMNS = ("arm", "metric", "label", "idx", "value")
+
+
 def _records_by_cell(con: DuckDBPyConnection) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of one cell after the other, in the order of ids, a bounded number of records at a time."""
-    counts = con.execute("SELECT cell_id, count(*) FROM record GROUP BY 1 ORDER BY 1").fetchall()
-    first, taken = 0, 0
-    for k, (_, count) in enumerate(counts):
-        taken += count
-        if taken < AT_ONCE and k + 1 < len(counts):
-            continue
+    """The records of one cell after the other, in the order in which they are stored, a bounded number at a time.
+
+    A cell is stored in one piece, and a range of row numbers is found without reading the rest: whatever the order of ids,
+    the table is read once. Cells that stand in several pieces come last, by name.
+    """
+    pieces = con.execute(
+        "SELECT cell_id, min(rowid), max(rowid), count(*) FROM record GROUP BY 1 ORDER BY 2"
+    ).fetchall()
+    whole = [(cell_id, low, high) for cell_id, low, high, count in pieces if high - low + 1 == count]
+    ends = [-1, *(high for _, _, high in whole)]  # what lies between two of them is read, too
+    for group in _bounded([(piece, piece[2] - before) for piece, before in zip(whole, ends, strict=False)]):
         chunk = con.execute(
-            "SELECT cell_id, arm, metric, label, idx, value FROM record WHERE cell_id BETWEEN ? AND ? ORDER BY cell_id",
-            [counts[first][0], counts[k][0]],
+            f"SELECT rowid AS place, {', '.join(COLUMNS)} FROM record WHERE rowid BETWEEN ? AND ? ORDER BY place",
+            [group[0][1], group[-1][2]],
         ).fetchnumpy()
-        names = np.asarray(chunk["cell_id"], dtype=object)
-        starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
-        for start, stop in zip(starts, [*starts[1:], names.size], strict=True):
-            part = {c: chunk[c][start:stop] for c in ("arm", "metric", "label", "idx", "value")}
-            yield str(names[start]), part
-        first, taken = k + 1, 0
+        for cell_id, low, high in group:
+            start, stop = np.searchsorted(chunk["place"], (low, high + 1))
+            yield cell_id, {c: chunk[c][start:stop] for c in COLUMNS}
+    scattered = [(cell_id, count) for cell_id, low, high, count in pieces if high - low + 1 != count]
+    for names in _bounded(scattered):
+        chunk = con.execute(
+            f"SELECT cell_id, {', '.join(COLUMNS)} FROM record WHERE cell_id IN (SELECT unnest(?::VARCHAR[]))", [names]
+        ).fetchnumpy()
+        for cell_id in names:
+            mine = np.asarray(chunk["cell_id"], dtype=object) == cell_id
+            yield cell_id, {c: chunk[c][mine] for c in COLUMNS}
+
+
+def _bounded(sized: list[tuple[Any, int]]) -> Iterator[list[Any]]:
+    """What stands in ``sized`` with a size, in groups of at most ``AT_ONCE``; a larger one stands alone."""
+    group: list[Any] = []
+    taken = 0
+    for one, size in sized:
+        if group and taken + size > AT_ONCE:
+            yield group
+            group, taken = [], 0
+        group.append(one)
+        taken += size
+    if group:
+        yield group
 
 
 def _grouped(con: DuckDBPyConnection, query: str) -> dict[str, list[Any]]:
@@ -99,6 +130,8 @@ def _grouped(con: DuckDBPyConnection, query: str) -> dict[str, list[Any]]:
     return groups
 
 
-def asked(con: DuckDBPyConnection, queries: dict[str, str]) -> list[Finding]:
+def asked(con: DuckDBPyConnection, queries: dict[str, str]) -> list[CheckFinding]:
     """What ``queries`` list, each under its own name."""
-    return [Finding(rule, str(a), str(b)) for rule, query in queries.items() for a, b in con.execute(query).fetchall()]
+    return [
+        CheckFinding(rule, str(a), str(b)) for rule, query in queries.items() for a, b in con.execute(query).fetchall()
+    ]

@@ -15,7 +15,7 @@ from orledger import studies
 from orledger.errors import OrledgerError
 from orledger.schema import catalogue
 from orledger.schema.catalogue import TYPES, Arm, Catalogue, Key, Metric
-from orledger.toml_tables import Table, parse
+from orledger.toml_tables import TomlTable, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +53,9 @@ def parse_catalogue(case: str, text: str, file: str) -> Catalogue:
     top = parse(text, file)
     metrics = tuple(m for t in top.tables("metric") for m in _metrics(t))
     blocks = tuple(dict.fromkeys(m.block for m in metrics))
-    keys = top.table("keys", Table({}, file, "keys"))
+    keys = top.table("keys", TomlTable({}, file, "keys"))
     declared = [_key(keys.table(name), name, blocks) for name in keys.data]
-    arms = top.table("arms", Table({}, file, "arms"))
+    arms = top.table("arms", TomlTable({}, file, "arms"))
     labels = tuple(Arm(name, arms.text(name)) for name in arms.data)
     named = {a.arm for a in labels}
     found = [Arm(a, a) for a in dict.fromkeys(a for m in metrics for a in m.arms.split(", ")) if a not in named]
@@ -63,18 +63,18 @@ def parse_catalogue(case: str, text: str, file: str) -> Catalogue:
     return Catalogue(case, metrics, tuple(k for group in declared for k in group), (*labels, *found))
 
 
-def _key(t: Table, name: str, blocks: tuple[str, ...]) -> list[Key]:
+def _key(t: TomlTable, name: str, blocks: tuple[str, ...]) -> list[Key]:
     kind, description = t.choice("type", TYPES), t.text("description", "")
     found = [Key(block, name, kind, description) for block in t.texts("blocks", blocks)]
     t.done()
     return found
 
 
-def _metrics(t: Table) -> Iterator[Metric]:
+def _metrics(t: TomlTable) -> Iterator[Metric]:
     blocks, arms = t.texts("blocks"), ", ".join(t.texts("arms"))
     label, idx = t.text("label", None), t.text("idx", None)
     metrics = t.table("metrics")
-    texts = {name: t.table(name, Table({}, t.file, name)) for name in ("unit", "better")}
+    texts = {name: t.table(name, TomlTable({}, t.file, name)) for name in ("unit", "better")}
     for metric in metrics.data:
         unit = texts["unit"].text(metric, None)
         better = texts["better"].choice(metric, ("lower", "higher"), None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnInfo:
     """A column: its name, its type, and what it means (None where nobody wrote it down)."""
 
     name: str
@@ -23,7 +23,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableInfo:
     """A table or view with its columns; ``rows`` is None for a view, which is computed when asked.
 
     ``study`` is the study whose catalogue a view was made from: the name of the case when it has no other.
@@ -33,29 +33,29 @@ class Table:
     kind: str
     comment: str | None
     rows: int | None
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnInfo, ...]
     study: str | None = None
 
 
-def tables(con: DuckDBPyConnection) -> list[Table]:
+def tables(con: DuckDBPyConnection) -> list[TableInfo]:
     """Every table, then the views study by study, each in the order of their names."""
     listed = con.execute(
         "SELECT table_name, 'table', comment FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
         " UNION ALL SELECT view_name, 'view', comment FROM duckdb_views()"
         " WHERE database_name = current_database() AND NOT internal ORDER BY 2, 1"
     ).fetchall()
-    columns: dict[str, list[Column]] = {}
+    columns: dict[str, list[ColumnInfo]] = {}
     query = (
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns()"
         " WHERE database_name = current_database() AND NOT internal ORDER BY table_name, column_index"
     )
     for table, name, kind, comment in con.execute(query).fetchall():
-        columns.setdefault(table, []).append(Column(name, kind, comment or viewing.FIXED.get(name)))
+        columns.setdefault(table, []).append(ColumnInfo(name, kind, comment or viewing.FIXED.get(name)))
     studies = _studies(con) if ("key", "table") in {row[:2] for row in listed} else {}
     found = []
     for name, kind, comment in listed:
         rows = con.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] if kind == "table" else None
-        found.append(Table(name, kind, comment, rows, tuple(columns.get(name, ())), studies.get(name)))
+        found.append(TableInfo(name, kind, comment, rows, tuple(columns.get(name, ())), studies.get(name)))
     return sorted(found, key=lambda t: (t.kind, t.study is None and t.kind == "view", t.study or ""))
 
 
@@ -67,7 +67,7 @@ def _studies(con: DuckDBPyConnection) -> dict[str, str]:
     }
 
 
-def markdown(found: Sequence[Table]) -> str:
+def markdown(found: Sequence[TableInfo]) -> str:
     """The same as a Markdown page, one section per table, without row counts: a description of the schema."""
     lines = []
     for table in found:

@@ -11,7 +11,7 @@ import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
 from orledger.schema import catalogue, chain, declaring, explaining, migrate, opening, placing, viewing
-from orledger.schema.describing import Table, tables
+from orledger.schema.describing import TableInfo, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +39,10 @@ def export(path: Path, folder: Path) -> dict[str, Any]:
     if not top.parent.is_dir():
         raise UsageError(f"{folder} cannot be made: {top.parent} is a file", hint="choose another folder")
     # One thread, so that row groups and their order do not depend on the machine; writing files is what this is for.
-    con = opening.connect(path, "read", threads=1, enable_external_access=True)
+    # What is sorted and does not fit into memory goes beside the target, where there has to be room anyway.
     temporary = placing.temporary_beside(top)
+    sorting = temporary.with_name(f"{temporary.name}.sort")
+    con = opening.connect(path, "read", threads=1, enable_external_access=True, temp_directory=str(sorting))
     inside = temporary / folder.absolute().relative_to(top)
     try:
         inside.mkdir(parents=True)
@@ -63,6 +65,7 @@ def export(path: Path, folder: Path) -> dict[str, Any]:
     finally:
         con.close()
         placing.discard(temporary)
+        placing.discard(sorting)
     return manifest
 
 
@@ -132,7 +135,7 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> dict[str, Any]:
+def _write(con: duckdb.DuckDBPyConnection, table: TableInfo, folder: Path) -> dict[str, Any]:
     file = folder / f"{table.name}.parquet"
     query = f'SELECT * FROM "{table.name}" ORDER BY ALL NULLS FIRST'
     con.execute(f"COPY ({query}) TO '{_quoted(file)}' (FORMAT parquet, COMPRESSION zstd)")

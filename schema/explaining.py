@@ -69,6 +69,11 @@ def explain(path: Path, error: Exception, *, read_only: bool = False) -> Databas
         return DatabaseError(
             f"the disk of {path} is full: {text}", hint="free some space and run again; what was committed is kept"
         )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return DatabaseError(
+            f"{path}: this needs more memory than it may use: {text.splitlines()[0]}",
+            hint=f"raise the setting ORLEDGER_MEMORY_MB{unchanged}",
+        )
     if "Permission denied" in text or "Read-only file system" in text:
         return DatabaseError(
             f"{path} cannot be written: {text}", hint="change its permissions, or choose a folder that is writable"

@@ -51,14 +51,14 @@ def frame(relation: DuckDBPyRelation) -> pl.DataFrame:
     """
     for hugeint in ("BIGINT", "DECIMAL(38, 0)", "VARCHAR"):
         try:
-            found = _converted(_presentable(relation, hugeint))
+            found = _converted(presentable(relation, hugeint))
         except duckdb.ConversionException:
             if hugeint == "VARCHAR":
                 raise
             continue
         # Python has no date before the year 1, after 9999 or at infinity: such a column is asked for again, as text.
         odd = frozenset(name for name in found.columns if _beyond_python(found[name]))
-        return _converted(_presentable(relation, hugeint, odd)) if odd else found
+        return _converted(presentable(relation, hugeint, odd)) if odd else found
     raise AssertionError("unreachable")
 
 
@@ -91,7 +91,8 @@ def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
         ) from error
 
 
-def _presentable(relation: DuckDBPyRelation, hugeint: str, odd: frozenset[str] = frozenset()) -> DuckDBPyRelation:
+def presentable(relation: DuckDBPyRelation, hugeint: str, odd: frozenset[str] = frozenset()) -> DuckDBPyRelation:
+    """``relation`` with every column of a type that polars has: sums of integers as ``hugeint``, ``odd`` and exotic ones as text."""
     columns, changed = [], False
     for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
         quoted = '"' + name.replace('"', '""') + '"'

@@ -40,8 +40,8 @@ def content_hash(
     sorting and hashing work on whole arrays.
     """
     value = np.ascontiguousarray(columns["value"], dtype="<f8")
-    index = np.ma.asarray(columns["idx"])
-    idx = np.where(np.ma.getmaskarray(index), NO_INDEX, index.filled(0).astype(np.int64)).astype("<i8")
+    index = columns["idx"]
+    idx = np.where(np.ma.getmaskarray(index), NO_INDEX, np.ma.getdata(index).astype("<i8"))
     texts, ranks = zip(*(_ranked(columns[name]) for name in ("arm", "metric", "label")), strict=True)
     bits = value.view("<i8")
     order = np.lexsort((bits, idx, *reversed(ranks)))
@@ -54,7 +54,7 @@ def content_hash(
         "facts": dict(sorted((facts or {}).items())),
         "datasets": sorted([{k: _plain(v) for k, v in sorted(d.items())} for d in datasets], key=json.dumps),
     }
-    digest = hashlib.sha256(json.dumps(head, sort_keys=True, ensure_ascii=False).encode())
+    digest = hashlib.sha256(HEAD.encode(head).encode())
     for column in (*ranks, idx, bits):
         digest.update(column[order].tobytes())
     return digest.hexdigest()[:32]
@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
 
 def canonical(value: Any) -> str:
     """The one JSON text of ``value``: sorted keys, no spaces, times in ISO format."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_text)
+    return CANONICAL.encode(value)
 
 
 def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -89,3 +89,8 @@ def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _text(value: object) -> str:
     return value.isoformat(timespec="microseconds") if isinstance(value, datetime) else str(value)
+
+
+# Made once: json.dumps makes one for every call that does not take its defaults.
+HEAD = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
-from orledger.errors import DatabaseError
+from orledger.errors import DatabaseError, UsageError
 from orledger.schema import migrate
 from orledger.schema.explaining import missing, translated
 from orledger.schema.placing import discard, publish, temporary_beside
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Mode = Literal["read", "write"]
+
+# What DuckDB may hold at once, unless ORLEDGER_MEMORY_MB says otherwise: a sort or a join of more goes to a temporary folder
+# beside the file. DuckDB's own default is most of the machine.
+MEMORY_MB = 1024
 
 # The oldest DuckDB that reads the files we write; nothing in the schema needs a later format.
 STORAGE_VERSION = "v1.4.0"
@@ -41,6 +45,17 @@ READING: dict[str, Any] = {
     "python_enable_replacements": False,
     "python_scan_all_frames": False,
 }
+
+
+def memory() -> dict[str, Any]:
+    """The DuckDB setting that bounds memory, from ORLEDGER_MEMORY_MB or ``MEMORY_MB``; UsageError for what is no size."""
+    text = os.environ.get("ORLEDGER_MEMORY_MB", str(MEMORY_MB))
+    if not text.isascii() or not text.isdigit() or not 128 <= int(text) <= 10**9:
+        raise UsageError(
+            f"ORLEDGER_MEMORY_MB={text!r}: expected a whole number from 128 to 1000000000",
+            hint=f"leave it unset for {MEMORY_MB}",
+        )
+    return {"memory_limit": f"{text}MB"}
 
 
 def connect(path: str | Path, mode: Mode = "read", **config: Any) -> duckdb.DuckDBPyConnection:
@@ -69,7 +84,7 @@ def connect(path: str | Path, mode: Mode = "read", **config: Any) -> duckdb.Duck
                 f"{path} cannot be written", hint="change its permissions, or copy it to a folder that is writable"
             )
     with translated(path):
-        con = duckdb.connect(str(path), config={**WRITING, **config})
+        con = duckdb.connect(str(path), config={**WRITING, **memory(), **config})
         try:
             migrate.migrate(con)
         except BaseException:
@@ -110,7 +125,7 @@ def create(path: Path) -> None:
     temporary = temporary_beside(path)
     try:
         with translated(path):
-            con = duckdb.connect(str(temporary), config=WRITING)
+            con = duckdb.connect(str(temporary), config={**WRITING, **memory()})
             try:
                 migrate.migrate(con)
             finally:
@@ -128,7 +143,7 @@ def _connect_reading(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConne
     if not path.exists():
         raise missing(path)
     with translated(path, read_only=True):
-        con = duckdb.connect(str(path), read_only=True, config={**READING, **config})
+        con = duckdb.connect(str(path), read_only=True, config={**READING, **memory(), **config})
         try:
             _require_schema(path, con)
         except BaseException:

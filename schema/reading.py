@@ -13,7 +13,7 @@ import duckdb
 
 from orledger.errors import DatabaseError, OrledgerError, QueryRefusedError
 from orledger.schema import explaining, migrate, opening, viewing
-from orledger.schema.describing import Table, tables
+from orledger.schema.describing import TableInfo, tables
 from orledger.schema.frames import frame
 from orledger.schema.waiting import interruptible
 
@@ -79,7 +79,7 @@ class Results:
         """The wide views of every block and the columns of its keys and metrics."""
         return viewing.read(self.con)
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[TableInfo]:
         """Every table and view with its columns and comments."""
         return tables(self.con)
 

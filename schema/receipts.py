@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
 from orledger.schema import chain, ledger
-from orledger.schema.contents import Finding
+from orledger.schema.contents import CheckFinding
 from orledger.schema.hashing import canonical
 
 if TYPE_CHECKING:
@@ -25,6 +25,39 @@ FIELDS = ("orledger_receipt", "head", "sequence", "genesis", "written", "registr
 NEEDED = "pip install 'orledger[sign]'"
 
 
+# The first receipt that was written from a history which held the registration, and before a cell of any study that the
+# registration can read had an outcome in any history; a registration that names none of them counts every cell.
+BEFORE_DATA = """
+WITH receipt AS (
+    SELECT branch, sequence, written, json_extract_string(payload, '$.sha256') AS sha256,
+           json_extract_string(payload, '$.signed_by') AS signed_by
+    FROM ledger WHERE kind = 'receipt' AND json_valid(payload)
+), held AS (
+    SELECT key, branch, min(sequence) AS since FROM ledger_item WHERE part = 'registration' GROUP BY ALL
+), outcome AS (
+    SELECT c.case_name, min(l.written) AS first FROM ledger_item i JOIN ledger l USING (branch, sequence)
+    LEFT JOIN cell c ON c.cell_id = i.key WHERE i.part = 'cell' GROUP BY ALL
+)
+SELECT r.hash, arg_min(struct_pack(written := strftime(t.written, '%Y-%m-%d %H:%M:%S'), sha256 := t.sha256,
+                                   signed_by := t.signed_by), (t.written, t.branch, t.sequence)) AS receipt
+FROM registration r JOIN held h ON h.key = r.hash JOIN receipt t ON t.branch = h.branch AND h.since <= t.sequence
+WHERE NOT EXISTS (
+    SELECT 1 FROM outcome o WHERE o.first <= t.written
+    AND (len(r.reaches) = 0 OR o.case_name IS NULL OR list_contains(r.reaches, o.case_name))
+)
+GROUP BY r.hash
+"""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A receipt that was written before the data: when, the SHA-256 of its file, and the key that signed it."""
+
+    written: str
+    sha256: str
+    signed_by: str | None
+
+
 @dataclass(frozen=True)
 class Checked:
     """A receipt against a database: when it was written, how many cells had an outcome then, and what does not agree."""
@@ -34,7 +67,7 @@ class Checked:
     cells: int
     registrations: int
     signed_by: str | None
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
 
     @property
     def before_data(self) -> bool:
@@ -82,18 +115,18 @@ def read(path: Path) -> dict[str, Any]:
 
 def check(con: DuckDBPyConnection, receipt: dict[str, Any], key: Path | None = None) -> Checked:
     """What ``receipt`` says about the database; ``key`` is the public key that must have signed it."""
-    findings: list[Finding] = []
+    findings: list[CheckFinding] = []
     where = f"receipt of {receipt['written']}"
     entry = next((e for e in ledger.entries(con) if e.hash == receipt["head"]), None)
     if entry is None:
         findings.append(
-            Finding("a noted head is not in the chain", where, f"{receipt['head']}: the history is another")
+            CheckFinding("a noted head is not in the chain", where, f"{receipt['head']}: the history is another")
         )
     elif entry.sequence != receipt["sequence"]:
-        findings.append(Finding("the receipt was changed", where, f"its head is entry {entry.sequence}"))
+        findings.append(CheckFinding("the receipt was changed", where, f"its head is entry {entry.sequence}"))
     known = dict(con.execute("SELECT hash, hypothesis FROM registration").fetchall())
     findings += [
-        Finding("a registration of the receipt is gone", where, f"{r.get('hypothesis')} {r['hash'][:12]}")
+        CheckFinding("a registration of the receipt is gone", where, f"{r.get('hypothesis')} {r['hash'][:12]}")
         for r in receipt["registrations"]
         if r["hash"] not in known
     ]
@@ -102,10 +135,10 @@ def check(con: DuckDBPyConnection, receipt: dict[str, Any], key: Path | None = N
         try:
             signed_by = signer(receipt, key)
         except VerificationError as error:
-            findings.append(Finding("the signature does not hold", where, error.message))
+            findings.append(CheckFinding("the signature does not hold", where, error.message))
     cells = cells_at(con, entry.branch, entry.sequence) if entry is not None else receipt["cells"]
     if entry is not None and cells != receipt["cells"]:
-        findings.append(Finding("the receipt was changed", where, f"{cells} cells had an outcome at its head"))
+        findings.append(CheckFinding("the receipt was changed", where, f"{cells} cells had an outcome at its head"))
     return Checked(
         str(receipt["written"]), receipt["sequence"], cells, len(receipt["registrations"]), signed_by, tuple(findings)
     )
@@ -122,6 +155,24 @@ def recorded(con: DuckDBPyConnection) -> list[dict[str, Any]]:
     return [
         {"written": e.written, **e.summary} for e in ledger.entries(con, "kind = 'receipt' ORDER BY branch, sequence")
     ]
+
+
+def before_data(con: DuckDBPyConnection) -> dict[str, Earlier]:
+    """The first receipt from before the data, by the hash of the registration that it holds; absent where there is none."""
+    return {key: Earlier(**found) for key, found in con.execute(BEFORE_DATA).fetchall()}
+
+
+def words_of(receipt: Earlier | None) -> str:
+    """What a reader may know from ``receipt``: that the text came first, as far as this file says, and who can check it."""
+    if receipt is None:
+        return (
+            "no receipt from before the data is recorded: what this file says about its times rests on the file alone"
+        )
+    signed = f", signed by {receipt.signed_by}" if receipt.signed_by else ", not signed"
+    return (
+        f"a receipt from before the data was written {receipt.written} UTC (SHA-256 {receipt.sha256[:12]}{signed}):"
+        " orledger verify --receipt FILE checks it"
+    )
 
 
 def signer(receipt: dict[str, Any], key: Path | None = None) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from orledger.errors import QueryRefusedError, UsageError
+from orledger.errors import OrledgerError, QueryRefusedError, UsageError
 from orledger.schema import explaining
 from orledger.schema.frames import frame
 from orledger.schema.waiting import interruptible
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,12 +98,15 @@ def _plain(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(value)
 
 
-def sandbox_config(limits: Limits) -> dict[str, Any]:
-    """DuckDB settings for a connection that runs somebody's SQL; pass them to ``open_results``."""
+def sandbox_config(limits: Limits, *, whole: bool = True) -> dict[str, Any]:
+    """DuckDB settings for a connection that runs somebody's SQL; pass them to ``open_results``.
+
+    Without ``whole`` the time limit is left to the reader of the rows, who may be slow.
+    """
     return {
         "memory_limit": f"{limits.memory_mb}MB",
         "temp_directory": "",
-        "max_execution_time": math.ceil(limits.seconds * 1000),
+        **({"max_execution_time": math.ceil(limits.seconds * 1000)} if whole else {}),
         "lock_configuration": True,
     }
 
@@ -119,7 +123,7 @@ def require_query(con: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statemen
     except duckdb.Error as error:
         raise QueryRefusedError(str(error)) from error
     if len(statements) != 1:
-        raise QueryRefusedError(f"{len(statements)} statements given, and one is expected")
+        raise QueryRefusedError(f"{counted(len(statements), 'statement')} given, and one is expected")
     try:
         found = statements[0].type
     except ValueError:  # a kind of statement that DuckDB has and its Python binding does not
@@ -155,7 +159,7 @@ def run_query(
         return frame(relation.limit(limits.rows + 1) if kind == duckdb.StatementType.SELECT else relation)
 
     began = time.monotonic()
-    with _deadline(con, limits.seconds, on_stuck):
+    with deadline(con, limits.seconds, on_stuck):
         try:
             found = interruptible(con, rows)
         except (duckdb.InterruptException, duckdb.Error) as error:
@@ -164,20 +168,27 @@ def run_query(
                     f"the query was stopped after {limits.seconds:g} seconds",
                     hint="narrow it, or raise the setting ORLEDGER_SQL_SECONDS",
                 ) from error
-            if explaining.is_damage(error):
-                raise explaining.explain(results.path, error, read_only=True) from error
-            raise QueryRefusedError(str(error)) from error
-        except (MemoryError, RuntimeError) as error:  # a thread that cannot start is a RuntimeError
-            raise QueryRefusedError(
-                f"the query needs more memory than {limits.memory_mb} MB: {error}",
-                hint="narrow it, or raise the setting ORLEDGER_SQL_MEMORY_MB",
-            ) from error
+            raise failure(results, error, limits) from error
+        except (MemoryError, RuntimeError) as error:
+            raise failure(results, error, limits) from error
     if found.height > limits.rows:
         raise QueryRefusedError(
             f"the result has more than {limits.rows:,} rows",
-            hint="add a LIMIT or aggregate, or raise the setting ORLEDGER_SQL_ROWS",
+            hint="add a LIMIT or aggregate, write csv, jsonl or parquet, or raise the setting ORLEDGER_SQL_ROWS",
         )
     return found
+
+
+def failure(results: Results, error: Exception, limits: Limits) -> OrledgerError:
+    """The error to raise for a query that failed for another reason than time."""
+    if isinstance(error, duckdb.Error):
+        if explaining.is_damage(error):
+            return explaining.explain(results.path, error, read_only=True)
+        return QueryRefusedError(str(error))
+    return QueryRefusedError(  # a thread that cannot start is a RuntimeError
+        f"the query needs more memory than {limits.memory_mb} MB: {error}",
+        hint="narrow it, or raise the setting ORLEDGER_SQL_MEMORY_MB",
+    )
 
 
 @contextmanager
@@ -206,7 +217,8 @@ def confined(memory_mb: int) -> Iterator[None]:
 
 
 @contextmanager
-def _deadline(con: duckdb.DuckDBPyConnection, seconds: float, on_stuck: Callable[[], None] | None) -> Iterator[None]:
+def deadline(con: duckdb.DuckDBPyConnection, seconds: float, on_stuck: Callable[[], None] | None) -> Iterator[None]:
+    """While inside, the query of ``con`` is interrupted after ``seconds``; ``on_stuck`` is called after as long again."""
     timers = [threading.Timer(seconds, con.interrupt)]
     if on_stuck is not None:
         timers.append(threading.Timer(2 * seconds, on_stuck))

@@ -8,7 +8,6 @@ a query never silently begins to mean something else when a study is added.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -18,7 +17,7 @@ import duckdb
 
 from orledger import studies
 from orledger.errors import DatabaseError
-from orledger.schema import catalogue
+from orledger.schema import catalogue, study_views
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 # How the generated views are recorded in the table migration.
 GENERATED = "views of the catalogue"
 EARLIER = {"a.sql", "b.sql", "c.sql"}  # what earlier versions wrote by hand
-
-ALLOWED = re.compile(r"(?is)(\s|--[^\n]*\n)*(create\s+(or\s+replace\s+)?view|comment\s+on\s+(view|column))\b")
-REPLACING = re.compile(r"(?i)\bcreate\s+or\s+replace\s+view\b")  # a study may not take the place of another view
 
 # Columns that every block has; keys of these names get longer ones, and metrics where they would stand beside each other.
 FIXED = {
@@ -55,12 +51,15 @@ FIXED = {
 OF_CELLS = {"state", "reason", "error", "seconds", "settings"}  # in the view of cells alone, which has no metrics
 
 SETTINGS = "CASE WHEN json_valid(spec) THEN json_extract_string(spec, '$.settings') END AS settings"
+HOST = ", ".join(
+    f"CASE WHEN json_valid(host) THEN json_extract_string(host, '$.{k}') END AS {k}" for k in ("cpu", "node")
+)
 # What is asked of all blocks at once: the view, what a row is, and its query.
 ACROSS = {
     "all_cells": (
         "one row per planned cell of any study",
         "SELECT cell_id, case_name, block, name AS cell, keys, state, reason, error, seconds, backend AS computed_on, n_records,"
-        f" content_hash, hash_version LIKE 'import%' AS imported, {SETTINGS}\nFROM cell",
+        f" content_hash, hash_version LIKE 'import%' AS imported, {SETTINGS}, {HOST}\nFROM cell",
     ),
     "all_records": (
         "one row per number of a finished cell of any study",
@@ -117,11 +116,11 @@ def layouts(found: Iterable[Catalogue], tables: Iterable[str] = ()) -> list[Layo
     blocks = [(c, block) for c in found for block in c.blocks]
     taken = {t.lower() for t in (*tables, *ACROSS)}
     plain = {(c.case, block): f"{c.case}_{block}" for c, block in blocks}
-    counts = Counter(name for base in plain.values() for name in _names(base))
+    counts = Counter(name for base in plain.values() for name in _view_names(base))
     result = []
     for c, block in blocks:
         base = plain[c.case, block]
-        if any(counts[name] > 1 or name in taken for name in _names(base)):
+        if any(counts[name] > 1 or name in taken for name in _view_names(base)):
             base = f"{base}_{_digest(c.case, block)}"
         keys = [k for k in c.keys if k.block == block]
         metrics = [m for m in c.metrics if m.block == block]
@@ -129,7 +128,7 @@ def layouts(found: Iterable[Catalogue], tables: Iterable[str] = ()) -> list[Layo
     return result
 
 
-def _names(base: str) -> list[str]:
+def _view_names(base: str) -> list[str]:
     return [base.lower(), f"{base}_series".lower(), f"{base}_cells".lower()]
 
 
@@ -248,16 +247,16 @@ def pending(con: DuckDBPyConnection) -> bool:
     return GENERATED not in (held := _held(con)) or held[GENERATED][0] != _sha(script(read(con)))
 
 
-def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = ()) -> bool:
+def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = (), *, anew: bool = False) -> bool:
     """Whether views had to be made anew: they now are those of the catalogue and of the studies, in one transaction.
 
     The studies are the installed ones and those ``brought``, where the database has all their cases. Views of a study that
-    is not known here stay as they are.
+    is not known here stay as they are. ``anew`` makes all others again, whatever they are.
     """
     with transaction(con):
         text = script(read(con))
         held = _held(con)
-        changed = GENERATED not in held or held[GENERATED][0] != _sha(text)
+        changed = anew or GENERATED not in held or held[GENERATED][0] != _sha(text)
         wanted = _of_studies(con, brought)
         stale = [n for n in held if n in EARLIER or (n == GENERATED and changed)]
         stale += [n for n, file in wanted.items() if n in held and (changed or held[n][0] != _sha(file))]
@@ -281,18 +280,18 @@ def _of_studies(con: DuckDBPyConnection, brought: Sequence[Study]) -> dict[str, 
 
 
 def _apply(con: DuckDBPyConnection, name: str, text: str) -> None:
-    """Makes the views of one text and records them; a file of a study may make views and comment on them, and nothing else."""
+    """Makes the views of one text and records them; of a study's text each view is read before it is made.
+
+    A study may not take the place of another view: CREATE OR REPLACE is CREATE.
+    """
     before = _names_of_views(con)
     try:
-        if name != GENERATED:
-            for statement in con.extract_statements(text):
-                if not ALLOWED.match(statement.query):
-                    raise DatabaseError(
-                        f"{name}: {statement.query.strip()[:60]!r} is refused",
-                        hint="a file of views holds CREATE VIEW and COMMENT ON statements",
-                    )
-        if text:
-            con.execute(text if name == GENERATED else REPLACING.sub("CREATE VIEW", text))
+        if name == GENERATED:
+            if text:
+                con.execute(text)
+        else:
+            for s in study_views.parse(con, text, name, _names(con)):
+                con.execute(f"CREATE VIEW {identifier(s.name)} AS\n{s.query}" if s.query else s.text)
     except duckdb.Error as error:
         raise DatabaseError(f"{name} could not be applied, and the database is as it was: {error}") from error
     con.execute(
@@ -310,6 +309,42 @@ def _held(con: DuckDBPyConnection) -> dict[str, tuple[str, list[str]]]:
 def _names_of_views(con: DuckDBPyConnection) -> set[str]:
     query = "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
     return {row[0] for row in con.execute(query).fetchall()}
+
+
+def altered(con: DuckDBPyConnection) -> list[str]:
+    """Names of the views that are not what the catalogue and the installed studies make, or that are gone.
+
+    Each is made anew as a temporary view and compared as DuckDB writes it down. A text of another version than this one's is
+    left alone: the next command that writes makes its views anew.
+    """
+    held, generated = _held(con), script(found := read(con))
+    expected = {}
+    if GENERATED in held and held[GENERATED][0] == _sha(generated):
+        expected = {view: query for view, (_, query) in ACROSS.items()}
+        expected |= {view: query for layout in found for view, query in statements(layout).items()}
+    for name, text in _of_studies(con, ()).items():
+        if name in held and held[name][0] == _sha(text):
+            known = {*_names(con), *held[name][1]}
+            expected |= {s.name: s.query for s in study_views.parse(con, text, name, known) if s.query}
+    try:
+        for view, query in expected.items():
+            con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{query}")
+        rows = con.execute(
+            "SELECT view_name, sql, temporary FROM system.main.duckdb_views() WHERE NOT internal"
+            " AND (temporary OR database_name = current_database())"
+        ).fetchall()
+    finally:
+        for view in expected:
+            con.execute(f"DROP VIEW IF EXISTS temp.{identifier(view)}")
+    stored = {view: text for view, text, temporary in rows if not temporary}
+    made = {view: text.replace("CREATE TEMP VIEW", "CREATE VIEW", 1) for view, text, temporary in rows if temporary}
+    return sorted(view for view in expected if stored.get(view) != made.get(view))
+
+
+def _names(con: DuckDBPyConnection) -> set[str]:
+    """The tables and views of the database."""
+    tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()").fetchall()
+    return {row[0] for row in tables} | _names_of_views(con)
 
 
 def _sha(text: str) -> str:

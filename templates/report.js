@@ -1,6 +1,13 @@
 "use strict";
-// Sorting and filtering for the tables of the report; nothing here fetches anything, and the page reads well without it.
+// Sorting, filtering, finding and opening for the report; nothing here fetches anything, and the page reads well without it.
 (() => {
+  const element = (tag, properties = {}, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+
+  // Sorting.
   const number = (text) => {
     const value = Number.parseFloat(text.replace(/[−–]/g, "-").replace(/[,\s]/g, ""));
     return Number.isNaN(value) ? null : value;
@@ -18,11 +25,10 @@
     if (a.value !== undefined && b.value !== undefined) return a.value - b.value;
     return (a.text ?? String(a.value)).localeCompare(b.text ?? String(b.value));
   };
-  for (const table of document.querySelectorAll("table.sortable, .ledger-table table")) {
+  const sortable = (table) => {
     const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
     heads.forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
+      const button = element("button", { type: "button" });
       button.append(...head.childNodes);
       head.append(button);
       head.setAttribute("aria-sort", "none");
@@ -39,10 +45,10 @@
         }
       });
     });
-  }
-  for (const input of document.querySelectorAll("input[data-filter]")) {
-    const table = document.getElementById(input.dataset.filter);
-    const count = document.getElementById(`${input.dataset.filter}-count`);
+  };
+
+  // Filtering the rows of a table.
+  const filtering = (input, table, count) => {
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
@@ -53,7 +59,179 @@
       }
       if (count) count.textContent = `${shown} of ${table.tBodies[0].rows.length} rows`;
     });
+  };
+
+  // A scroller that overflows can be reached and moved with the keyboard.
+  const reachable = (root) => {
+    for (const box of root.querySelectorAll(".scroll, pre")) {
+      if (box.scrollWidth <= box.clientWidth + 1 && box.scrollHeight <= box.clientHeight + 1) continue;
+      const title = box.previousElementSibling?.textContent.trim().slice(0, 60);
+      box.tabIndex = 0;
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", box.tagName === "PRE" ? "text that scrolls" : `table that scrolls${title ? `: ${title}` : ""}`);
+    }
+  };
+
+  // Tables that are made when somebody looks at them.
+  const tableOf = (columns, rows, isText) => {
+    const cell = (tag, value, column) => element(tag, { textContent: value ?? "", className: isText(column) ? "text" : "" });
+    const head = element("tr", {}, ...columns.map((name, i) => Object.assign(cell("th", name, i), { scope: "col" })));
+    const body = rows.map((row) => element("tr", {}, ...row.map((value, i) => cell("td", value, i))));
+    const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
+    sortable(table);
+    return element("div", { className: "scroll" }, table);
+  };
+  const copying = (pre) => {
+    const button = element("button", { type: "button", className: "copy", textContent: "Copy the SQL" });
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(pre.textContent);
+      } catch {
+        getSelection().selectAllChildren(pre);
+        document.execCommand("copy");
+      }
+      button.textContent = "Copied";
+    });
+    return button;
+  };
+  let unpacked;
+  const pack = () => {
+    unpacked ??= (async () => {
+      const text = atob(document.getElementById("pack").textContent);
+      const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+      return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+    })();
+    return unpacked;
+  };
+  const rowsOf = (data, answer) => {
+    if (answer.error) return [element("p", { className: "note", textContent: answer.error })];
+    const rows = answer.rows.map((row) => row.map((value, i) => (i === answer.cell ? data.cells[value] : value)));
+    const isText = (column) => rows.some((row) => typeof row[column] === "string");
+    const more = answer.total > rows.length ? `The first ${rows.length} of ${answer.total} rows; orledger sql gives all.` : `${rows.length} rows.`;
+    if (rows.length === 1 && answer.columns.length > 8) {
+      const pairs = answer.columns.map((name, i) => [name, rows[0][i]]).filter(([, value]) => value !== null && value !== "");
+      return [tableOf(["column", "value"], pairs, () => true)];
+    }
+    return [rows.length ? tableOf(answer.columns, rows, isText) : "", element("p", { className: "soft", textContent: more })];
+  };
+  const fill = async (details) => {
+    for (const pre of details.querySelectorAll(":scope > pre.sql")) pre.after(copying(pre));
+    if (details.dataset.rows !== undefined) {
+      const data = await pack();
+      details.append(...rowsOf(data, data.answers[details.dataset.rows]));
+    }
+    if (details.dataset.lines !== undefined) {
+      const pre = details.querySelector("pre.lines");
+      const [columns, ...rows] = pre.textContent.trim().split("\n").map((line) => line.split("\t"));
+      const box = tableOf(columns, rows, (column) => details.dataset.lines.includes(String(column)));
+      const input = element("input", { type: "search" });
+      const count = element("span", { className: "soft", role: "status", textContent: `${rows.length} rows` });
+      filtering(input, box.firstChild, count);
+      pre.replaceWith(element("p", { className: "filter" }, element("label", {}, "Filter ", input), " ", count), box);
+    }
+    reachable(details);
+  };
+  const filled = new WeakSet();
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      if (!event.target.open || event.target.tagName !== "DETAILS" || filled.has(event.target)) return;
+      filled.add(event.target);
+      fill(event.target).catch((error) => event.target.append(element("p", { className: "note", textContent: `The rows could not be unpacked: ${error.message}` })));
+    },
+    true,
+  );
+
+  // A number opens to the records and the query behind it.
+  const places = new Map();
+  for (const note of document.querySelectorAll("[id^='behind-']")) {
+    document.querySelectorAll(`a.n[href='#${CSS.escape(note.id)}']`).forEach((link, i) => places.set(link, [note.id.slice(7), i]));
   }
+  const behind = async (link) => {
+    const [table, nth] = places.get(link);
+    const data = await pack();
+    const row = link.closest("tr").cells[0].textContent.trim();
+    const title = element("h2", { id: "behind-title", textContent: `Table ${table}, ${row}: ${link.textContent}` });
+    const close = element("button", { type: "button", className: "copy close", textContent: "Close" });
+    const dialog = element("dialog", { className: "behind" }, close, title);
+    dialog.setAttribute("aria-labelledby", title.id);
+    for (const place of data.numbers[table][nth]) {
+      const [words, sql, answer] = data.opened[place];
+      const pre = element("pre", { className: "sql", textContent: sql });
+      const query = element("details", {}, element("summary", { textContent: "the query" }), pre, copying(pre));
+      dialog.append(element("h3", { textContent: words }), ...rowsOf(data, data.answers[answer]), query);
+    }
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+    reachable(dialog);
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.n");
+    if (!link || !places.has(link)) return;
+    event.preventDefault();
+    behind(link);
+  });
+
+  // Where one is, and finding.
+  const nav = document.getElementById("contents");
+  if (nav) {
+    const links = [...nav.querySelectorAll("a")].map((a) => [a, document.getElementById(a.hash.slice(1))]).filter(([, target]) => target);
+    let here;
+    const look = () => {
+      let now = links[0];
+      for (const link of links) if (link[1].getBoundingClientRect().top < 120) now = link;
+      if (now === here) return;
+      here?.[0].removeAttribute("aria-current");
+      here = now;
+      here[0].setAttribute("aria-current", "true");
+      const part = here[0].closest("nav > ol > li");
+      for (const item of nav.querySelectorAll("li.here")) item.classList.remove("here");
+      part.classList.add("here");
+      if (getComputedStyle(nav).position === "sticky") {
+        const [box, place] = [nav.getBoundingClientRect(), here[0].getBoundingClientRect()];
+        if (place.top < box.top || place.bottom > box.bottom) nav.scrollTop += place.top - box.top - box.height / 3;
+      }
+    };
+    let waiting = false;
+    addEventListener("scroll", () => {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => {
+        waiting = false;
+        look();
+      });
+    }, { passive: true });
+    nav.classList.add("spy");
+    look();
+    const input = document.getElementById("find");
+    input.closest("p").hidden = false;
+    input.addEventListener("input", () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const fits = (item) => words.every((word) => item.textContent.toLowerCase().includes(word));
+      nav.classList.toggle("finding", words.length > 0);
+      let found = 0;
+      for (const item of nav.querySelectorAll("ol > li")) {
+        const leaf = !item.querySelector("ol");
+        item.hidden = words.length > 0 && !fits(item) && ![...item.querySelectorAll("li")].some(fits);
+        if (leaf && !item.hidden) found += 1;
+      }
+      document.getElementById("find-count").textContent = words.length ? `${found} found` : "";
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !input.value) return;
+      event.preventDefault();
+      [...nav.querySelectorAll("li:not([hidden])")].find((item) => !item.querySelector("ol"))?.querySelector("a").click();
+    });
+  }
+
+  for (const table of document.querySelectorAll("table.sortable, .ledger-table table")) sortable(table);
+  for (const input of document.querySelectorAll("input[data-filter]")) {
+    filtering(input, document.getElementById(input.dataset.filter), document.getElementById(`${input.dataset.filter}-count`));
+  }
+  reachable(document);
   const open = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,10 +14,10 @@ from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.families import correct_families
 from orledger.audit.evaluation.history import Look, with_history
 from orledger.audit.evaluation.names import check_names
-from orledger.audit.evaluation.pairing import Ledger, layouts
-from orledger.audit.evaluation.sensitivity import Sensitivity, speaks
+from orledger.audit.evaluation.sensitivity import Sensitivity, at_coarser_unit, deciding, speaks
 from orledger.audit.evaluation.storing import digest, store
-from orledger.audit.registry.quantities import Source
+from orledger.audit.evaluation.units import Ledger, layouts
+from orledger.audit.registry.quantities import RecordSource
 from orledger.audit.registry.registration import (
     Registration,
     current_registrations,
@@ -24,15 +25,17 @@ from orledger.audit.registry.registration import (
     register_descriptions,
     register_shipped,
 )
-from orledger.audit.registry.words import Registered, Variant
+from orledger.audit.registry.words import Registered
 from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema import catalogue, chain, viewing
+from orledger.schema.explaining import translated
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
-from orledger.schema.sandbox import Limits, require_query, sandbox_config
+from orledger.schema.sandbox import Limits, require_query
 from orledger.schema.transactions import transaction
 from orledger.schema.viewing import identifier
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,16 +45,23 @@ if TYPE_CHECKING:
 
     from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis
     from orledger.schema.reading import Results
+    from orledger.schema.receipts import Earlier
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "5"
+AUDIT_VERSION = "7"
+
+MOST_SPILLED = "64GB"  # of the disk, by the queries of an audit
 
 COPY = "copy of "  # before the name of a view: a temporary table with a part of it
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes."""
+class AuditFinding:
+    """One hypothesis with everything that was found about it; ``decision`` is None where the file only describes.
+
+    ``level`` says in words whether the verdict keeps its level; ``receipt`` is the first one that holds the text and was
+    written before any of its cells had an outcome.
+    """
 
     registration: Registration
     hypothesis: Hypothesis
@@ -62,6 +72,8 @@ class Finding:
     known: Registered = Registered.BEFORE
     earlier: tuple[Look, ...] = ()
     remarks: tuple[str, ...] = ()
+    level: str = ""
+    receipt: Earlier | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,7 @@ class Audit:
     data_hash: str
     n_cells: int
     n_records: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
 
 def audit(
@@ -118,7 +130,7 @@ def audit(
             )
         found = examine(results, limits)
     if broken:
-        remark = f"the database is not as it was recorded ({len(broken)} findings): {broken[0]}"
+        remark = f"the database is not as it was recorded ({counted(len(broken), 'finding')}): {broken[0]}"
         found = replace(found, findings=tuple(replace(f, remarks=(*f.remarks, remark)) for f in found.findings))
     with closing(connect(path, "write")) as con, transaction(con):
         hashes = {r.hash for r in current_registrations(con)}
@@ -130,11 +142,16 @@ def audit(
     return found
 
 
-def _reading(path: Path) -> Results:
-    """The database at ``path`` as its queries see it: read-only, and nothing of the machine around it."""
-    kept = ("temp_directory", "lock_configuration")
-    config = {k: v for k, v in sandbox_config(Limits()).items() if k in kept}
-    return open_results(path, snapshot=False, **config)
+@contextmanager
+def _reading(path: Path) -> Iterator[Results]:
+    """The database at ``path`` as its queries see it: read-only, and nothing of the machine around it.
+
+    What a query needs beyond the memory it may use goes to a folder of its own, which is bounded too and removed.
+    """
+    with tempfile.TemporaryDirectory(prefix="orledger-") as folder, translated(path, read_only=True):
+        config = {"temp_directory": folder, "max_temp_directory_size": MOST_SPILLED, "lock_configuration": True}
+        with open_results(path, snapshot=False, **config) as results:
+            yield results
 
 
 def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> None:
@@ -182,7 +199,7 @@ def naming(hypothesis: Hypothesis, name: str) -> Iterator[None]:
         raise type(error)(f"{hypothesis.file}: {name}: {error.message}", hint=error.hint) from error
 
 
-def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> Finding:
+def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> AuditFinding:
     """Tests, claims and disposition of one hypothesis."""
     claims: list[ClaimResult] = []
     evaluated: list[Evaluation] = []
@@ -196,24 +213,15 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]
     if not hypothesis.decides:
-        return Finding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
-    deciding = _deciding(tests)
-    decision = decide(hypothesis, deciding, by_claim)
-    coarser = {e.comparison.id: e for e in tests if e.variant == Variant.COARSER}
-    named = [n for n in decision.evidence if n in deciding]
+        return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
+    first, coarser = deciding(tests), at_coarser_unit(tests)
+    decision = decide(hypothesis, first, by_claim)
+    named = [n for n in decision.evidence if n in first]
     # What the verdict rests on is needed here: a test that cannot decide at the coarser unit is no refutation.
     stricter = replace(hypothesis, needs=tuple(dict.fromkeys((*hypothesis.needs, *named))))
-    again = decide(stricter, {**deciding, **coarser}, by_claim) if any(n in coarser for n in named) else None
-    sensitivity = speaks(decision, again, [deciding[n] for n in named or deciding], coarser)
-    return Finding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
-
-
-def _deciding(tests: Sequence[Evaluation]) -> dict[str, Evaluation]:
-    """The evaluation of each comparison that its hypothesis is decided with."""
-    found: dict[str, Evaluation] = {}
-    for e in tests:
-        found.setdefault(e.comparison.id, e)
-    return found
+    again = decide(stricter, {**first, **coarser}, by_claim) if any(n in coarser for n in named) else None
+    sensitivity = speaks(decision, again, [first[n] for n in named or first], coarser)
+    return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), decision, sensitivity)
 
 
 def data_state(con: DuckDBPyConnection) -> tuple[str, int, int]:
@@ -229,12 +237,12 @@ def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str
     """Temporary tables with the arms, labels and metrics that the hypotheses ask of each wide view, by the name of the view."""
     known = layouts(results)
     scalar_views = {layout.name for layout in known.values()}
-    asked: dict[str, tuple[Mapping[str, str], list[Source]]] = {}
+    asked: dict[str, tuple[Mapping[str, str], list[RecordSource]]] = {}
     for q in (q for h in hypotheses for q in h.quantities):
         layout = known.get((q.case, q.block))
         if layout is None or q.source is None:
             continue
-        arms = [Source(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
+        arms = [RecordSource(arm, q.source.metric, q.source.label) for arm in q.identical] or [q.source]
         for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
             if q.source.metric in columns and (q.is_series or view == layout.name):
                 asked.setdefault(view, (columns, []))[1].extend([*arms, *([q.divide_by] if q.divide_by else [])])

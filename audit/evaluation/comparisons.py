@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.evaluation.pairing import Ledger, Matched, Units, effective_unit, load_units, match, unit_name
+from orledger.audit.evaluation.bounds import both
+from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
+from orledger.audit.evaluation.planned import planned_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
+from orledger.audit.evaluation.units import Ledger, Units, effective_unit, load_units
 from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import Margin, Outcome, Refusals, Untestable, Variant
@@ -47,7 +50,8 @@ class Evaluation:
 
     ``within`` holds the one-sided p-values against the declared margin, ``shown`` what they show, ``posterior`` the Bayesian
     answer with the margin as region of practical equivalence. ``unit_values`` names, for each key of the unit, how many
-    values it takes: "5 dataset".
+    values it takes: "5 dataset". ``planned`` is the number of units it was fixed to before the first result: as registered,
+    or as planned; None where neither is known.
     """
 
     comparison: Comparison
@@ -66,28 +70,22 @@ class Evaluation:
     untestable: Untestable | None = None
     unit_values: tuple[str, ...] = ()
     bounds_agree: bool = True
+    planned: int | None = None
 
 
 def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
     """The evaluations of ``comparison``: the one to decide with first, then the naive one where values are nested in their
     unit, then the one that flips whole coarser units.
     """
-    comparison = replace(comparison, unit=effective_unit(ledger, comparison))
+    declared, unit = comparison.unit, effective_unit(ledger, comparison)
+    # A setting that frees the values leaves the declared unit as the coarser one.
+    coarser = declared if unit != declared and not comparison.coarser else comparison.coarser
+    comparison = replace(comparison, unit=unit, coarser=coarser)
+    planned = comparison.units if comparison.units is not None else planned_units(ledger, comparison)
     if comparison.refusals != Refusals.BOUNDS:
-        return _evaluated(ledger, comparison)
+        return [replace(e, planned=planned) for e in _evaluated(ledger, comparison)]
     bounds = [_evaluated(ledger, comparison, sign) for sign in (1, -1)]
-    return [_both(a, b) for a, b in zip(*bounds, strict=True)]
-
-
-def _both(worst: Evaluation, best: Evaluation) -> Evaluation:
-    """The evaluation that speaks for two bounds: decided only when both are, and in the same direction."""
-    weaker = max(worst, best, key=lambda e: (e.result.p is None, e.result.p or 0.0))
-    if worst.outcome != best.outcome and weaker.outcome in (Outcome.LESS, Outcome.GREATER):
-        weaker = replace(weaker, outcome=Outcome.UNDECIDED)
-    agree = tuple(word for word in worst.shown if word in best.shown)
-    details = {**weaker.result.details, "p_refusals_lost": worst.result.p, "p_refusals_won": best.result.p}
-    agrees = worst.outcome == best.outcome
-    return replace(weaker, result=replace(weaker.result, details=details), shown=agree, bounds_agree=agrees)
+    return [replace(both(a, b), planned=planned) for a, b in zip(*bounds, strict=True)]
 
 
 def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Evaluation]:
@@ -201,7 +199,7 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
     """Fisher's test on the share of events in two groups of units; nested units are reduced by majority of their values."""
     counts = []
     dropped = tuple(
-        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}")
+        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}", declined(r[-1]))
         for n, u in zip(names, units, strict=True)
         for r in u.absent.iter_rows()
     )
@@ -233,7 +231,7 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
 
 def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[Evaluation]:
     """How many units have the event; where the quantity sums points of a cell, the points are pooled and marked as nested."""
-    dropped = tuple(Dropped(unit_name(r[:-1]), r[-1]) for r in units.absent.iter_rows())
+    dropped = tuple(Dropped(unit_name(r[:-1]), r[-1], declined(r[-1])) for r in units.absent.iter_rows())
     pooled = comparison.sides[0][1].over_idx == "sum"
     k = round(units.values["value"].sum()) if pooled else int((units.values["value"] != 0).sum())
     n = int(units.values["points"].sum()) if pooled else units.values.height

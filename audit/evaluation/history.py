@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from orledger.audit.evaluation.levels import level_words
+from orledger.audit.evaluation.sensitivity import at_coarser_unit, deciding
 from orledger.audit.registry.words import Registered, Variant
+from orledger.schema import receipts
+from orledger.wording import counted
 
 if TYPE_CHECKING:
-    from orledger.audit.evaluation.auditing import Finding
+    from orledger.audit.evaluation.auditing import AuditFinding
     from orledger.schema.reading import Results
+
+
+SHOWN = 4  # names of comparisons in a remark
 
 
 @dataclass(frozen=True)
@@ -21,13 +28,25 @@ class Look:
     verdict: str
 
 
-def with_history(results: Results, finding: Finding, audit_id: str, data_hash: str) -> Finding:
+def with_history(results: Results, finding: AuditFinding, audit_id: str, data_hash: str) -> AuditFinding:
     """``finding`` with what the database knows about the time before it."""
     earlier = looks(results, finding.hypothesis.id, audit_id, data_hash)
-    return replace(finding, known=registered(results, finding), earlier=earlier, remarks=remarks(finding, earlier))
+    known = registered(results, finding)
+    level = ""
+    if finding.decision is not None:
+        first, coarser = deciding(finding.tests), at_coarser_unit(finding.tests)
+        level = level_words(finding.hypothesis, finding.decision, first, coarser, known, len(earlier))
+    return replace(
+        finding,
+        known=known,
+        earlier=earlier,
+        remarks=remarks(finding, earlier),
+        level=level,
+        receipt=receipts.before_data(results.con).get(finding.registration.hash),
+    )
 
 
-def registered(results: Results, finding: Finding) -> Registered:
+def registered(results: Results, finding: AuditFinding) -> Registered:
     """What is known about the time of the registration; of imported results nobody here knows when they were first seen."""
     r = finding.registration
     if r.amendment or r.corrections:
@@ -51,20 +70,27 @@ def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> t
     return tuple(Look(*row) for row in found.iter_rows())
 
 
-def remarks(finding: Finding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
+def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
     """What a reader must know beside the verdict: corrections, other unit counts than registered, and repeated looks."""
     found = [
         f"the text was corrected on {c['date']} after results had been seen: {c['note']}"
         for c in finding.registration.corrections
     ]
-    for e in finding.tests:
-        planned = e.comparison.units
-        if e.variant in (Variant.DECLARED, Variant.BLOCKED) and planned is not None and e.result.n != planned:
-            found.append(f"{e.comparison.id} was registered for {planned} units and evaluated on {e.result.n}")
+    tests = [e for e in finding.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED) and e.result.p is not None]
+    for e in tests:
+        if e.planned is not None and e.result.n != e.planned:
+            how = "registered" if e.comparison.units is not None else "planned, before the first result,"
+            found.append(f"{e.comparison.id} was {how} for {counted(e.planned, 'unit')} and evaluated on {e.result.n}")
+    loose = [e.comparison.id for e in tests if e.planned is None]
+    if loose:
+        names = (
+            "each test" if len(loose) == len(tests) else f"{', '.join(loose[:SHOWN])}{' ...' * (len(loose) > SHOWN)}"
+        )
+        found.append(f"the number of units of {names} was not fixed before the first result")
     if earlier:
         last = earlier[-1]
         found.append(
-            f"audited {len(earlier)} {'time' if len(earlier) == 1 else 'times'} before on other data, last on {last.created}"
-            f" with {last.cells} cells ({last.verdict}): p-values of a fixed n do not count such looks"
+            f"audited {counted(len(earlier), 'time')} before on other data, last on {last.created}"
+            f" with {counted(last.cells, 'cell')} ({last.verdict})"
         )
     return tuple(found)

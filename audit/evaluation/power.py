@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.evaluation.pairing import Ledger, effective_unit
+from orledger.audit.evaluation.units import Ledger, effective_unit
 from orledger.audit.registry.quantities import cells_sql
 from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.statistics.powers import KNOWN, power_at, units_for

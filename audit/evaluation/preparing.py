@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
-from orledger.audit.registry.reading import UNIT_TESTS
+from orledger.audit.registry.comparison_reading import UNIT_TESTS
 from orledger.audit.statistics.inversion import snapped
 from orledger.audit.statistics.result import Dropped
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.evaluation.pairing import Ledger, Matched, load_units, unit_name
+from orledger.audit.evaluation.pairing import Matched, unit_name
+from orledger.audit.evaluation.units import Ledger, load_units
 from orledger.audit.registry.quantities import cells_sql, literal
 from orledger.audit.registry.words import Refusals
 from orledger.schema.viewing import identifier

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.audit.evaluation.pairing import Units, match, unit_name
+from orledger.audit.evaluation.pairing import declined, match, unit_name
 from orledger.audit.statistics.intervals import METHOD as MEDIAN_METHOD
 from orledger.audit.statistics.intervals import median_interval
 from orledger.audit.statistics.result import Dropped, TestResult, count_wins
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from orledger.audit.evaluation.units import Units
     from orledger.audit.registry.hypotheses import Comparison
 
 THRESHOLDS = 101  # points of a profile
@@ -120,7 +121,7 @@ def _runs(comparison: Comparison, units: Units) -> dict[tuple[str, ...], NDArray
 
 def _dropped(units: Sequence[Units], names: Sequence[str]) -> tuple[Dropped, ...]:
     return tuple(
-        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}")
+        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}", declined(r[-1]))
         for n, u in zip(names, units, strict=True)
         for r in u.absent.iter_rows()
     )

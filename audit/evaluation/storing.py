@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from orledger.audit.evaluation.auditing import Audit, Finding
+    from orledger.audit.evaluation.auditing import Audit, AuditFinding
 
 
 def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
@@ -49,7 +49,7 @@ def _insert(con: DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]],
         con.execute(f"INSERT INTO {table} ({', '.join(batch[0])}) VALUES {places}", values)
 
 
-def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
+def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]]:
     """Table name and columns of every row that a finding consists of."""
     common = {"audit_id": audit_id, "registration": f.registration.hash, "hypothesis": f.hypothesis.id}
     test_ids: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
             "posterior_below": e.posterior.below if e.posterior else None,
             "posterior_within": e.posterior.within if e.posterior else None,
             "posterior_above": e.posterior.above if e.posterior else None,
-            "refusals": str(c.refusals), "registered_units": c.units,
+            "refusals": str(c.refusals), "registered_units": e.planned,
             "dropped": _json([asdict(d) for d in r.dropped]), "details": _json(dict(r.details)),
             "versions": _json(dict(r.versions)), "units_sql": e.units_sql,
         }  # fmt: skip
@@ -104,7 +104,7 @@ def _rows(audit_id: str, f: Finding) -> Iterable[tuple[str, dict[str, Any]]]:
         "coarser_unit": f.sensitivity.unit,
         "coarser_verdict": None if f.sensitivity.verdict is None else str(f.sensitivity.verdict),
         "coarser_reason": f.sensitivity.reason, "known": str(f.known), "earlier": _json([asdict(x) for x in f.earlier]),
-        "remarks": _json(list(f.remarks)),
+        "remarks": _json(list(f.remarks)), "level": f.level,
     }  # fmt: skip
 
 

@@ -8,11 +8,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.registry.words import ClaimState, Outcome, Registered, Variant
+from orledger.schema.receipts import words_of
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orledger.audit.evaluation.auditing import Audit, Finding
+    from orledger.audit.evaluation.auditing import Audit, AuditFinding
     from orledger.audit.evaluation.claims import ClaimResult
     from orledger.audit.evaluation.comparisons import Evaluation
     from orledger.audit.evaluation.power import Power
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> Iterator[str]:
     """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test."""
-    yield f"audit {audit.audit_id}: {audit.n_cells:,} cells, {audit.n_records:,} records"
+    yield f"audit {audit.audit_id}: {counted(audit.n_cells, 'cell')}, {counted(audit.n_records, 'record')}"
     for f in sorted(audit.findings, key=lambda f: f.decision is None):  # what only describes comes last
         yield ""
         verdict = f.decision.verdict.upper() if f.decision else "DESCRIBES"
@@ -28,8 +30,11 @@ def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> 
         yield from _indented(f.decision.reason if f.decision else "no verdict rests on these tests", width)
         if f.sensitivity:
             yield from _indented(f"speaks about: {f.sensitivity.population}", width)
+            if f.level:
+                yield from _indented(f"level: {f.level}", width)
             for text in (f.sensitivity.reason, *f.remarks):
                 yield from _indented(text, width)
+            yield from _indented(words_of(f.receipt), width)
         if not every_test:
             yield from _indented(_counts(f), width)
         for e in f.tests if every_test else ():
@@ -40,16 +45,15 @@ def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> 
     shown = [e for f in audit.findings for e in f.tests]
     if shown and not every_test:
         yield ""
-        yield f"{len(shown)} tests, {sum(len(f.claims) for f in audit.findings)} claims; --tests lists them all"
+        claims = sum(len(f.claims) for f in audit.findings)
+        yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; --tests lists them all"
 
 
-def _counts(f: Finding) -> str:
+def _counts(f: AuditFinding) -> str:
     """How many tests ended how, and between which floors those lie that could not have decided."""
     deciding = [e for e in f.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED)]
     counts = Counter(e.outcome for e in deciding)
-    text = f"{len(deciding)} test{'s' if len(deciding) != 1 else ''}: " + ", ".join(
-        f"{n} {outcome}" for outcome, n in sorted(counts.items())
-    )
+    text = f"{counted(len(deciding), 'test')}: " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
     floors = [e.result.floor for e in deciding if e.outcome == Outcome.UNTESTABLE and e.result.floor is not None]
     return f"{text}; floors of the untestable from {min(floors):.2g} to {max(floors):.2g}" if floors else text
 
@@ -78,9 +82,9 @@ def test_line(e: Evaluation) -> str:
     if r.wins is not None:
         parts.append(f"{r.wins}/{r.losses}/{r.draws}")
     if e.bounded:
-        parts.append(f"{e.bounded} values are bounds")
+        parts.append(f"{counted(e.bounded, 'value is a bound', 'values are bounds')}")
     if r.dropped:
-        parts.append(f"{len(r.dropped)} units dropped")
+        parts.append(f"{counted(len(r.dropped), 'unit')} dropped")
     return ", ".join(parts)
 
 
@@ -121,6 +125,8 @@ def audit_data(audit: Audit) -> dict[str, Any]:
                 "coarser_reason": f.sensitivity.reason if f.sensitivity else None,
                 "earlier": [asdict(x) for x in f.earlier],
                 "remarks": list(f.remarks),
+                "level": f.level,
+                "receipt": None if f.receipt is None else asdict(f.receipt),
                 "tests": [_test_data(e) for e in f.tests],
                 "claims": [_claim_data(c) for c in f.claims],
             }
@@ -202,12 +208,12 @@ def power_rows(rows: Sequence[Power]) -> list[dict[str, Any]]:
     ]
 
 
-def _marks(f: Finding) -> str:
+def _marks(f: AuditFinding) -> str:
     marks = [f.hypothesis.mode] if f.hypothesis.mode == "exploratory" else []
     if f.registration.amendment:
-        marks.append(f"amended after {f.registration.cells_done} cells")
+        marks.append(f"amended after {counted(f.registration.cells_done, 'cell')}")
     elif f.known == Registered.AFTER:
-        marks.append(f"registered after {f.registration.cells_done} cells")
+        marks.append(f"registered after {counted(f.registration.cells_done, 'cell')}")
     elif f.known != Registered.BEFORE:
         marks.append(str(f.known))
     return f"  [{'; '.join(marks)}]" if marks else ""

@@ -89,6 +89,13 @@ def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
             "pairs: sign test, because units have different metrics and a signed rank would weigh one against the other"
         )
         return "sign"
+    said = guess.mapping.described(guess.primary).scale
+    if said == "own":
+        told.append(f"pairs: sign test, because every {', '.join(guess.unit)} has its own scale, as the mapping says")
+        return "sign"
+    if said == "common":
+        told.append("pairs: exact signed-rank test, because all units have one scale, as the mapping says")
+        return "signed_rank"
     flat = matrix[np.isfinite(matrix)]
     if flat.size and flat.min() >= 0 and flat.max() <= 100:
         bounded = "between 0 and 1" if flat.max() <= 1 else "between 0 and 100"
@@ -110,7 +117,12 @@ def _against(
 ) -> str | None:
     """The arm that all others are compared with; None for all pairs."""
     if compare == "pairs" and control is None:
-        told.append(f"comparisons: all {len(arms) * (len(arms) - 1) // 2} pairs, Holm's correction over them")
+        pairs = len(arms) * (len(arms) - 1) // 2
+        told.append(
+            f"comparisons: all {pairs} pairs, Holm's correction over them"
+            if pairs > 1
+            else "comparisons: the one pair of arms"
+        )
         return None
     if compare == "best":
         from scipy.stats import rankdata
@@ -220,7 +232,7 @@ def _disposition(deciding: str, *, two: bool) -> list[str]:
     return [
         "[disposition]",
         f"needs = {listed([deciding])}",
-        'otherwise = "not enough data"',
+        'otherwise = "inconclusive"',
         f"otherwise_reason = {quoted('The data show no difference between the arms; that is not evidence that there is none')}",
         "",
         "[[disposition.rule]]",

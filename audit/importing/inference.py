@@ -30,6 +30,7 @@ class Wishes:
     ignore: tuple[str, ...] = ()
     better: str | None = None
     unit: tuple[str, ...] = ()
+    scale: str | None = None
 
 
 @dataclass
@@ -71,6 +72,24 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
         else:
             guess = _rows(columns, left, start, wishes, told, arm)
     return _directed(guess, wishes)
+
+
+def as_mapped(mapping: Mapping, wishes: Wishes | None = None) -> Guess:
+    """What a mapping that somebody wrote leaves to ask: the metric that decides, and the keys of the independent unit."""
+    wishes = wishes or Wishes()
+    directed = [m.name for m in mapping.metrics if m.better is not None]
+    primary = next((m for m in (*wishes.metrics, *([mapping.combined] if mapping.combined else []), *directed)), None)
+    if primary is None or (primary != mapping.combined and primary not in directed):
+        raise UsageError(
+            f"{mapping.file}: " + ("no metric has a direction" if primary is None else f"{primary!r} has no direction"),
+            hint='give the metric that decides a [[metric]] table with better = "lower" or "higher"',
+        )
+    repeats = tuple(k for k in mapping.keys if words.is_one_of(k, words.REPEATS))
+    unit = wishes.unit or tuple(k for k in mapping.keys if k not in repeats) or mapping.keys
+    repeats = tuple(k for k in mapping.keys if k not in unit)
+    told = [f"keys, arms and metrics: as {mapping.file} says", f"{primary}: decides"]
+    told.append(f"unit: {', '.join(unit)}" + (f"; {', '.join(repeats)} repeats a measurement on it" if repeats else ""))
+    return Guess(mapping, primary, unit, repeats, told)
 
 
 def _long(
@@ -224,7 +243,7 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
         )
         if better is not None:
             guess.reasons.append(f"{m.name}: {better} is better, {why}")
-        described.append(replace(m, better=better))
+        described.append(replace(m, better=better, scale=wishes.scale if m.name == guess.primary else None))
     guess.mapping = replace(guess.mapping, metrics=tuple(described))
     if guess.mapping.described(guess.primary).better is None:
         raise UsageError(

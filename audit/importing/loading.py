@@ -13,6 +13,7 @@ import polars as pl
 from orledger.audit.importing.catalogue import store_catalogue
 from orledger.audit.importing.merging import Change, Merged, merge, read_study
 from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
+from orledger.audit.importing.sacred import digest
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
 from orledger.schema.writing import Outcome, PlannedCell
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from orledger.schema.writing import Writer
 
 HASH_VERSION = "import-2"
+SPEC = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 NAMED = 5  # changed values that a refusal names
 
 
@@ -59,7 +61,7 @@ class Imported:
 
 def import_files(writer: Writer, paths: Sequence[Path], mapping: Mapping, *, replace: bool = False) -> Imported:
     """Stores the tables at ``paths`` as (a part of) a study."""
-    digests = {path.name: sha256(path.read_bytes()).hexdigest() for path in paths}
+    digests = {p.name: digest(p) if p.is_dir() else sha256(p.read_bytes()).hexdigest() for p in paths}
     return _import(writer, read_tables(paths), mapping, digests, replace=replace)
 
 
@@ -117,7 +119,7 @@ def cell_id(mapping: Mapping, key: Sequence[str]) -> str:
 def _spec(mapping: Mapping, key: Sequence[str]) -> str:
     keys = dict(zip(mapping.keys, key, strict=True))
     spec = {"case": mapping.study, "block": mapping.block, "keys": keys, "settings": {}, "hash_version": HASH_VERSION}
-    return json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return SPEC.encode(spec)
 
 
 def _planned(mapping: Mapping, keys: Sequence[Sequence[str]], ids: Sequence[str]) -> list[PlannedCell]:
@@ -141,6 +143,8 @@ def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, Ou
     records = merged.records.sort("cell_id", maintain_order=True)
     texts = {c: records[c].to_numpy() for c in ("arm", "metric", "label")}
     idx = np.ma.array(records["idx"].fill_null(0).to_numpy(), mask=records["idx"].is_null().to_numpy())
+    absent: dict[int, np.ma.MaskedArray] = {}  # slices of a masked array cost more than all the rest
+    bare = bool(np.ma.getmaskarray(idx).all())
     value = records["value"].to_numpy()
     bounds = records.group_by("cell_id", maintain_order=True).len()
     ends = np.cumsum(bounds["len"].to_numpy())
@@ -151,11 +155,15 @@ def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, Ou
         for name in merged.files.get(cell, ()):
             facts[f"file {digests[name][:12]}"] = name
         columns = {c: v[part] for c, v in texts.items()}
+        n = part.stop - part.start
+        if bare and n not in absent:
+            absent[n] = np.ma.masked_all(n, dtype=np.int32)
+        steps = absent[n] if bare else idx[part]
         yield (
             cell,
             Outcome(
                 "done",
-                columns={**columns, "idx": idx[part], "value": value[part]},
+                columns={**columns, "idx": steps, "value": value[part]},
                 refusals=[(arm, reason, None) for arm, reason in merged.refusals.get(cell, ())],
                 facts=facts,
             ),

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from orledger.toml_tables import Table, TableError, parse
+from orledger.toml_tables import TomlError, TomlTable, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,13 +15,15 @@ FORMS = ("long", "wide", "rows")
 FILE_COLUMN = "file"  # a column that every table has: the name of its file without the ending
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 DECIMALS = (".", ",")
+SCALES = ("common", "own")
 
 
 @dataclass(frozen=True)
 class Metric:
     """One metric: what it is, its direction and scale, and the key values to which it applies when the table does not name it.
 
-    ``where`` serves tables whose metric changes from row to row without a column that says so: area under the curve on some
+    ``scale`` is ``common`` where differences on different units can be weighed against each other, ``own`` where every unit has
+    its own scale, and None where nobody said: generated questions then judge by the values. ``where`` serves tables whose metric changes from row to row without a column that says so: area under the curve on some
     datasets, log loss on others.
     """
 
@@ -29,7 +31,7 @@ class Metric:
     description: str
     better: str | None = None
     unit: str | None = None
-    scale: str = "linear"
+    scale: str | None = None
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
@@ -81,7 +83,10 @@ class Mapping:
             turned = [m.name for m in self.metrics if m.better == "lower" and m.name in self.combines]
             sign = f"; the sign of {' and '.join(turned)} is changed" if turned else ""
             return Metric(
-                name, f"{' or '.join(self.combines)}, whichever the cell has, higher is better{sign}", "higher"
+                name,
+                f"{' or '.join(self.combines)}, whichever the cell has, higher is better{sign}",
+                "higher",
+                scale="own",
             )
         return next((m for m in self.metrics if m.name == name), Metric(name, name))
 
@@ -91,7 +96,7 @@ def read_mapping(path: Path) -> Mapping:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TableError(f"{path}: cannot be read as a TOML text: {error}") from error
+        raise TomlError(f"{path}: cannot be read as a TOML text: {error}") from error
     return parse_mapping(text, path.name)
 
 
@@ -123,14 +128,14 @@ def parse_mapping(text: str, file: str) -> Mapping:
     return mapping
 
 
-def _wide(shape: Table, common: dict[str, Any]) -> Mapping:
+def _wide(shape: TomlTable, common: dict[str, Any]) -> Mapping:
     fixed, column = shape.text("metric", None), shape.text("metric_column", None)
     if (fixed is None) == (column is None):
         raise shape.fail("metric", "the name of the metric, or instead metric_column with the column that names it")
     return Mapping(**common, arms=shape.texts("arms"), fixed_metric=fixed, metric=column)
 
 
-def _rows(shape: Table, common: dict[str, Any]) -> Mapping:
+def _rows(shape: TomlTable, common: dict[str, Any]) -> Mapping:
     mapping = Mapping(
         **common,
         arm=shape.text("arm", None),
@@ -143,7 +148,7 @@ def _rows(shape: Table, common: dict[str, Any]) -> Mapping:
     return mapping
 
 
-def _long(shape: Table, common: dict[str, Any]) -> Mapping:
+def _long(shape: TomlTable, common: dict[str, Any]) -> Mapping:
     mapping = Mapping(
         **common,
         arm=shape.text("arm", None),
@@ -159,33 +164,33 @@ def _long(shape: Table, common: dict[str, Any]) -> Mapping:
     return mapping
 
 
-def _either(shape: Table, mapping: Mapping, column: str, fixed: str) -> None:
+def _either(shape: TomlTable, mapping: Mapping, column: str, fixed: str) -> None:
     if (getattr(mapping, column) is None) == (getattr(mapping, fixed) is None):
         raise shape.fail(column, f"the name of a column, or instead {fixed} with one name for all rows")
 
 
-def _check(top: Table, mapping: Mapping) -> None:
+def _check(top: TomlTable, mapping: Mapping) -> None:
     """Refuses a column with two meanings, a metric described twice, and a combined metric without directions."""
     for column in mapping.needed:
         if mapping.needed.count(column) > 1 or column in mapping.ignore:
-            raise TableError(f"{top.file}: the column {column!r} is named twice; a column has one meaning")
+            raise TomlError(f"{top.file}: the column {column!r} is named twice; a column has one meaning")
     names = [m.name for m in mapping.metrics]
     for name in names:
         if names.count(name) > 1:
-            raise TableError(f"{top.file}: table [[metric]]: {name!r} is described twice")
+            raise TomlError(f"{top.file}: table [[metric]]: {name!r} is described twice")
     if mapping.combined is None:
         return
     if mapping.combined in names:
-        raise TableError(
+        raise TomlError(
             f"{top.file}: table [combined], key 'name': expected a name that no metric has, found {mapping.combined!r}"
         )
     directed = {m.name for m in mapping.metrics if m.better is not None}
     for name in mapping.combines:
         if name not in directed:
-            raise TableError(f"{top.file}: table [combined]: {name!r} needs a [[metric]] with better = lower or higher")
+            raise TomlError(f"{top.file}: table [combined]: {name!r} needs a [[metric]] with better = lower or higher")
 
 
-def _combined(top: Table) -> dict[str, Any]:
+def _combined(top: TomlTable) -> dict[str, Any]:
     table = top.table("combined", None)
     if table is None:
         return {}
@@ -194,7 +199,7 @@ def _combined(top: Table) -> dict[str, Any]:
     return found
 
 
-def _name(top: Table, key: str) -> str:
+def _name(top: TomlTable, key: str) -> str:
     """A name that can become part of a view: no slash, quotation mark or control character."""
     name: str = top.text(key)
     if re.search(r"[/\"'`;\\\x00-\x1f]", name):
@@ -202,21 +207,21 @@ def _name(top: Table, key: str) -> str:
     return name
 
 
-def _missing(top: Table) -> tuple[str, ...]:
+def _missing(top: TomlTable) -> tuple[str, ...]:
     words = top.take("missing", list, "a list of texts", list(MISSING))
     if not all(isinstance(word, str) for word in words):
         raise top.fail("missing", 'a list of texts, numbers too: ["-999", ""]')
     return tuple(words)
 
 
-def _metric(t: Table) -> Metric:
-    where = t.table("where", Table({}, t.file, "where"))
+def _metric(t: TomlTable) -> Metric:
+    where = t.table("where", TomlTable({}, t.file, "where"))
     metric = Metric(
         t.text("name"),
         t.text("description"),
         t.choice("better", ("lower", "higher"), None),
         t.text("unit", None),
-        t.choice("scale", ("linear", "log"), "linear"),
+        t.choice("scale", SCALES, None),
         tuple((key, where.texts(key)) for key in where.data),
     )
     t.done()

@@ -11,6 +11,7 @@ import polars as pl
 
 from orledger.audit.importing.exports import recognised
 from orledger.audit.importing.mapping import FILE_COLUMN
+from orledger.audit.importing.sacred import is_sacred, read_runs
 from orledger.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,10 +29,14 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for pattern in patterns:
         path = Path(pattern)
-        if path.is_dir():
+        if is_sacred(path):
+            inside = [path]
+        elif path.is_dir():
             inside = sorted(p for p in path.iterdir() if p.suffix.lower() in (".csv", ".tsv", *PARQUET))
             if not inside:
-                raise DataError(f"{path}: no CSV or Parquet file in this folder", hint="name the files")
+                raise DataError(
+                    f"{path}: no CSV or Parquet file and no run of Sacred in this folder", hint="name the files"
+                )
         elif path.exists():
             inside = [path]
         else:
@@ -43,7 +48,9 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The CSV or Parquet file at ``path``, every CSV column as text."""
+    """The CSV or Parquet file at ``path``, or the folder of Sacred's runs; every column of CSV and JSON as text."""
+    if path.is_dir():
+        return read_runs(path)
     try:
         if path.suffix.lower() in PARQUET:
             return pl.read_parquet(path)
@@ -74,7 +81,12 @@ def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
 
 def programs(paths: Sequence[Path]) -> tuple[str, ...]:
     """The programs whose exports are among ``paths``, each once."""
-    found = (recognised(without_row_numbers(read_table(path)), path.name)[1] for path in paths)
+    found = (
+        "Sacred (a folder of runs)"
+        if path.is_dir()
+        else recognised(without_row_numbers(read_table(path)), path.name)[1]
+        for path in paths
+    )
     return tuple(dict.fromkeys(program for program in found if program))
 
 

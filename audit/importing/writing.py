@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.importing.asking import Questions, listed, questions, quoted
-from orledger.audit.importing.inference import Guess, Wishes, infer
+from orledger.audit.importing.inference import Guess, Wishes, as_mapped, infer
 from orledger.audit.importing.records import to_records
 
 if TYPE_CHECKING:
@@ -33,10 +33,19 @@ class Draft:
 
 
 def draft(
-    table: pl.DataFrame, name: str, wishes: Wishes | None = None, *, compare: str = "pairs", control: str | None = None
+    table: pl.DataFrame,
+    name: str,
+    wishes: Wishes | None = None,
+    *,
+    mapping: Mapping | None = None,
+    compare: str = "pairs",
+    control: str | None = None,
 ) -> Draft:
-    """The mapping and the hypothesis file for ``table`` (from ``read_tables``); ``name`` is that of the file."""
-    guess = infer(table, name, wishes)
+    """The mapping and the hypothesis file for ``table`` (from ``read_tables``); ``name`` is that of the file.
+
+    With a ``mapping`` nothing is inferred but which metric decides and which keys repeat a measurement.
+    """
+    guess = infer(table, name, wishes) if mapping is None else as_mapped(mapping, wishes)
     rows = to_records(table, guess.mapping)
     asked = questions(guess, rows, compare=compare, control=control)
     return Draft(guess, asked, mapping_text(guess.mapping, (*guess.reasons, *asked.reasons)))
@@ -97,6 +106,7 @@ def _shape(mapping: Mapping) -> list[str]:
 def _metric(metric: Metric) -> list[str]:
     lines = ["[[metric]]", f"name = {quoted(metric.name)}", f"description = {quoted(metric.description)}"]
     lines += [f"better = {quoted(metric.better)}"] if metric.better else []
+    lines += [f"scale = {quoted(metric.scale)}"] if metric.scale else []
     return lines + ([f"unit = {quoted(metric.unit)}"] if metric.unit else [])
 
 

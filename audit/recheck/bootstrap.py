@@ -9,7 +9,7 @@ from __future__ import annotations
 from scipy import stats
 
 from orledger.audit.recheck.claims import every, less
-from orledger.audit.recheck.rounding import Interval, exactly
+from orledger.audit.recheck.rounding import Enclosure, exactly
 from orledger.audit.recheck.rules import ImpossibleError, Truth, rule
 
 # Resamples are drawn, so a chance this near to the tail's level decides nothing: four standard errors of 2,000 draws.
@@ -22,7 +22,7 @@ def _at_least(n: int, members: int, needed: int) -> float:
 
 
 @rule
-def median_end_sign(end: Interval, which: str, better: int, worse: int, tied: int, level: float = 0.95) -> Truth:
+def median_end_sign(end: Enclosure, which: str, better: int, worse: int, tied: int, level: float = 0.95) -> Truth:
     """An end of the bootstrap interval of a median difference has the sign that its counts force.
 
     `better` counts negative and `worse` positive differences; `which` is low or high. Where the counts leave the sign open,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orledger.audit.recheck.model import Check, Publication, Published
-    from orledger.audit.recheck.rounding import Interval
+    from orledger.audit.recheck.rounding import Enclosure
 
 # What a rule may raise over digits that make no sense to it; a misspelt annotation raises UsageError and ends the recheck.
 _BROKEN = (ArithmeticError, ValueError, LookupError, TypeError, AssertionError)
@@ -159,7 +159,7 @@ def _cause(check: Check, verdict: Verdict, fitting: Recomputed | None) -> str:
     return check.source
 
 
-def _verdict(candidate: Recomputed, printed: Interval | None) -> Verdict:
+def _verdict(candidate: Recomputed, printed: Enclosure | None) -> Verdict:
     if candidate.truth is not None:
         truths = {"always": Verdict.MATCHES, "sometimes": Verdict.WITHIN_ROUNDING, "never": Verdict.INCONSISTENT}
         return truths[candidate.truth]
@@ -170,7 +170,7 @@ def _verdict(candidate: Recomputed, printed: Interval | None) -> Verdict:
     return Verdict.MATCHES if candidate.values[0].inside(printed) else Verdict.WITHIN_ROUNDING
 
 
-def _nearest(values: tuple[Interval, ...], target: Published) -> Interval | None:
+def _nearest(values: tuple[Enclosure, ...], target: Published) -> Enclosure | None:
     """The value that fits the printed number best: inside its rounding interval if any is, then closest to its digits."""
     printed, middle = target.interval, target.value
     if not values or printed is None or middle is None:
@@ -178,7 +178,7 @@ def _nearest(values: tuple[Interval, ...], target: Published) -> Interval | None
     return min(values, key=lambda value: (not value.meets(printed), abs(value.middle - middle)))
 
 
-def _text(candidate: Recomputed, value: Interval | None) -> str:
+def _text(candidate: Recomputed, value: Enclosure | None) -> str:
     if candidate.truth is not None:
         return {"always": "holds", "sometimes": "can hold", "never": "does not hold"}[candidate.truth]
     if value is None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.rounding import SLACK, Interval, exactly
+from orledger.audit.recheck.rounding import SLACK, Enclosure, exactly
 from orledger.audit.recheck.rules import Count, ImpossibleError, Recomputed, Truth, Words, as_fraction, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def less(a: Interval, b: Interval, *, strict: bool) -> Truth:
+def less(a: Enclosure, b: Enclosure, *, strict: bool) -> Truth:
     """Whether a < b (or a <= b) holds for all, some or none of the numbers in the two intervals."""
     slack = SLACK * max(abs(a.low), abs(a.high), abs(b.low), abs(b.high))
     if a.high < b.low - slack or (not strict and a.high <= b.low + slack):
@@ -39,7 +39,7 @@ def negation(truth: Truth) -> Truth:
     return opposite[truth]
 
 
-def judged(pairs: Iterable[tuple[Interval, Interval]], *, strict: bool) -> list[Recomputed]:
+def judged(pairs: Iterable[tuple[Enclosure, Enclosure]], *, strict: bool) -> list[Recomputed]:
     """Whether the first of every pair lies below the second, with the pairs that break it."""
     listed = list(pairs)
     truths = [less(a, b, strict=strict) for a, b in listed]
@@ -49,37 +49,37 @@ def judged(pairs: Iterable[tuple[Interval, Interval]], *, strict: bool) -> list[
 
 
 @rule
-def at_most(of: list[Interval], bound: Interval) -> list[Recomputed]:
+def at_most(of: list[Enclosure], bound: Enclosure) -> list[Recomputed]:
     """No value above the bound."""
     return judged(((x, bound) for x in of), strict=False)
 
 
 @rule
-def at_least(of: list[Interval], bound: Interval) -> list[Recomputed]:
+def at_least(of: list[Enclosure], bound: Enclosure) -> list[Recomputed]:
     """No value below the bound."""
     return judged(((bound, x) for x in of), strict=False)
 
 
 @rule
-def below(of: list[Interval], than: list[Interval]) -> list[Recomputed]:
+def below(of: list[Enclosure], than: list[Enclosure]) -> list[Recomputed]:
     """Each value strictly below its partner."""
     return judged(zip(of, than, strict=True), strict=True)
 
 
 @rule
-def not_above(of: list[Interval], than: list[Interval]) -> list[Recomputed]:
+def not_above(of: list[Enclosure], than: list[Enclosure]) -> list[Recomputed]:
     """No value above its partner."""
     return judged(zip(of, than, strict=True), strict=False)
 
 
 @rule
-def inside(of: list[Interval], low: Interval, high: Interval) -> list[Recomputed]:
+def inside(of: list[Enclosure], low: Enclosure, high: Enclosure) -> list[Recomputed]:
     """Every value between two printed ends, ends included."""
     return judged([pair for x in of for pair in ((low, x), (x, high))], strict=False)
 
 
 @rule
-def ordered(of: list[Interval], direction: str, strict: bool = False) -> list[Recomputed]:
+def ordered(of: list[Enclosure], direction: str, strict: bool = False) -> list[Recomputed]:
     """The list rises, or falls, from first to last."""
     rising = of if direction == "rising" else of[::-1]
     return judged(itertools.pairwise(rising), strict=strict)
@@ -93,13 +93,13 @@ def ordered_shares(of: list[Count]) -> list[Recomputed]:
 
 
 @rule
-def is_lowest(among: list[Interval], of: Interval) -> list[Recomputed]:
+def is_lowest(among: list[Enclosure], of: Enclosure) -> list[Recomputed]:
     """The value is not above any of the others: the bold entry of its row."""
     return judged(((of, x) for x in among), strict=False)
 
 
 @rule
-def order_flips(first: list[Interval], second: list[Interval]) -> list[Recomputed]:
+def order_flips(first: list[Enclosure], second: list[Enclosure]) -> list[Recomputed]:
     """Two comparisons of the same pair go opposite ways."""
     up = less(first[0], first[1], strict=True), less(second[1], second[0], strict=True)
     down = less(first[1], first[0], strict=True), less(second[0], second[1], strict=True)
@@ -110,7 +110,7 @@ def order_flips(first: list[Interval], second: list[Interval]) -> list[Recompute
 
 
 @rule
-def median_sign(median: Interval, better: int, worse: int, tied: int) -> Truth:
+def median_sign(median: Enclosure, better: int, worse: int, tied: int) -> Truth:
     """The printed median difference has the sign its win, loss and tie counts force."""
     signs = [-1] * better + [0] * tied + [1] * worse
     n = len(signs)
@@ -127,7 +127,7 @@ def median_sign(median: Interval, better: int, worse: int, tied: int) -> Truth:
 
 
 @rule
-def placed(word: Words, value: Interval, quartiles: list[Interval], ends: list[Interval]) -> Truth:
+def placed(word: Words, value: Enclosure, quartiles: list[Enclosure], ends: list[Enclosure]) -> Truth:
     """The printed word says where the value lies: in IQR, in range (outside the quartiles), or outside the range."""
     in_quartiles = every((less(quartiles[0], value, strict=False), less(value, quartiles[1], strict=False)))
     in_range = every((less(ends[0], value, strict=False), less(value, ends[1], strict=False)))
@@ -140,7 +140,7 @@ def placed(word: Words, value: Interval, quartiles: list[Interval], ends: list[I
 
 
 @rule
-def count_fits_quartiles(reached: Count, level: Interval, median: Interval, quartiles: list[Interval]) -> Truth:
+def count_fits_quartiles(reached: Count, level: Enclosure, median: Enclosure, quartiles: list[Enclosure]) -> Truth:
     """How many of n values reach a level agrees with the printed quartiles, linear between order statistics."""
     short = reached.n - reached.k
     truths: list[Truth] = []
@@ -155,7 +155,7 @@ def count_fits_quartiles(reached: Count, level: Interval, median: Interval, quar
 
 
 @rule
-def no_losses(n: int, wins: int, p: Interval) -> list[Recomputed]:
+def no_losses(n: int, wins: int, p: Enclosure) -> list[Recomputed]:
     """No pair goes the other way: with every remaining pair a tie, the exact p would be 2^(1-wins)."""
     without = exactly(2.0 ** (1 - wins))
     truth: Truth = "always" if without.meets(p) else "never"
@@ -163,7 +163,7 @@ def no_losses(n: int, wins: int, p: Interval) -> list[Recomputed]:
 
 
 @rule
-def between(of: list[Interval], target: Interval) -> list[Recomputed]:
+def between(of: list[Enclosure], target: Enclosure) -> list[Recomputed]:
     """The target lies between the smallest and the largest printed: an interval around its median, a pool its parts."""
     ends = sorted(of, key=lambda x: x.middle)
     truth = every((less(ends[0], target, strict=False), less(target, ends[-1], strict=False)))
@@ -171,7 +171,7 @@ def between(of: list[Interval], target: Interval) -> list[Recomputed]:
 
 
 @rule
-def scaled_between(of: Interval, factors: list[Interval], target: Interval) -> list[Recomputed]:
+def scaled_between(of: Enclosure, factors: list[Enclosure], target: Enclosure) -> list[Recomputed]:
     """The target lies between the smallest and the largest factor times a number.
 
     Medians keep inequalities that hold element by element, so a ratio of medians lies between the extreme ratios.
@@ -182,21 +182,21 @@ def scaled_between(of: Interval, factors: list[Interval], target: Interval) -> l
 
 
 @rule
-def at_least_scaled(of: Interval, bound: Interval, factor: float) -> Truth:
+def at_least_scaled(of: Enclosure, bound: Enclosure, factor: float) -> Truth:
     """The value is at least `factor` times the bound."""
     return less(bound * exactly(factor), of, strict=False)
 
 
 @rule
-def mean_holds_largest(mean: Interval, largest_value: Interval, n: int) -> Truth:
+def mean_holds_largest(mean: Enclosure, largest_value: Enclosure, n: int) -> Truth:
     """A mean of n non-negative values is at least the largest of them over n, and at most the largest."""
     return every((less(largest_value / exactly(n), mean, strict=False), less(mean, largest_value, strict=False)))
 
 
 @rule
-def score_holds_widths(score: Interval, widths: list[Interval], cells: int) -> Truth:
+def score_holds_widths(score: Enclosure, widths: list[Enclosure], cells: int) -> Truth:
     """A mean interval score over cells is at least twice the listed mean half-widths over the number of cells."""
-    least = Interval(2 * sum(w.low for w in widths) / cells, 2 * sum(w.high for w in widths) / cells)
+    least = Enclosure(2 * sum(w.low for w in widths) / cells, 2 * sum(w.high for w in widths) / cells)
     return less(least, score, strict=False)
 
 
@@ -208,7 +208,7 @@ def sums_to(of: list[int], total: int) -> list[Recomputed]:
 
 
 @rule
-def same_order(first: list[Interval], second: list[Interval]) -> list[Recomputed]:
+def same_order(first: list[Enclosure], second: list[Enclosure]) -> list[Recomputed]:
     """Two lists order their elements the same way, ties in either list allowed."""
     pairs = [(i, j) for i in range(len(first)) for j in range(len(first)) if i != j]
     opposed = [
@@ -227,7 +227,7 @@ def same_order(first: list[Interval], second: list[Interval]) -> list[Recomputed
 
 
 @rule
-def count_share_of_extreme(low: Interval, high: Interval, factor: float, target: Interval) -> Truth:
+def count_share_of_extreme(low: Enclosure, high: Enclosure, factor: float, target: Enclosure) -> Truth:
     """A positive share of ratios lies farther than a factor from one only if an extreme ratio does."""
     beyond = (
         less(low, exactly(1 / factor), strict=True) == "always" or less(exactly(factor), high, strict=True) == "always"

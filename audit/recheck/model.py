@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.recheck.rounding import Interval, counts_of, parse_printed
+from orledger.audit.recheck.rounding import Enclosure, counts_of, parse_printed
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Published:
     column: str | None
     kind: str
     printed: str
-    interval: Interval | None
+    interval: Enclosure | None
     meaning: str
     case: str | None = None
     metric: str | None = None

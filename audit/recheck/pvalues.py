@@ -10,7 +10,7 @@ from scipy import stats
 
 from orledger.audit.recheck.claims import every, less
 from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.rounding import Interval, exactly, hull
+from orledger.audit.recheck.rounding import Enclosure, exactly, hull
 from orledger.audit.recheck.rules import Count, ImpossibleError, Recomputed, rule
 from orledger.audit.statistics import attainable, counts
 from orledger.audit.statistics.spearman import spearman as rank_correlation
@@ -41,7 +41,7 @@ def p_floor(n: int, ties: int = 0) -> list[Recomputed]:
 
 @rule
 def signed_rank(
-    n: int, target: Interval, wins: int | None = None, losses: int | None = None, ties: int | None = None
+    n: int, target: Enclosure, wins: int | None = None, losses: int | None = None, ties: int | None = None
 ) -> Iterator[Recomputed]:
     """Two-sided signed-rank p-values of n pairs with the printed counts, convention by convention.
 
@@ -54,7 +54,7 @@ def signed_rank(
         said = " + ".join(f"{count} {name}" for name, count in known.items() if count is not None)
         raise ImpossibleError(f"{said} do not make {n} pairs")
 
-    def values(p_values: Callable[[int, int, int], np.ndarray]) -> tuple[Interval, ...]:
+    def values(p_values: Callable[[int, int, int], np.ndarray]) -> tuple[Enclosure, ...]:
         found = np.concatenate([p_values(w, lost, tied) for w, lost, tied in cases])
         return tuple(exactly(p) for p in np.unique(found))
 
@@ -105,7 +105,7 @@ def signed_rank_groups(groups: list[int]) -> list[Recomputed]:
 
 
 @rule
-def mcnemar(first: int, second: int) -> Interval:
+def mcnemar(first: int, second: int) -> Enclosure:
     """Exact two-sided McNemar p-value of the two discordant counts."""
     return exactly(_given(counts.mcnemar(first, second).p))
 
@@ -126,7 +126,7 @@ def fisher(of: list[Count]) -> list[Recomputed]:
 
 
 @rule
-def fisher_holm(family: list[Count], pairs: list[list[int]], take: str) -> Interval:
+def fisher_holm(family: list[Count], pairs: list[list[int]], take: str) -> Enclosure:
     """Smallest or largest Holm-adjusted Fisher p among the named pairs, adjusted over all pairs of the family.
 
     `pairs` counts positions in the family from zero.
@@ -138,20 +138,20 @@ def fisher_holm(family: list[Count], pairs: list[list[int]], take: str) -> Inter
 
 
 @rule
-def fisher_holm_below(family: list[Count], bound: float) -> Interval:
+def fisher_holm_below(family: list[Count], bound: float) -> Enclosure:
     """How many pairs of the family have a Holm-adjusted Fisher p below the bound."""
     raw = [_fisher(a, b) for a, b in itertools.combinations(family, 2)]
     return exactly(sum(p < bound for p in counts.holm(raw)))
 
 
 @rule
-def friedman_p(chi2: Interval, arms: int) -> Interval:
+def friedman_p(chi2: Enclosure, arms: int) -> Enclosure:
     """Chi-square tail of a printed Friedman statistic with arms - 1 degrees of freedom."""
     return chi2.map(lambda x: float(stats.chi2.sf(x, arms - 1)))
 
 
 @rule
-def friedman_bounds(ranks: list[Interval], blocks: int, target: Interval) -> list[Recomputed]:
+def friedman_bounds(ranks: list[Enclosure], blocks: int, target: Enclosure) -> list[Recomputed]:
     """Whether a tie-corrected Friedman statistic can have the printed mean ranks.
 
     The statistic without tie correction is a lower bound; complete agreement, blocks * (arms - 1), is an upper one.
@@ -173,7 +173,7 @@ def _spearman_t(rho: float, n: int) -> float:
 
 
 @rule
-def spearman_p(rho: Interval, n: int) -> Interval:
+def spearman_p(rho: Enclosure, n: int) -> Enclosure:
     """p-value of a printed Spearman coefficient by the t approximation."""
     if rho.low > 1 or rho.high < -1:
         raise ImpossibleError(f"a rank correlation of {rho.middle:g} is beyond one")
@@ -181,7 +181,7 @@ def spearman_p(rho: Interval, n: int) -> Interval:
 
 
 @rule
-def spearman(x: list[Interval], y: list[Interval], take: str) -> list[Recomputed]:
+def spearman(x: list[Enclosure], y: list[Enclosure], take: str) -> list[Recomputed]:
     """Spearman's rho of two printed lists, or its p: exact over all permutations, then the t approximation."""
     result = rank_correlation([v.middle for v in x], [v.middle for v in y])
     rho, p = _given(result.statistic), _given(result.p)

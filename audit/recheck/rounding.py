@@ -26,7 +26,7 @@ SLACK = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Enclosure:
     """A closed interval of real numbers; an exact number has `low == high`. A printed number brings its name along."""
 
     low: float
@@ -52,36 +52,36 @@ class Interval:
         """The centre, with the name of the printed number it is."""
         return f"{self.middle:g}" + (f" ({self.name})" if self.name else "")
 
-    def __add__(self, other: Interval) -> Interval:
-        return Interval(self.low + other.low, self.high + other.high)
+    def __add__(self, other: Enclosure) -> Enclosure:
+        return Enclosure(self.low + other.low, self.high + other.high)
 
-    def __sub__(self, other: Interval) -> Interval:
-        return Interval(self.low - other.high, self.high - other.low)
+    def __sub__(self, other: Enclosure) -> Enclosure:
+        return Enclosure(self.low - other.high, self.high - other.low)
 
-    def __mul__(self, other: Interval) -> Interval:
+    def __mul__(self, other: Enclosure) -> Enclosure:
         corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Interval(min(corners), max(corners))
+        return Enclosure(min(corners), max(corners))
 
-    def __truediv__(self, other: Interval) -> Interval:
+    def __truediv__(self, other: Enclosure) -> Enclosure:
         if other.low <= 0 <= other.high:
             raise ZeroDivisionError(f"the divisor [{other.low}, {other.high}] contains zero")
         corners = [a / b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Interval(min(corners), max(corners))
+        return Enclosure(min(corners), max(corners))
 
-    def __neg__(self) -> Interval:
-        return Interval(-self.high, -self.low)
+    def __neg__(self) -> Enclosure:
+        return Enclosure(-self.high, -self.low)
 
-    def map(self, function: Callable[[float], float]) -> Interval:
+    def map(self, function: Callable[[float], float]) -> Enclosure:
         """The image of the interval under a monotone function."""
         ends = (function(self.low), function(self.high))
-        return Interval(min(ends), max(ends))
+        return Enclosure(min(ends), max(ends))
 
-    def inside(self, other: Interval) -> bool:
+    def inside(self, other: Enclosure) -> bool:
         """Whether every number of this interval lies in the other one, up to floating-point slack."""
         slack = SLACK * max(abs(other.low), abs(other.high))
         return self.low >= other.low - slack and self.high <= other.high + slack
 
-    def meets(self, other: Interval) -> bool:
+    def meets(self, other: Enclosure) -> bool:
         """Whether one number can lie in both.
 
         A single number may lie on the edge of a rounding interval, since ties round either way. Two rounding
@@ -94,15 +94,15 @@ class Interval:
         return overlap > slack
 
 
-def exactly(value: float) -> Interval:
+def exactly(value: float) -> Enclosure:
     """The interval that holds one number."""
-    return Interval(float(value), float(value))
+    return Enclosure(float(value), float(value))
 
 
-def hull(parts: Iterable[Interval]) -> Interval:
+def hull(parts: Iterable[Enclosure]) -> Enclosure:
     """The smallest interval that holds all the parts."""
     kept = list(parts)
-    return Interval(min(p.low for p in kept), max(p.high for p in kept))
+    return Enclosure(min(p.low for p in kept), max(p.high for p in kept))
 
 
 def counts_of(printed: str) -> tuple[int, int] | None:
@@ -113,7 +113,7 @@ def counts_of(printed: str) -> tuple[int, int] | None:
 
 def parse_printed(
     printed: str, *, exact: bool = False, bounds: tuple[float, float] = (-math.inf, math.inf)
-) -> Interval:
+) -> Enclosure:
     """The interval of numbers that print as the string.
 
     Args:
@@ -123,7 +123,7 @@ def parse_printed(
     """
     counts = counts_of(printed)
     if counts is not None:
-        return exactly(counts[0] / counts[1]) if counts[1] else Interval(-math.inf, math.inf)
+        return exactly(counts[0] / counts[1]) if counts[1] else Enclosure(-math.inf, math.inf)
     if not _DECIMAL.fullmatch(printed):
         raise UsageError(
             f"not a printed number: {printed!r}",
@@ -135,5 +135,5 @@ def parse_printed(
     half_unit = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
     low, high = float(number - half_unit), float(number + half_unit)
     if low > bounds[1] or high < bounds[0]:  # impossible, and for the caller to say so: the digits stay as they are
-        return Interval(low, high)
-    return Interval(max(low, bounds[0]), min(high, bounds[1]))
+        return Enclosure(low, high)
+    return Enclosure(max(low, bounds[0]), min(high, bounds[1]))

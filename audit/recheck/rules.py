@@ -17,7 +17,7 @@ from types import FunctionType, UnionType
 from typing import Any, Literal, NamedTuple, NewType, TypeVar
 
 from orledger.audit.recheck.model import Check, Published, Verdict, malformed
-from orledger.audit.recheck.rounding import Interval, counts_of, exactly
+from orledger.audit.recheck.rounding import Enclosure, counts_of, exactly
 
 Truth = Literal["always", "sometimes", "never"]
 Words = NewType("Words", str)
@@ -41,7 +41,7 @@ class Recomputed:
     """
 
     convention: str
-    values: tuple[Interval, ...] = ()
+    values: tuple[Enclosure, ...] = ()
     truth: Truth | None = None
     detail: str = ""
     listed: bool = False
@@ -84,7 +84,7 @@ def rule(function: F) -> F:
 
     def compute(**operands: Any) -> Iterable[Recomputed]:
         result = function(**operands)
-        if isinstance(result, Interval):
+        if isinstance(result, Enclosure):
             return [Recomputed("", (result,))]
         if isinstance(result, str):
             return [Recomputed("", truth=typing.cast(Truth, result))]
@@ -167,7 +167,7 @@ def _resolve(check: Check, key: str, kind: Any, value: Any, numbers: Mapping[str
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if kind is int and value == int(value):
             return int(value)
-        if kind is Interval:
+        if kind is Enclosure:
             return exactly(value)
     raise malformed(check.source, check.rule, key, value, f"the id of a printed number or a literal ({kind.__name__})")
 
@@ -197,9 +197,9 @@ def _operand(check: Check, key: str, kind: Any, value: str, numbers: Mapping[str
     return _as_kind(check, key, kind, value, interval)
 
 
-def _as_kind(check: Check, key: str, kind: Any, value: Any, interval: Interval) -> Any:
+def _as_kind(check: Check, key: str, kind: Any, value: Any, interval: Enclosure) -> Any:
     """The interval, or the whole number it is when the operand is a count."""
-    if kind is Interval:
+    if kind is Enclosure:
         return replace(interval, name=value) if isinstance(value, str) else interval
     if kind is not int or not interval.exact or interval.low != int(interval.low):
         raise UnusableError(
@@ -208,7 +208,7 @@ def _as_kind(check: Check, key: str, kind: Any, value: Any, interval: Interval) 
     return int(interval.low)
 
 
-def _nested(check: Check, key: str, value: Mapping[str, Any], numbers: Mapping[str, Published]) -> Interval:
+def _nested(check: Check, key: str, value: Mapping[str, Any], numbers: Mapping[str, Published]) -> Enclosure:
     """The value of an operand written as a computation of its own: {rule = ..., operands ...}."""
     if not isinstance(value.get("rule"), str):
         raise malformed(check.source, check.rule, key, dict(value), "a table with a rule and its operands")

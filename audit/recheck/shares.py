@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 
 from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.rounding import Interval, exactly, hull
+from orledger.audit.recheck.rounding import Enclosure, exactly, hull
 from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
 from orledger.audit.statistics import counts
 from orledger.audit.statistics.attainable import shares
 
 
-def _candidates(convention: str, values: list[float], target: Interval) -> list[Recomputed]:
+def _candidates(convention: str, values: list[float], target: Enclosure) -> list[Recomputed]:
     """The values themselves, then the values as they print when rounded to one digit more first."""
     slop = 0.05 * (target.high - target.low)  # half a unit of the digit after the last printed one
     return [
         Recomputed(convention, tuple(exactly(x) for x in values), listed=True, miss=Verdict.IMPOSSIBLE),
         Recomputed(
             f"{convention}, rounded twice",
-            tuple(Interval(x - slop, x + slop) for x in values),
+            tuple(Enclosure(x - slop, x + slop) for x in values),
             listed=True,
             excuse=Verdict.IMPOSSIBLE,
         ),
@@ -26,13 +26,13 @@ def _candidates(convention: str, values: list[float], target: Interval) -> list[
 
 
 @rule
-def share_possible(n: int, target: Interval, scale: float = 1.0, step: float = 1.0) -> list[Recomputed]:
+def share_possible(n: int, target: Enclosure, scale: float = 1.0, step: float = 1.0) -> list[Recomputed]:
     """The shares k/n that print as the target does, k a multiple of `step`; `scale` = 100 for percentages."""
     return _candidates(f"k of {n}", shares(n, target, scale, step), target)
 
 
 @rule
-def mean_share_possible(sizes: list[int], target: Interval) -> list[Recomputed]:
+def mean_share_possible(sizes: list[int], target: Enclosure) -> list[Recomputed]:
     """Means over cells of shares of the given numbers of points that print as the target does."""
     common = math.lcm(*sizes)
     step = math.gcd(*(common // size for size in sizes))
@@ -41,7 +41,7 @@ def mean_share_possible(sizes: list[int], target: Interval) -> list[Recomputed]:
 
 
 @rule
-def common_denominator(of: list[Interval], largest_n: int, target: Interval) -> list[Recomputed]:
+def common_denominator(of: list[Enclosure], largest_n: int, target: Enclosure) -> list[Recomputed]:
     """The numbers of points n for which every printed share is some k/n; the target is one such share."""
     fitting = [
         n
@@ -69,14 +69,16 @@ def clopper_pearson(of: Count, end: str, level: float = 0.95, missed: bool = Fal
 
 
 @rule
-def odds_ratio(of: list[Count]) -> Interval:
+def odds_ratio(of: list[Count]) -> Enclosure:
     """Sample odds ratio of two fractions."""
     (a, m), (b, n) = of
     return exactly(a * (n - b) / ((m - a) * b))
 
 
 @rule
-def pooled_share_end(sizes: list[int], of: list[Interval], end: str, within: Interval, level: float = 0.95) -> Interval:
+def pooled_share_end(
+    sizes: list[int], of: list[Enclosure], end: str, within: Enclosure, level: float = 0.95
+) -> Enclosure:
     """Clopper-Pearson end of a pooled share, over the pooled counts that its parts and its own digits allow."""
     n = sum(sizes)
     low = max(sum(x.low * size for x, size in zip(of, sizes, strict=True)), within.low * n)
@@ -89,19 +91,19 @@ def pooled_share_end(sizes: list[int], of: list[Interval], end: str, within: Int
 
 
 @rule
-def share_of_delivered(refused: int, cells: int, target: Interval) -> list[Recomputed]:
+def share_of_delivered(refused: int, cells: int, target: Enclosure) -> list[Recomputed]:
     """Shares of the cells that did not refuse."""
     return share_possible(cells - refused, target)
 
 
 @rule
-def delivered_total(refused: list[int], cells: int) -> Interval:
+def delivered_total(refused: list[int], cells: int) -> Enclosure:
     """Delivered cells of several variants together."""
     return exactly(sum(cells - r for r in refused))
 
 
 @rule
-def fewer_deliveries(refused: list[int], cells: int) -> Interval:
+def fewer_deliveries(refused: list[int], cells: int) -> Enclosure:
     """Pairs of two variants when the scarcer one delivers only where the other does too."""
     return exactly(cells - max(refused))
 
@@ -118,7 +120,7 @@ def ladder_from_pairs(pairs: list[Count]) -> list[Recomputed]:
 
 
 @rule
-def records_left(fraction: Count, records: list[Interval], taken: Interval) -> Interval:
+def records_left(fraction: Count, records: list[Enclosure], taken: Enclosure) -> Enclosure:
     """The printed numerator over what is left of the records once some are taken away."""
     everything = exactly(1)
     for factor in records:
@@ -127,7 +129,7 @@ def records_left(fraction: Count, records: list[Interval], taken: Interval) -> I
 
 
 @rule
-def planned_cells(datasets: int, regimes: int, seeds: int, levels: int, extra_levels: int, anchors: int) -> Interval:
+def planned_cells(datasets: int, regimes: int, seeds: int, levels: int, extra_levels: int, anchors: int) -> Enclosure:
     """Cells of a factorial plan where one dataset has extra noise levels, plus single anchor cells."""
     return exactly(regimes * seeds * (datasets * levels + extra_levels) + anchors)
 

@@ -96,6 +96,11 @@ class Comparison:
         """True when several values share one independent unit."""
         return set(self.unit) < set(self.pair)
 
+    @property
+    def independent_by_setting(self) -> bool:
+        """True when ``unit`` was widened to every value, because a setting of the cells makes them independent."""
+        return self.independent_when is not None and set(self.unit) == set(self.pair)
+
 
 @dataclass(frozen=True)
 class Claim:

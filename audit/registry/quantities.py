@@ -63,7 +63,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Source:
+class RecordSource:
     """Which records: an arm, a metric and a label; None for the arm means any, None for the label means unlabelled."""
 
     arm: str | None
@@ -123,11 +123,11 @@ class Quantity:
 
     case: str
     block: str
-    source: Source | None = None
+    source: RecordSource | None = None
     where: tuple[tuple[str, Condition], ...] = ()
     over_idx: str | None = None
     idx: tuple[str, int] | None = None
-    divide_by: Source | None = None
+    divide_by: RecordSource | None = None
     event: Condition | None = None
     identical: tuple[str, ...] = ()
     refused: str | None = None
@@ -291,7 +291,7 @@ def _sources(quantity: Quantity, alias: str, *, labelled: bool) -> list[str]:
     if not quantity.identical:
         return quantity.source.sql(alias, labelled=labelled)
     arms = ", ".join(literal(a) for a in quantity.identical)
-    return [f"arm IN ({arms})", *Source(None, quantity.source.metric, quantity.source.label).sql()]
+    return [f"arm IN ({arms})", *RecordSource(None, quantity.source.metric, quantity.source.label).sql()]
 
 
 def _metric(metrics: Mapping[str, str], metric: str, alias: str) -> str:

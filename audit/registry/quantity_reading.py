@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from orledger.audit.registry.hypotheses import STATS
-from orledger.audit.registry.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Once, Quantity, Source
+from orledger.audit.registry.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Once, Quantity, RecordSource
 from orledger.audit.statistics.floors import Bound
-from orledger.toml_tables import Table, TableError
+from orledger.toml_tables import TomlError, TomlTable
 
 QUANTITY_KEYS = (
     "case", "block", "arm", "metric", "label", "where", "over_idx", "idx", "divide_by", "event", "identical", "refused",
@@ -16,19 +16,19 @@ QUANTITY_KEYS = (
 )  # fmt: skip
 
 
-def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | None = None) -> Quantity:
+def read_quantity(t: TomlTable, changes: dict[str, Any], where: dict[str, Any] | None = None) -> Quantity:
     """The quantity of table ``t`` with ``changes``; conditions on keys add up, everything else is replaced."""
     t.seen.update(QUANTITY_KEYS)
     for data in (t.data, changes):
         if not isinstance(data.get("where", {}), dict):
             raise t.fail("where", "a table of conditions on keys, such as { seed = 0 }")
     conditions = {**t.data.get("where", {}), **changes.get("where", {}), **(where or {})}
-    q = Table({**only(t.data, QUANTITY_KEYS), **changes, "where": conditions}, t.file, t.place)
+    q = TomlTable({**only(t.data, QUANTITY_KEYS), **changes, "where": conditions}, t.file, t.place)
     arm, metric, label = q.text("arm", None), q.text("metric", None), q.text("label", None)
     identical, refused = q.texts("identical", ()), q.flag("refused")
     key, sql = q.text("key", None), q.text("sql", None)
     if sum(v is not None for v in (key, sql)) + refused > 1:
-        raise TableError(f"{q.file}: table [{q.place}]: expected only one of key, sql and refused")
+        raise TomlError(f"{q.file}: table [{q.place}]: expected only one of key, sql and refused")
     if key is None and sql is None and not refused and metric is None:
         raise q.fail("metric", "the name of a metric")
     if identical and (key is not None or sql is not None or refused):
@@ -40,7 +40,7 @@ def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | Non
     return Quantity(
         case=q.text("case"),
         block=q.text("block"),
-        source=Source(arm, metric, label) if metric is not None and key is None and sql is None else None,
+        source=RecordSource(arm, metric, label) if metric is not None and key is None and sql is None else None,
         where=_conditions(q),
         over_idx=q.choice("over_idx", tuple(REDUCERS), None),
         idx=_index(q),
@@ -56,11 +56,11 @@ def read_quantity(t: Table, changes: dict[str, Any], where: dict[str, Any] | Non
     )
 
 
-def _conditions(t: Table) -> tuple[tuple[str, Condition], ...]:
+def _conditions(t: TomlTable) -> tuple[tuple[str, Condition], ...]:
     return tuple((k, _condition(t, "where", v)) for k, v in t.table("where").data.items())
 
 
-def _condition(t: Table, key: str, value: Any) -> Condition:
+def _condition(t: TomlTable, key: str, value: Any) -> Condition:
     if isinstance(value, dict):
         if len(value) != 1 or next(iter(value)) not in OPERATORS:
             raise t.fail(key, f"one of {', '.join(OPERATORS)} with a value")
@@ -77,7 +77,7 @@ def _condition(t: Table, key: str, value: Any) -> Condition:
     return Condition("eq", (value,))
 
 
-def _index(t: Table) -> tuple[str, int] | None:
+def _index(t: TomlTable) -> tuple[str, int] | None:
     if "idx" not in t.data:
         return None
     condition = _condition(t, "idx", t.data["idx"])
@@ -86,11 +86,11 @@ def _index(t: Table) -> tuple[str, int] | None:
     return condition.operator, condition.values[0]
 
 
-def _divide_by(t: Table, arm: str | None, metric: str | None, label: str | None) -> Source | None:
+def _divide_by(t: TomlTable, arm: str | None, metric: str | None, label: str | None) -> RecordSource | None:
     table = t.table("divide_by", None)
     if table is None:
         return None
-    source = Source(
+    source = RecordSource(
         table.text("arm", arm),
         table.text("metric", metric),
         table.text("label", label if "arm" not in table.data else None),
@@ -99,7 +99,7 @@ def _divide_by(t: Table, arm: str | None, metric: str | None, label: str | None)
     return source
 
 
-def _aggregate(t: Table) -> Aggregate | None:
+def _aggregate(t: TomlTable) -> Aggregate | None:
     table = t.table("aggregate", None)
     if table is None:
         return None
@@ -108,7 +108,7 @@ def _aggregate(t: Table) -> Aggregate | None:
     return found
 
 
-def _bound(t: Table) -> Bound | None:
+def _bound(t: TomlTable) -> Bound | None:
     table = t.table("bound", None)
     if table is None:
         return None
@@ -117,7 +117,7 @@ def _bound(t: Table) -> Bound | None:
     return found
 
 
-def _once(t: Table) -> Once | None:
+def _once(t: TomlTable) -> Once | None:
     table = t.table("once", None)
     if table is None:
         return None

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from orledger.audit.statistics.signedrank import signed_rank_null
 
 if TYPE_CHECKING:
-    from orledger.audit.recheck.rounding import Interval
+    from orledger.audit.recheck.rounding import Enclosure
 
 # Above this many non-zero differences the 2^(m-1) patterns of tied magnitudes are not enumerated.
 LARGEST_TIED = 12
@@ -139,7 +139,7 @@ def tie_terms(m: int) -> tuple[int, ...]:
     return tuple(sorted(set().union(*reachable)))
 
 
-def tie_term_that_fits(m: int, losses: int, printed: Interval) -> tuple[int, float] | None:
+def tie_term_that_fits(m: int, losses: int, printed: Enclosure) -> tuple[int, float] | None:
     """The smallest tie term with which the tie-corrected normal p-value prints as it does, and that p-value.
 
     Rank sums of tied magnitudes move in halves; with no losses the sum is zero whatever the ties.
@@ -162,7 +162,7 @@ def sign_test_p(wins: int, losses: int) -> float:
     return min(1.0, 2.0 * tail / 2**m)
 
 
-def shares(n: int, window: Interval, scale: float = 1.0, step: float = 1.0) -> list[float]:
+def shares(n: int, window: Enclosure, scale: float = 1.0, step: float = 1.0) -> list[float]:
     """The values scale * k / n, k a multiple of `step`, that lie in the window, with the nearest one on either side."""
     first = math.floor(window.low / scale * n / step)
     last = math.ceil(window.high / scale * n / step)

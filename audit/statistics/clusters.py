@@ -61,8 +61,25 @@ def cluster_sign_flip(
         wins=wins,
         losses=losses,
         draws=draws,
-        details={"units": int(d.size)},
+        details={"units": int(d.size), "intraclass_correlation": intraclass(d, clusters)},
     )
+
+
+def intraclass(values: ArrayLike, clusters: Sequence[str]) -> float | None:
+    """The share of the variance of ``values`` (n,) that lies between ``clusters`` (n,): the estimate of a one-way analysis
+    of variance, with unequal sizes as Donner and Koval (Biometrics 36, 1980). None without two values in some cluster.
+    """
+    x, names = np.asarray(values, dtype=float), np.asarray(clusters)
+    groups = [x[names == name] for name in np.unique(names)]
+    g, n = len(groups), x.size
+    sizes = np.array([group.size for group in groups])
+    if g < 2 or n <= g:
+        return None
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / (n - g)
+    between = sum(group.size * float((group.mean() - x.mean()) ** 2) for group in groups) / (g - 1)
+    typical = (n - float((sizes**2).sum()) / n) / (g - 1)
+    total = between + (typical - 1) * within
+    return (between - within) / total if total > 0 else None
 
 
 def _p(sums: NDArray[np.int64], side: str) -> tuple[float, str]:

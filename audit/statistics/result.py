@@ -22,10 +22,11 @@ def library_versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A unit that did not enter a test, and why."""
+    """A unit that did not enter a test, and why; ``refused`` when a side declined or failed, and was not merely absent."""
 
     unit: str
     reason: str
+    refused: bool = False
 
 
 @dataclass(frozen=True)

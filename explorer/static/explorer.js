@@ -12,7 +12,7 @@
           const open = new Set([...live.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
           live.innerHTML = await answer.text();
           for (const summary of live.querySelectorAll("details > summary")) if (open.has(summary.textContent)) summary.parentElement.open = true;
-          if (!live.querySelector(".s-running")) { delete live.dataset.every; return; }
+          if (!live.querySelector(".s-running")) { location.reload(); return; } // the whole page says that the run is over
         }
       } catch { /* the server is gone or busy: try again */ }
       setTimeout(renew, Number(live.dataset.every));

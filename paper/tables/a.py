@@ -14,10 +14,11 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Interval, Number, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
 
 if TYPE_CHECKING:
+    from orledger.reports.origin import Sample
     from orledger.reports.source import Source
 
 LAST_BIT = """
@@ -38,11 +39,11 @@ def selected(source: Source, grids: tuple[int, ...]) -> pl.DataFrame:
     return frame.filter(pl.col("label").is_null())
 
 
-def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
+def accuracy(source: Source, grid: int) -> Table:
     """Median test RMSE per rule and noise level on one grid, the gain over the released weight and the ratio to the oracle."""
     frame = source.need(selected(source, (grid,)), f"finished cells of a/rules at {grid} points per side")
     rows = []
-    gains_all: list[np.ndarray] = []
+    gains_all: list[Sample] = []
     for (level,), part in once_without_noise(frame).group_by(["level"], maintain_order=True):
         cells: list[Value] = []
         medians: list[float | None] = []
@@ -50,29 +51,27 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
             x = s.values(part.filter(pl.col("arm") == rule), "rmse")
             cells.append(s.median(x, rules.scientific(2), f"{RULES[rule]} recorded nothing at this level"))
             medians.append(float(np.median(x)) if x.size and rule in DEPLOYABLE else None)
-        gain, ratio = (
-            s.paired(part, ["seed"], "rmse", *pair) for pair in (("released", "morozov"), ("morozov", "oracle"))
-        )
-        gains = (gain["first"] / gain["second"]).to_numpy()
+        gains, ratio = (ratios(part, *pair) for pair in (("released", "morozov"), ("morozov", "oracle")))
         if level > 0:
             gains_all.append(gains)
         gain_cell: Value = Absent("no cell has both rules")
         if gains.size:
-            spread = Interval(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
-            gain_cell = join(Number(float(np.median(gains)), rules.significant(2).times()), " ", spread, names=("", ""))
-        ratio_cell = s.median((ratio["first"] / ratio["second"]).to_numpy(), rules.fixed(2))
-        n = Number(part["seed"].n_unique(), rules.INTEGER)
+            spread = Range(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
+            middle = Number(float(np.median(gains)), rules.significant(2).times())
+            gain_cell = join(middle, " ", spread, names=("", "")).of(gains)
+        ratio_cell = s.median(ratio, rules.fixed(2))
+        n = Number(part["seed"].n_unique(), rules.INTEGER).of_records(part, "rmse")
         rows.append(Row(f"rel {level:g}", (s.power_of_ten(level), n, *best(cells, medians), gain_cell, ratio_cell)))
     quotes = rule_quotes(source, *TESTS[grid])
     noisy = np.concatenate(gains_all) if gains_all else np.empty(0)
     if noisy.size:
         medians_noisy = [float(np.median(g)) for g in gains_all if g.size]
         quotes |= {
-            "gain smallest median": Number(min(medians_noisy), rules.significant(2)),
-            "gain largest median": Number(max(medians_noisy), rules.significant(2)),
-            "gain smallest cell": Number(float(noisy.min()), rules.significant(3)),
-            "gain largest cell": Number(float(noisy.max()), rules.significant(3)),
-            "gain cells at least 100": Count(int((noisy >= 100).sum()), noisy.size),
+            "gain smallest median": Number(min(medians_noisy), rules.significant(2)).of(*gains_all),
+            "gain largest median": Number(max(medians_noisy), rules.significant(2)).of(*gains_all),
+            "gain smallest cell": Number(float(noisy.min()), rules.significant(3)).of(*gains_all),
+            "gain largest cell": Number(float(noisy.max()), rules.significant(3)).of(*gains_all),
+            "gain cells at least 100": Count(int((noisy >= 100).sum()), noisy.size).of(*gains_all),
         }
     quotes |= last_bit(source, grid)
     caption = prose(
@@ -91,7 +90,15 @@ def accuracy(source: Source, grid: int, name: str, title: str) -> Table:
         Column("rel noise", Text("rel. noise"), "l"), Column("n", sym.N, "r"), *(Column(k, Text(v)) for k, v in RULES.items()),
         Column("gain", Text("gain")), Column("M/o", Text("M/o")),
     )  # fmt: skip
-    return Table(name, title, caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("scriptsize", 3.0))
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("scriptsize", 3.0))
+
+
+def ratios(part: pl.DataFrame, first: str, second: str) -> Sample:
+    """The RMSE of one rule over that of another on the seeds that have both, at one noise level."""
+    pairs = s.paired(part, ["seed"], "rmse", first, second)
+    return s.known_sample(
+        pairs["first"] / pairs["second"], s.matched(part, pairs, ["seed"], "rmse", first, second), "rmse"
+    )
 
 
 def last_bit(source: Source, grid: int) -> dict[str, Value]:
@@ -134,13 +141,13 @@ def rule_quotes(source: Source, pairs: str, ranks: str) -> dict[str, Value]:
 @table("A", "Case A: accuracy of the rules, fine grid", case="a")
 def table_a(source: Source) -> Table:
     """Table A: accuracy at 24 x 24 collocation."""
-    return accuracy(source, REFERENCE_GRID, "A", "Case A: accuracy of the rules, fine grid")
+    return accuracy(source, REFERENCE_GRID)
 
 
 @table("A16", "Case A: accuracy of the rules, coarse grid", case="a")
 def table_a16(source: Source) -> Table:
     """Table A16: accuracy at 16 x 16 collocation."""
-    return accuracy(source, COARSE_GRID, "A16", "Case A: accuracy of the rules, coarse grid")
+    return accuracy(source, COARSE_GRID)
 
 
 def seed_cv(frame: pl.DataFrame) -> pl.DataFrame:
@@ -156,9 +163,14 @@ def seed_cv(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def cv_row(key: str, label: Value, by_rule: dict[str, float | None], style: rules.Style) -> Row:
-    """A row of one dispersion per rule, the lowest deployable one in bold."""
-    cells = [s.number(by_rule.get(rule), style, "fewer than two seeds") for rule in RULES]
+def cv_row(key: str, label: Value, by_rule: dict[str, float | None], style: rules.Style, rows: pl.DataFrame) -> Row:
+    """A row of one dispersion per rule, the lowest deployable one in bold; ``rows`` hold the errors behind them."""
+    cells = [
+        s.number(by_rule.get(rule), style, "fewer than two seeds").of_records(
+            rows.filter(pl.col("arm") == rule), "rmse"
+        )
+        for rule in RULES
+    ]
     return Row(key, (label, *best(cells, [by_rule.get(r) if r in DEPLOYABLE else None for r in RULES])))
 
 
@@ -179,9 +191,10 @@ def table_astab(source: Source) -> Table:
                     s.power_of_ten(level),
                     dict(sub.select("arm", "cv").iter_rows()),
                     rules.fixed(3),
+                    grouped(frame, sub),
                 )
             )
-        rows += summary_rows(part, f"grid {grid:g}", quotes)
+        rows += summary_rows(part, f"grid {grid:g}", quotes, grouped(frame, part))
         n = part["level"].n_unique()
         groups.append(
             Group(
@@ -194,7 +207,7 @@ def table_astab(source: Source) -> Table:
             )
         )
     if table["grid"].n_unique() > 1:
-        rows = summary_rows(table, "pooled", quotes)
+        rows = summary_rows(table, "pooled", quotes, grouped(frame, table))
         n = table.select("grid", "level").unique().height
         groups.append(Group(tuple(rows), prose("both grids, {{ n }} groups of one grid and noise level", n=n)))
     groups.append(Group(tuple(test_rows(source, quotes)), prose("the audit's test over groups of both grids")))
@@ -208,15 +221,13 @@ def table_astab(source: Source) -> Table:
         unit=s.unit_words(source.cited.tests()),
     )  # fmt: skip
     columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))
-    return Table(
-        "Astab",
-        "Case A: dispersion across noise seeds",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 5.0),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 5.0))
+
+
+def grouped(frame: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of ``frame`` in the groups of grid, level and rule that ``table`` has."""
+    kinds = [pl.col(c).cast(frame.schema[c]) for c in ("grid", "level")]
+    return frame.join(table.with_columns(kinds), on=["grid", "level", "arm"], how="semi")
 
 
 def medians_by_rule(table: pl.DataFrame) -> dict[str, float | None]:
@@ -227,21 +238,22 @@ def medians_by_rule(table: pl.DataFrame) -> dict[str, float | None]:
     }
 
 
-def summary_rows(table: pl.DataFrame, scope: str, quotes: dict[str, Value]) -> list[Row]:
-    """The median over groups, and its ratio to Morozov's."""
+def summary_rows(table: pl.DataFrame, scope: str, quotes: dict[str, Value], rows: pl.DataFrame) -> list[Row]:
+    """The median over groups, and its ratio to Morozov's; ``rows`` hold the errors behind them."""
     med = medians_by_rule(table)
     for rule, value in med.items():
         if value is not None:
-            quotes[f"{scope} median {rule}"] = Number(value, rules.fixed(3))
+            mine = rows.filter(pl.col("arm") == rule)
+            quotes[f"{scope} median {rule}"] = Number(value, rules.fixed(3)).of_records(mine, "rmse")
     base = med.get("morozov")
     ratios: list[Value] = [
         s.number(
             None if not base or value is None else value / base, rules.significant(3), "Morozov's is zero or missing"
-        )
-        for value in (med[rule] for rule in RULES)
+        ).of_records(rows.filter(pl.col("arm").is_in([rule, "morozov"])), "rmse")
+        for rule, value in ((rule, med[rule]) for rule in RULES)
     ]
     return [
-        cv_row(f"{scope} median", Text("median"), med, rules.fixed(3)),
+        cv_row(f"{scope} median", Text("median"), med, rules.fixed(3), rows),
         Row(f"{scope} ratio", (Text("ratio to Morozov"), *ratios)),
     ]
 

@@ -15,10 +15,11 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Count, Interval, Number, Text, Value, join
+from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, join
 from orledger.schema.frames import as_number
 
 if TYPE_CHECKING:
+    from orledger.reports.origin import Sample
     from orledger.reports.source import Source
 
 KEYS = ["grid", "level", "seed"]
@@ -41,6 +42,11 @@ class Certificates:
         """The rows of one noise level."""
         return frame.filter(pl.col("level") == level)
 
+    def exact(self, part: pl.DataFrame) -> pl.DataFrame:
+        """The global certificates at the cells and points of ``part``."""
+        reference = self.certificates.filter(pl.col("label").is_null())
+        return reference.join(part, on=["cell_id", "idx"], how="semi")
+
 
 def load(source: Source) -> Certificates:
     """Everything the two tables need, joined to the error of the delivered estimate."""
@@ -62,21 +68,22 @@ def load(source: Source) -> Certificates:
     return Certificates(delivered, certificates, conditional, points("gp_band", ["half", "error"]), cells, levels)
 
 
-def by_seed(frame: pl.DataFrame, value: pl.Expr) -> np.ndarray:
-    """The median over points of ``value`` in every cell, one number per seed."""
-    return s.values(frame.group_by("cell_id", maintain_order=True).agg(value.median().alias("v")), "v")
+def by_seed(frame: pl.DataFrame, value: pl.Expr, rows: pl.DataFrame | None = None) -> Sample:
+    """The median over points of ``value`` in every cell, one number per seed; ``rows`` hold its records where ``frame`` does not."""
+    medians = s.values(frame.group_by("cell_id", maintain_order=True).agg(value.median().alias("v")), "v")
+    return s.known_sample(medians, frame if rows is None else rows, *value.meta.root_names())
 
 
 def seed_median(sample: np.ndarray, style: rules.Style, *, brackets: bool = False, reason: str = NO_RUNG) -> Value:
     """The median over seeds, followed by the range over seeds where it shows in the digits printed."""
     if not sample.size:
         return Absent(reason)
-    mid = Number(float(np.median(sample)), style)
+    mid = Number(float(np.median(sample)), style).of(sample)
     low, high = float(sample.min()), float(sample.max())
     plain = rules.Style(style.kind, style.digits)
     if not brackets or rules.digits(low, plain) == rules.digits(high, plain):
         return mid
-    return join(mid, " ", Interval(low, high, plain, what=("min", "max")), names=("", ""))
+    return join(mid, " ", Range(low, high, plain, what=("min", "max")), names=("", ""))
 
 
 def premium(part: pl.DataFrame) -> np.ndarray:
@@ -111,7 +118,7 @@ def table_acert(source: Source) -> Table:
         points=points,
     )  # fmt: skip
     layout = Layout("footnotesize", 6.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
-    return Table("Acert", "Case A: certificates", caption, columns, groups, layout=layout)
+    return Table(caption, columns, groups, layout=layout)
 
 
 def level_header(level: float) -> Value:
@@ -140,7 +147,7 @@ def certificate_column(
                 " × ",
                 Number(points / max(seeds, 1), rules.INTEGER),
                 names=("seeds", "points"),
-            ),
+            ).of_records(block.at(block.points, level), "error"),
         ),
         "outside": (Text("noise draws outside the budget"), s.count(s.values(cells, "noise_exceeds_eta"))),
         "rho oc": (sym.RHO_OC, seed_median(rho, rules.significant(5))),
@@ -154,9 +161,15 @@ def certificate_column(
             s.median(np.abs(eps - rho) / eps if rho.size == eps.size else [], rules.percent(3).bound()),
         ),
     }
+    delivered = block.at(block.points, level).join(exact, on=["cell_id", "idx"], how="semi")
     missed = int((exact["delivered_error"] > exact["certificate"]).sum())
     n = exact.height
-    bound = covered if isinstance(covered, Absent) else s.number(covered.low, rules.fixed(4), covered.why_absent)
+    both = Blank().of_records(exact, "certificate").of_records(delivered, "error")
+    bound = (
+        covered
+        if isinstance(covered, Absent)
+        else s.number(covered.low, rules.fixed(4), covered.why_absent).of(covered)
+    )
     cert_median = by_seed(exact, pl.col("certificate"))
     delta = s.values(cells, "delta_num")
     share = float(np.median(delta) / np.median(cert_median)) if delta.size and cert_median.size else None
@@ -169,25 +182,25 @@ def certificate_column(
                 Count(missed, n),
                 ")",
                 names=("", "misses"),
-            ),
+            ).of(both),
         ),
         "bound": (Text("one-sided 95% lower bound"), bound),
         "margin": (
             sym.WORST_MARGIN,
             s.number(
                 max(
-                    s.values(exact.with_columns((pl.col("delivered_error") - pl.col("certificate")).alias("d")), "d"),
+                    (exact["delivered_error"] - exact["certificate"]).drop_nulls().to_list(),
                     default=None,
                 ),
                 rules.scientific(3),
-            ),
+            ).of(both),
         ),
         "delta": (
             join(sym.DELTA_NUM, " (share of median certificate)"),
             join(
                 s.median(delta, rules.scientific(3)),
                 " (",
-                s.number(share, rules.percent(4).bound()),
+                s.number(share, rules.percent(4).bound()).of(delta, cert_median),
                 ")",
                 names=("", "share"),
             ),
@@ -210,12 +223,21 @@ def certificate_column(
         ),
         "conditional coverage": (
             Text("conditional coverage, all rungs"),
-            s.number(as_number((cond["error"] <= cond["half"]).mean()), rules.fixed(4), NO_RUNG),
+            s.number(as_number((cond["error"] <= cond["half"]).mean()), rules.fixed(4), NO_RUNG).of_records(
+                cond, "half", "error"
+            ),
         ),
-        "refused": (Text("rungs without an interval"), Count(all_rungs - rungs, all_rungs)),
+        "refused": (
+            Text("rungs without an interval"),
+            Count(all_rungs - rungs, all_rungs).of_records(block.conditional, "half").of_records(cells, "rho_oc"),
+        ),
         "tightening": (
             Text("tightening, global over conditional"),
-            seed_median(by_seed(rung, pl.col("certificate")) / half, rules.significant(4).times(), brackets=True),
+            seed_median(
+                by_seed(rung, pl.col("certificate"), block.exact(rung)) / half,
+                rules.significant(4).times(),
+                brackets=True,
+            ),
         ),
         "premium": (
             join("width over error, ", sym.M, f" = {DELIVERED}"),
@@ -233,7 +255,7 @@ def certificate_column(
                 Count(int(inside.sum()), band.height),
                 ")",
                 names=("", "inside"),
-            ),
+            ).of_records(band, "half", "error"),
         ),
         "gp width": (Text("GP credible band: median half-width"), seed_median(gp, rules.significant(4))),
         "gp ratio": (
@@ -250,7 +272,7 @@ def attainment_quartiles(frame: pl.DataFrame) -> Value:
     if not ratio.size:
         return Absent("this method was not recorded")
     q1, q3 = np.quantile(ratio, [0.25, 0.75])
-    return Interval(float(q1), float(q3), rules.fixed(6), what=("q1", "q3"))
+    return Range(float(q1), float(q3), rules.fixed(6), what=("q1", "q3")).of_records(frame, "certificate", "radius")
 
 
 def attainment(frame: pl.DataFrame, which: str) -> Value:
@@ -258,4 +280,5 @@ def attainment(frame: pl.DataFrame, which: str) -> Value:
     ratio = (frame["certificate"] / frame["radius"]).drop_nulls().to_numpy()
     if not ratio.size:
         return Absent("this method was not recorded")
-    return Number(float(np.median(ratio) if which == "median" else ratio.min()), rules.fixed(6))
+    shown = Number(float(np.median(ratio) if which == "median" else ratio.min()), rules.fixed(6))
+    return shown.of_records(frame, "certificate", "radius")

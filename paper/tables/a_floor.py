@@ -19,6 +19,8 @@ from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from orledger.reports.source import Source
 
 
@@ -45,7 +47,7 @@ def table_afloor(source: Source) -> Table:
     frame = with_backend(source.need(frame.drop_nulls(["lam2", "rmse"]), "finished cells of a/floor"))
     weights = sorted(frame["lam2"].unique().to_list(), reverse=True)
     groups = []
-    floors: dict[float, dict[float, float]] = {}
+    floors: dict[float, dict[float, Number]] = {}
     for grid in sorted(frame["grid"].unique().to_list(), reverse=True):
         part = frame.filter(pl.col("grid") == grid)
         backends = sorted(part["where"].unique().to_list(), key=lambda b: (b != REFERENCE, b))
@@ -83,35 +85,28 @@ def table_afloor(source: Source) -> Table:
         Column("repetition", Text("repetition"), "l"), Column("curves", Text("curves"), "r"),
         *(Column(f"lam2 {w:g}", s.power_of_ten(w) if w >= 1 else Number(w, rules.SHORT)) for w in weights),
     )  # fmt: skip
-    return Table(
-        "Afloor",
-        "Case A: the run-to-run floor",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
-def floor_row(key: str, label: Value, part: pl.DataFrame, weights: list[float]) -> tuple[Row, dict[float, float]]:
+def floor_row(key: str, label: Value, part: pl.DataFrame, weights: list[float]) -> tuple[Row, dict[float, Number]]:
     """The dispersion at every weight over the runs of ``part``, and how many distinct curves they are."""
     cells: list[Value] = []
-    floors: dict[float, float] = {}
+    floors: dict[float, Number] = {}
     for w in weights:
-        x = s.values(part.filter(pl.col("lam2") == w), "rmse")
+        x = s.values(part.filter(pl.col("lam2") == w), "rmse", "rmse", "lam2")
         if x.size < 2:
             cells.append(Absent("a single run has no dispersion"))
             continue
-        floors[w] = s.cv(x)
-        cells.append(Number(floors[w], rules.INTEGER if floors[w] == 0 else rules.fixed(3)))
+        cv = s.cv(x)
+        floors[w] = Number(cv, rules.INTEGER if cv == 0 else rules.fixed(3)).of(x)
+        cells.append(floors[w])
     curves = part.sort("idx").group_by("cell_id").agg(pl.col("rmse"))
     distinct = len({tuple(c) for c in curves["rmse"].to_list()})
-    return Row(key, (label, Count(distinct, curves.height), *cells)), floors
+    return Row(key, (label, Count(distinct, curves.height).of_records(part, "rmse"), *cells)), floors
 
 
 def own_floor_rows(
-    source: Source, floors: dict[float, dict[float, float]], weights: list[float], quotes: dict[str, Value]
+    source: Source, floors: dict[float, dict[float, Number]], weights: list[float], quotes: dict[str, Value]
 ) -> list[Row]:
     """One row per rule: its median dispersion at the finer grid over the floor at its median selected weight, in that weight's column."""
     grid = max(floors)
@@ -129,8 +124,9 @@ def own_floor_rows(
         if weight in weights:
             floor = floors[grid].get(weight)
             at = weights.index(weight)
-            if floor:
-                cells[at] = Number(s.known(med[rule]) / floor, rules.significant(3))
+            if floor is not None and floor.value:
+                share = Number(s.known(med[rule]) / floor.value, rules.significant(3))
+                cells[at] = share.of(floor).of_records(mine, "rmse", "lam2", "lam2_index")
                 quotes[f"{rule} over own floor"] = cells[at]
             else:
                 cells[at] = Absent("the floor at this weight is zero or unknown: nothing to divide by")
@@ -155,7 +151,8 @@ def table_aport(source: Source) -> Table:
         for rule in RULES:
             mine = frame.filter(pl.col("arm") == rule)
             pair = s.paired(mine.with_columns(pl.col("where").alias("arm")), on, "rmse", other, backends[0])
-            ratios[rule] = (pair["first"] / pair["second"]).to_numpy()
+            rows = mine.filter(pl.col("where").is_in([other, backends[0]])).join(pair, on=on, how="semi")
+            ratios[rule] = s.known_sample(pair["first"] / pair["second"], rows, "rmse")
         both = s.paired(solves.with_columns(pl.col("where").alias("arm")), [*on, "idx"], "rmse", other, backends[0])
         relative = np.abs((both["first"] / both["second"]).to_numpy() - 1)
         for limit in (0.01, 0.05, 0.2):
@@ -165,15 +162,7 @@ def table_aport(source: Source) -> Table:
                 )
         groups.append(Group(portability_rows(ratios, other), Text(f"{other} over {backends[0]}")))
     caption = portability_caption([q for k, q in quotes.items() if k.startswith(backends[1])], backends[1])
-    return Table(
-        "Aport",
-        "Case A: the same cells on two backends",
-        caption,
-        PORT_COLUMNS,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 6.0),
-    )
+    return Table(caption, PORT_COLUMNS, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 6.0))
 
 
 PORT_COLUMNS = (
@@ -193,7 +182,7 @@ def portability_caption(shares: list[Value], other: str) -> Value:
     )  # fmt: skip
 
 
-def portability_rows(ratios: dict[str, np.ndarray], scope: str) -> tuple[Row, ...]:
+def portability_rows(ratios: Mapping[str, np.ndarray], scope: str) -> tuple[Row, ...]:
     """One row per rule from the ratios of its matched cells; also used to compare two databases."""
     worst = {r: float(np.maximum(x, 1 / x).max()) if x.size else None for r, x in ratios.items()}
     least = min((w for r, w in worst.items() if w is not None and r in DEPLOYABLE), default=None)
@@ -205,8 +194,8 @@ def portability_rows(ratios: dict[str, np.ndarray], scope: str) -> tuple[Row, ..
             continue
         strong = rule in DEPLOYABLE and worst[rule] == least
         cells = (
-            label, Number(x.size, rules.INTEGER), Number(float(np.median(x)), rules.fixed(3)), s.spread(x, rules.significant(4)),
-            Number(s.known(worst[rule]), rules.significant(3).times()),
+            label, Number(x.size, rules.INTEGER).of(x), Number(float(np.median(x)), rules.fixed(3)).of(x), s.spread(x, rules.significant(4)),
+            Number(s.known(worst[rule]), rules.significant(3).times()).of(x),
         )  # fmt: skip
         rows.append(Row(f"{scope} {rule}", (cells[0].strong(strong), cells[1], *(c.strong(strong) for c in cells[2:]))))
     return tuple(rows)

@@ -33,13 +33,17 @@ def table_aladder(source: Source) -> Table:
         for lv in block.levels:
             part = block.at(cond, lv).filter(pl.col("m") == m)
             half = by_seed(part, pl.col("half"))
-            tight = by_seed(part, pl.col("certificate")) / half
+            tight = by_seed(part, pl.col("certificate"), block.exact(part)) / half
             cells += [
                 seed_median(half, rules.scientific(3)),
                 seed_median(premium(part), rules.significant(3)),
                 seed_median(tight, rules.significant(3)),
             ]
-            cells.append(s.number(as_number((part["error"] <= part["half"]).mean()), rules.fixed(3), NO_RUNG))
+            cells.append(
+                s.number(as_number((part["error"] <= part["half"]).mean()), rules.fixed(3), NO_RUNG).of_records(
+                    part, "half", "error"
+                )
+            )
         rows.append(Row(f"m {m:g}", (Number(m, rules.fixed(2)), *cells)))
     ends: list[Value] = []
     ranges: list[Value | str] = []
@@ -68,16 +72,7 @@ def table_aladder(source: Source) -> Table:
     spans = tuple(Span(1 + 4 * i, 4, level_header(lv)) for i, lv in enumerate(block.levels))
     layout = Layout("footnotesize", 5.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
     quotes = {} if law is None else {"law deviation": law}
-    return Table(
-        "Aladder",
-        "Case A: the inflation ladder",
-        caption,
-        tuple(columns),
-        (Group(tuple(rows)), last),
-        spans,
-        quotes=quotes,
-        layout=layout,
-    )
+    return Table(caption, tuple(columns), (Group(tuple(rows)), last), spans, quotes=quotes, layout=layout)
 
 
 def law_deviation(part: pl.DataFrame) -> Number | None:

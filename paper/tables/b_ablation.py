@@ -26,7 +26,6 @@ VARIANTS = {arm: tuple(label.split(", ")) for arm, label in HEADS.items()}  # fl
 SCALES = {"width_median": "median", "width_mean": "mean", "width_max": "largest", "interval_score": "interval score"}
 LEAK = 0.999  # null-space share above which a test functional lies outside the span of the features
 METRICS = [*SCALES, "coverage", "blow_up", "ns_max", "nullity", "misfit_ratio"]
-EMPTY = "the variant refused in every cell"
 REFUSALS = {"clamp": "H5/delivery-refusals-clamp", "drop": "H5/delivery-refusals"}
 
 
@@ -61,13 +60,13 @@ def table_babl(source: Source) -> Table:
         done = mine.drop_nulls("width_median")
         refused[arm] = set(frame["cell_id"].unique()) - set(done["cell_id"])
         leak = s.values(mine, "ns_max")
+        why = source.why("b", "ablation", arm) if done.is_empty() else s.NO_VALUE
         widths = [
-            s.median(s.values(done, m), rules.significant(3), EMPTY)
-            for m in ("width_median", "width_mean", "width_max")
+            s.median(s.values(done, m), rules.significant(3), why) for m in ("width_median", "width_mean", "width_max")
         ]
-        blow: Value = s.mean(s.values(done, "blow_up"), rules.fixed(2), EMPTY)
+        blow: Value = s.mean(s.values(done, "blow_up"), rules.fixed(2), why)
         leaking: Value = Count(int((leak > LEAK).sum()), leak.size).of(leak) if leak.size else Absent("not recorded")
-        score = s.median(s.values(done, "interval_score"), rules.significant(3), EMPTY)
+        score = s.median(s.values(done, "interval_score"), rules.significant(3), why)
         rows.append(
             Row(
                 arm,
@@ -108,16 +107,7 @@ def table_babl(source: Source) -> Table:
         Column("blow up", Text("blow-up"), "r"), Column("leak", Text("leak"), "r"), Column("score", Text("score"), "r"),
     )  # fmt: skip
     spans = (Span(3, 3, Text("medians over delivered cells")),)
-    return Table(
-        "Babl",
-        "Case B: the two-by-two ablation",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        spans,
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), spans, quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
 # Which rows of the audit compare what; {} is the scale as the hypothesis files call it.
@@ -174,12 +164,4 @@ def table_battr(source: Source) -> Table:
         Column("scale", Text("scale"), "l"), Column("effect", Text("effect"), "l"), Column("ratio", Text("ratio"), "r"),
         Column("interval", Text("95% interval"), "l"), Column("p", sym.P, "r"), Column("n", sym.N, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
-    return Table(
-        "Battr",
-        "Case B: attribution of the width defect",
-        caption,
-        columns,
-        tuple(groups),
-        quotes=quotes,
-        layout=Layout("footnotesize", 3.5),
-    )
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 3.5))

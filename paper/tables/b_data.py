@@ -66,14 +66,7 @@ def table_baudit(source: Source) -> Table:
         Column("origin", Text("origin"), 1.0), Column("target", Text("target"), 1.04), Column("distinct", Text("distinct"), "r"),
         Column("R2 file order", join(sym.R2, " in order"), "r"), Column("R2 shuffled", join(sym.R2, " shuffled"), "r"), Column("verdict", Text("audit"), "l"),
     )  # fmt: skip
-    return Table(
-        "Baudit",
-        "Case B: datasets and their audit",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        layout=Layout("scriptsize", 3.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), layout=Layout("scriptsize", 3.0))
 
 
 @table("Blevels", "Case B: conformal levels", case="b")
@@ -116,11 +109,4 @@ def table_blevels(source: Source) -> Table:
         Column("dataset", Text("dataset"), "l"), Column("regime", Text("regime"), "l"), Column("n train", sym.N_TR, "r"), Column("n test", sym.N_TE, "r"),
         Column("n cal", sym.N_C, "r"), Column("level", join("level ", sym.LEVEL)), Column("k", sym.K, "r"), Column("achieved", join("achieved ", sym.ACHIEVED)),
     )  # fmt: skip
-    return Table(
-        "Blevels",
-        "Case B: conformal levels",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        layout=Layout("footnotesize", 3.5),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), layout=Layout("footnotesize", 3.5))

@@ -105,15 +105,7 @@ def table_bfloor(source: Source) -> Table:
         effect=s.effect_words(cited), interval=s.interval_words(cited), unit=s.unit_words(cited),
     )  # fmt: skip
     groups = (Group(tuple(shares)), Group(tuple(sizes)), Group(tuple(bought)))
-    return Table(
-        "Bfloor",
-        "Case B: the width budget of the OR head",
-        caption,
-        columns,
-        groups,
-        quotes=quotes,
-        layout=Layout("scriptsize", 2.5),
-    )
+    return Table(caption, columns, groups, quotes=quotes, layout=Layout("scriptsize", 2.5))
 
 
 def change(row: s.Cited, decimals: int) -> Value:
@@ -134,15 +126,12 @@ def table_btail(source: Source) -> Table:
         .drop_nulls("n_over_cap")
     )
     source.need(scalars, "cells of b/main in which the OR head delivered")
-    widths = source.wide("b", "main", ["or1_int"], ["width_median", "width_mean", "width_max"], KEYS).select(
-        "cell_id", "width_median", "width_mean", "width_max"
-    )
-    kappa = (
-        source.wide("b", "main", ["or1"], ["kappa_star"], KEYS)
-        .filter(pl.col("label").is_null())
-        .select("cell_id", "kappa_star")
-    )
-    sizes = source.wide("b", "main", ["cell"], ["n_test"], KEYS).drop_nulls("n_test").select("cell_id", "n_test")
+    inner = source.wide("b", "main", ["or1_int"], ["width_median", "width_mean", "width_max"], KEYS)
+    widths = inner.select("cell_id", "width_median", "width_mean", "width_max")
+    starred = source.wide("b", "main", ["or1"], ["kappa_star"], KEYS).filter(pl.col("label").is_null())
+    kappa = starred.select("cell_id", "kappa_star")
+    tested = source.wide("b", "main", ["cell"], ["n_test"], KEYS).drop_nulls("n_test")
+    sizes = tested.select("cell_id", "n_test")
     band = (
         source.wide("b", "main", ["or1"], ["width_median"], KEYS)
         .filter(pl.col("label").is_null())
@@ -158,9 +147,14 @@ def table_btail(source: Source) -> Table:
     for row in over.head(LISTED).iter_rows(named=True):
         name = "/".join(str(row[k]) if k != "seed" else f"{row[k]:g}" for k in KEYS)
         star = s.number(row["kappa_star"], rules.significant(2), "no inflation covers the calibration points")
+        mine = [f.filter(pl.col("cell_id") == row["cell_id"]) for f in (tested, scalars, inner, starred)]
         cells = (
-            Text(name, mono=True), s.number(row["n_test"], rules.INTEGER), Number(row["n_over_cap"], rules.INTEGER), s.number(row["width_median"], rules.fixed(2)),
-            s.number(row["width_mean"], rules.fixed(1)), s.number(row["width_max"], rules.significant(3)), s.number(row["ns_max"], rules.fixed(3).bound()), star,
+            Text(name, mono=True), s.number(row["n_test"], rules.INTEGER).of_records(mine[0], "n_test"),
+            Number(row["n_over_cap"], rules.INTEGER).of_records(mine[1], "n_over_cap"),
+            s.number(row["width_median"], rules.fixed(2)).of_records(mine[2], "width_median"),
+            s.number(row["width_mean"], rules.fixed(1)).of_records(mine[2], "width_mean"),
+            s.number(row["width_max"], rules.significant(3)).of_records(mine[2], "width_max"),
+            s.number(row["ns_max"], rules.fixed(3).bound()).of_records(mine[1], "ns_max"), star.of_records(mine[3], "kappa_star"),
         )  # fmt: skip
         rows.append(Row(f"{name} {row['cell_id'][:6]}" if over["cell"].n_unique() < over.height else name, cells))
     points, total = int(frame["n_over_cap"].sum()), int(frame["n_test"].sum() or 0)
@@ -189,12 +183,4 @@ def table_btail(source: Source) -> Table:
     )  # fmt: skip
     if not rows:
         rows = [Row("none", (Text("no cell has such a point"), *[Absent("no test point is over the cap")] * 7))]
-    return Table(
-        "Btail",
-        "Case B: the tail of single points",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("footnotesize", 4.0))

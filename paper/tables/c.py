@@ -16,7 +16,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Interval, Number, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 KEYS = ["benchmark", "dim", "seed"]
 ARMS: dict[str, Value] = {arm: Text(SEARCHES[arm]) for arm in ("ei", "ucb", "k1", "k2", "k5")}
-NOT_RUN = "the arm has no finished trajectory here"
 
 
 def benchmark_name(benchmark: str, dim: float | None) -> Text:
@@ -67,7 +66,7 @@ def table_c(source: Source) -> Table:
         for arm in ARMS:
             x = s.values(part.filter(pl.col("arm") == arm), "final_regret")
             if not x.size:
-                cells.append(Absent(NOT_RUN))
+                cells.append(Absent(source.why("c", "main", arm, benchmark=str(benchmark), dim=dim)))
                 medians.append(None)
                 continue
             mid, worst = float(np.median(x)), float(x.max())
@@ -83,7 +82,7 @@ def table_c(source: Source) -> Table:
             medians.append(mid)
         counts = part.group_by("arm").len()["len"]
         low, high = the_number(counts.min()), the_number(counts.max())
-        n: Value = Number(low, rules.INTEGER) if low == high else Interval(low, high, rules.INTEGER, dash=True)
+        n: Value = Number(low, rules.INTEGER) if low == high else Range(low, high, rules.INTEGER, dash=True)
         n = n.of_records(part, "final_regret", "auc")
         rows.append(Row(f"{benchmark} {dim:g}", (benchmark_name(benchmark, dim), n, *best(cells, medians))))
     quotes = rank_quotes(source)
@@ -104,15 +103,7 @@ def table_c(source: Source) -> Table:
         Column("n", sym.N, "r"),
         *(Column(a, h) for a, h in ARMS.items()),
     )
-    return Table(
-        "C",
-        "Case C: final regret",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        quotes=quotes,
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
 def words(values: list[str | None]) -> str:
@@ -160,7 +151,7 @@ def paired_row(source: Source, address: str) -> s.Cited:
     return row.reversed() if address.startswith("-") and not isinstance(row, Absent) else row
 
 
-def pairs_table(source: Source, name: str, title: str, metric: str, reference: str, what: str) -> Table:
+def pairs_table(source: Source, metric: str, reference: str, what: str) -> Table:
     """One arm against ``reference`` per row: paired difference, interval, counts, exact p and floor, then all benchmarks pooled."""
     frame = regrets(source)
     groups = []
@@ -189,7 +180,7 @@ def pairs_table(source: Source, name: str, title: str, metric: str, reference: s
         Column("benchmark", Text("benchmark"), "l"), Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("difference", Text("difference"), "r"),
         Column("interval", Text("95% interval")), Column("counts", Text("better/worse/tied")), Column("p", sym.P, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
-    return Table(name, title, caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 3.3))
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("scriptsize", 3.3))
 
 
 def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, Value]) -> Row:
@@ -210,22 +201,16 @@ def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, V
 @table("CpairEI", "Case C: final regret against EI", case="c")
 def table_cpair_ei(source: Source) -> Table:
     """Table CpairEI: final regret against EI."""
-    return pairs_table(
-        source, "CpairEI", "Case C: final regret against EI", "final_regret", "ei", "Final simple regret"
-    )
+    return pairs_table(source, "final_regret", "ei", "Final simple regret")
 
 
 @table("CpairOR", "Case C: final regret against OR-LCB 1×", case="c")
 def table_cpair_or(source: Source) -> Table:
     """Table CpairOR: final regret against OR-LCB."""
-    return pairs_table(
-        source, "CpairOR", "Case C: final regret against OR-LCB 1×", "final_regret", "k1", "Final simple regret"
-    )
+    return pairs_table(source, "final_regret", "k1", "Final simple regret")
 
 
 @table("CaucEI", "Case C: mean regret against EI", case="c")
 def table_cauc_ei(source: Source) -> Table:
     """Table CaucEI: mean regret over the trajectory against EI."""
-    return pairs_table(
-        source, "CaucEI", "Case C: mean regret against EI", "auc", "ei", "Mean regret over the trajectory (AUC)"
-    )
+    return pairs_table(source, "auc", "ei", "Mean regret over the trajectory (AUC)")

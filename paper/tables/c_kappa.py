@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 from orledger.paper import symbols as sym
 from orledger.paper.names import rung_pair
 from orledger.paper.prose import prose
+from orledger.paper.tables import c_steps
 from orledger.paper.tables.c import ARMS, KEYS, benchmark_name, dispersions, part_of, words
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
@@ -101,16 +103,7 @@ def table_ckappa(source: Source) -> Table:
         Column("escape", Text("escape"), "r"), Column("ucb", Text("UCB = 1×")),
     )  # fmt: skip
     spans = (Span(1, 2, sym.DISPERSION), Span(3, 5, Text("inert seeds")))
-    return Table(
-        "Ckappa",
-        "Case C: inertness of the ladder",
-        caption,
-        columns,
-        tuple(groups),
-        spans,
-        quotes=quotes,
-        layout=Layout("scriptsize", 2.5),
-    )
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=Layout("scriptsize", 2.5))
 
 
 def escape(widths: pl.DataFrame) -> Value:
@@ -158,19 +151,16 @@ def table_cinv(source: Source) -> Table:
             continue
         fires, same = (joined[c].to_numpy() > 0 for c in ("fires", "same"))
         whole = trajectories(joined, found)
-        cells = [
-            [
-                Number(int((fires & same).sum()), rules.INTEGER),
-                Number(int((fires & ~same).sum()), rules.INTEGER, bold=True),
-                *whole[:1],
-                whole[1].strong(),
-            ],
-            [
-                Number(int((~fires & same).sum()), rules.INTEGER),
-                Number(int((~fires & ~same).sum()), rules.INTEGER),
-                *whole[2:],
-            ],
-        ]
+        cells: list[list[Value]] = []
+        for row, (firing, flags) in enumerate(((True, fires), (False, ~fires))):
+            line: list[Value] = []
+            for stayed, mask in ((True, same), (False, ~same)):
+                origin = c_steps.steps(labels, ARMS, fires=firing, same=stayed)
+                line.append(Number(int((flags & mask).sum()), rules.INTEGER, bold=firing and not stayed, origin=origin))
+            for column, stayed in enumerate((True, False)):
+                origin = c_steps.trajectories(labels, ARMS, PAIRS, fires=firing, same=stayed)
+                line.append(replace(whole[2 * row + column], bold=firing and not stayed, origin=origin))
+            cells.append(line)
         rows = (Row(f"{name} fires", (Text("fires"), *cells[0])), Row(f"{name} silent", (Text("silent"), *cells[1])))
         quotes |= {
             f"{name} records": Number(joined.height, rules.INTEGER),
@@ -198,16 +188,7 @@ def table_cinv(source: Source) -> Table:
         Column("path same", Text("identical"), "r"), Column("path differs", Text("differ"), "r"),
     )  # fmt: skip
     spans = (Span(1, 2, Text("one step")), Span(3, 2, Text("whole trajectory")))
-    return Table(
-        "Cinv",
-        "Case C: the invariance criterion at every step",
-        caption,
-        columns,
-        tuple(groups),
-        spans,
-        quotes=quotes,
-        layout=Layout("footnotesize", 6.0),
-    )
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=Layout("footnotesize", 6.0))
 
 
 def trajectories(

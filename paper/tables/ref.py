@@ -8,7 +8,7 @@ import polars as pl
 
 from orledger.paper import symbols as sym
 from orledger.paper.prose import prose
-from orledger.paper.tables.a import medians_by_rule, same_in_print, seed_cv, selected, table_a
+from orledger.paper.tables.a import grouped, medians_by_rule, same_in_print, seed_cv, selected, table_a
 from orledger.reports.source import NothingToShowError
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from orledger.reports.audit_rows import TestRow
     from orledger.reports.source import Source
 
-HALF = 0.5
 Evidence = tuple[Value, str]  # a sentence, and what it says about the recommendation: for, against or open
 # What the outcome of a test says about a rule that bets on its first side having the lower value.
 SAYS = {"less": "for", "greater": "against"}
+BETS_HIGH = {"greater": "for", "less": "against"}  # the same for a rule that bets on the higher value
 
 
 def cited(source: Source, address: str, *, turned: bool = False) -> TestRow:
@@ -42,15 +42,17 @@ def no_calibration(source: Source) -> Evidence:
     """Morozov's gain and dispersion where no exchangeable data exist."""
     row = cited(source, "H1/rmse/released")
     quotes = table_a(source).quotes
-    med = medians_by_rule(seed_cv(selected(source, (24, 16)).filter(pl.col("level") > 0)))
+    noisy = selected(source, (24, 16)).filter(pl.col("level") > 0)
+    groups = seed_cv(noisy)
+    med, rows = medians_by_rule(groups), grouped(noisy, groups)
     low, high = quotes.get("gain smallest median"), quotes.get("gain largest median")
     text = prose(
         """Morozov beats the released weight in {{ wins }} noisy cells (p {{ p }})
         {%- if low %}, median gain {% if one %}{{ low }} at every level{% else %}{{ low }} to {{ high }} by level{% endif %}{% endif %}
         {%- if a and b %}; its median dispersion over seeds is {{ a }} against {{ b }}{% endif %} ({{ table('A') }}, {{ table('Astab') }}).""",
         wins=s.wins_cell(row).strong(), p=s.p_cell(row), low=low, high=high, one=same_in_print(low, high),
-        a=med.get("morozov") and Number(s.known(med["morozov"]), rules.fixed(3)),
-        b=med.get("released") and Number(s.known(med["released"]), rules.fixed(3)),
+        a=med.get("morozov") and Number(s.known(med["morozov"]), rules.fixed(3)).of_records(rows.filter(pl.col("arm") == "morozov"), "rmse"),
+        b=med.get("released") and Number(s.known(med["released"]), rules.fixed(3)).of_records(rows.filter(pl.col("arm") == "released"), "rmse"),
     )  # fmt: skip
     return text, SAYS.get(row.outcome, "open")
 
@@ -70,7 +72,7 @@ def shift_learnable(source: Source) -> Evidence:
         {{ score }} ({{ table('Bshift') }}).""",
         cover=s.wins_cell(cover).strong(), p=s.p_cell(cover), score=s.wins_cell(score),
     )  # fmt: skip
-    return text, {"greater": "for", "less": "against"}.get(cover.outcome, "open")
+    return text, BETS_HIGH.get(cover.outcome, "open")
 
 
 def shift_other(source: Source) -> Evidence:
@@ -81,7 +83,7 @@ def shift_other(source: Source) -> Evidence:
 
 
 def exploration(source: Source) -> Evidence:
-    """The criterion and the inertness of the ladder: for, when more than half of the seeds are inert beyond doubt."""
+    """The criterion and the inertness of the ladder: for, when the audit finds more than half of the seeds inert."""
     row = cited(source, "CaseC/inert")
     claim = source.claim("H4/no-counterexample")
     if isinstance(claim, Absent):
@@ -91,9 +93,7 @@ def exploration(source: Source) -> Evidence:
         predicts it: {{ observed }} ({{ table('Ckappa') }}, {{ table('Cinv') }}).""",
         observed=claim.observed, inert=s.wins_cell(row).strong(), interval=s.interval_cell(row, rules.fixed(2)),
     )  # fmt: skip
-    if claim.state == "fails" or (row.high is not None and row.high < HALF):
-        return text, "against"
-    return text, "for" if row.low is not None and row.low > HALF else "open"
+    return text, "against" if claim.state == "fails" else BETS_HIGH.get(row.outcome, "open")
 
 
 def floor_first(source: Source) -> Evidence:
@@ -103,7 +103,7 @@ def floor_first(source: Source) -> Evidence:
         raise NothingToShowError(claim.reason if isinstance(claim, Absent) else claim.observed)
     text = """{{ moved }} repetitions of the noise-free solve (other process, thread count, precision or last bit) do not give the numbers of
         the reference run ({{ table('Afloor') }})."""
-    moved = Count(int(claim.value), claim.n, bold=True)
+    moved = Count(int(claim.value), claim.n, bold=True).of(claim)
     return prose(text, moved=moved), {"holds": "for", "fails": "against"}.get(claim.state, "open")
 
 
@@ -140,14 +140,7 @@ def table_regime(source: Source) -> Table:
         Column("evidence", Text("evidence here"), 2.0),
         Column("verdict", Text("says"), "l"),
     )
-    return Table(
-        "regime",
-        "Which tool for which data",
-        caption,
-        columns,
-        (Group(tuple(rows)),),
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(tuple(rows)),), layout=Layout("footnotesize", 4.0))
 
 
 DICTIONARY: tuple[tuple[str, Value, Value, str], ...] = (
@@ -177,7 +170,7 @@ def table_dictionary(source: Source) -> Table:  # noqa: ARG001 - every builder t
         Column("bayes", Text("Bayesian learning"), 2.2),
         Column("function", Text("function"), "l"),
     )
-    return Table("dictionary", "Dictionary", caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))
+    return Table(caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))
 
 
 PROVENANCE: tuple[tuple[str, Value, Value], ...] = (
@@ -198,11 +191,4 @@ def table_provenance(source: Source) -> Table:  # noqa: ARG001 - every builder t
     rows = tuple(Row(key, (known, here)) for key, known, here in PROVENANCE)
     caption = prose("What the theory behind the ledger takes over, and what the paper adds to it.")
     columns = (Column("known", Text("known before"), 2.5), Column("here", Text("added"), 2.7))
-    return Table(
-        "provenance",
-        "What is classical and what is not",
-        caption,
-        columns,
-        (Group(rows),),
-        layout=Layout("footnotesize", 4.0),
-    )
+    return Table(caption, columns, (Group(rows),), layout=Layout("footnotesize", 4.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from orledger.reports.figures.generic_curves import draw_trajectories
 from orledger.reports.figures.generic_ranks import draw_critical, draw_improvement, draw_profiles, draw_ranks
 from orledger.reports.figures.generic_specs import Draw, against, drawn
 from orledger.reports.generic import Subject, subjects
+from orledger.studies import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +44,7 @@ def offers(results: Database, chosen: Sequence[Study]) -> Iterator[FigureSpec]:
     for study in chosen:
         for display in study.figure_displays:
             at = check(results, study, display)
-            subject = _subject(results, display, at)
+            subject = replace(_subject(results, display, at), labels=labels(chosen))
             draw = partial(against, display.key) if display.key is not None else DRAWN[display.kind]
             yield FigureSpec(display.name, at.case, display.title, partial(drawn, draw, subject))
 
@@ -76,7 +78,8 @@ def _subject(results: Database, display: FigureDisplay, at: Place) -> Subject:
             hint=f"it compares them by {', '.join(compared)}" if compared else "orledger audit compares them",
         )
     metric = at.metrics[display.metric]
+    layout = next(found for found in results.layouts() if (found.case, found.block) == (at.case, at.block))
     return Subject(
-        results, AuditRows(results), at.case, at.case, at.block, metric.name, at.keys, (), at.arms, {},
+        results, AuditRows(results), at.case, layout, metric.name, at.keys, (), at.arms, {},
         metric.indexed, metric.better or "lower", metric.description,
     )  # fmt: skip

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib as mpl
 
+from orledger.reports.figures.compact import compact
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
@@ -138,10 +140,10 @@ def svg(figure: Figure, title: str, description: str) -> bytes:
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "orledger"}):
         figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
-    text = buffer.getvalue().decode("utf-8")
+    text = compact(buffer.getvalue().decode("utf-8"))
     said = f"<title>{_xml(title)}</title>\n <desc>{_xml(description)}</desc>"
     opened = re.sub(r"(<svg\b)([^>]*>)", lambda m: f'{m[1]} role="img"{m[2]}\n {said}', text, count=1)
-    return opened.encode("utf-8")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{opened}\n'.encode()
 
 
 def _xml(text: str) -> str:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 TOLERANCES = (0.01, 0.05, 0.20)
 KEY = ["cell_id", "arm", "metric", "label", "idx"]
 
-CELLS = "SELECT cell_id, case_name, block, cell AS name, state, content_hash FROM all_cells ORDER BY cell_id"
+CELLS = "SELECT cell_id, case_name, block, cell AS name, state, content_hash, cpu, node FROM all_cells ORDER BY cell_id"
+FRAMES = ("cells", "hosts", "differing", "records", "rules", "paths")
+ACROSS, SAME, UNKNOWN = "across CPU kinds", "on one CPU kind", "CPU unknown"
 RECORDS = """
 SELECT cell_id, arm, metric, coalesce(label, '') AS label, coalesce(idx, -1) AS idx, value FROM all_records ORDER BY ALL
 """
@@ -31,6 +33,8 @@ class Comparison:
     )  # case, block, arm, metric, n, bitwise, within_1, within_5, within_20, worst_ratio, worst_difference
     rules: pl.DataFrame  # case, block, arm, metric, n, median_ratio, low, high, worst
     paths: pl.DataFrame  # cell, arm, steps, first_difference
+    hosts: pl.DataFrame  # left_cpu, right_cpu, mark, both, bitwise, differ
+    differing: pl.DataFrame  # cell, mark, left_cpu, right_cpu, left_node, right_node
     unmatched: int  # records of one side without a counterpart on the other
 
     @property
@@ -59,6 +63,49 @@ def _cells(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         .rename({"of": "block"})
         .sort("case", "block")
     )
+
+
+def _marked(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+    """The cells that both sides settled, with the machines that did, marked by whether the kind of CPU is the same."""
+    cpus = pl.col("cpu"), pl.col("cpu_right")
+    return (
+        left.join(right, on="cell_id", how="inner", suffix="_right")
+        .filter(pl.col("content_hash").is_not_null() & pl.col("content_hash_right").is_not_null())
+        .with_columns(
+            (pl.col("content_hash") == pl.col("content_hash_right")).alias("same"),
+            pl.when(cpus[0].is_null() | cpus[1].is_null())
+            .then(pl.lit(UNKNOWN))
+            .when(cpus[0] == cpus[1])
+            .then(pl.lit(SAME))
+            .otherwise(pl.lit(ACROSS))
+            .alias("mark"),
+        )
+        .rename(
+            {
+                "name": "cell",
+                "cpu": "left_cpu",
+                "cpu_right": "right_cpu",
+                "node": "left_node",
+                "node_right": "right_node",
+            }
+        )
+    )
+
+
+def _hosts(marked: pl.DataFrame) -> pl.DataFrame:
+    """For every pair of CPU kinds, how many cells they both computed and how many of them differ."""
+    return (
+        marked.group_by("left_cpu", "right_cpu", "mark")
+        .agg(pl.len().alias("both"), pl.col("same").sum().alias("bitwise"), (~pl.col("same")).sum().alias("differ"))
+        .sort("differ", "left_cpu", "right_cpu", descending=[True, False, False], nulls_last=True)
+    )
+
+
+def _differing(marked: pl.DataFrame) -> pl.DataFrame:
+    """The cells whose content differs, those computed on other kinds of CPU first."""
+    rank = pl.col("mark").replace_strict({ACROSS: 0, UNKNOWN: 1, SAME: 2}, return_dtype=pl.Int8)
+    columns = ("cell", "mark", "left_cpu", "right_cpu", "left_node", "right_node")
+    return marked.filter(~pl.col("same")).sort(rank, "cell").select(columns)
 
 
 def _matched(left: pl.DataFrame, right: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -131,6 +178,7 @@ def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "
     )
     ours, theirs = (r.filter(pl.col("cell_id").is_in(shared)) for r in records)
     matched = _matched(ours, theirs, cells[0])
+    marked = _marked(*cells)
     everything = sum(len(r) for r in records)  # also of cells that only one side has done
     return Comparison(
         left=names[0],
@@ -139,5 +187,7 @@ def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "
         records=_summary(matched),
         rules=_rules(matched),
         paths=_paths(matched),
+        hosts=_hosts(marked),
+        differing=_differing(marked),
         unmatched=everything - 2 * len(matched),
     )

@@ -12,7 +12,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import table_csv, table_html, table_markdown
 from orledger.reports.tables.table import Column, Group, Row, Table
-from orledger.reports.tables.values import Absent, Interval, Number, Text
+from orledger.reports.tables.values import Absent, Number, Range, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def ratio_table(result: Comparison, metric: str = "rmse", case: str = "a") -> Ta
             Text(row["block"]),
             Number(row["n"], rules.INTEGER),
             Number(row["median_ratio"], rules.fixed(3)),
-            Interval(row["low"], row["high"], rules.significant(4), what=("min", "max")),
+            Range(row["low"], row["high"], rules.significant(4), what=("min", "max")),
             Number(row["worst"], rules.significant(3).times()),
         )
         rows.append(Row(key, cells))
@@ -64,6 +64,8 @@ def comparison_html(result: Comparison) -> str:
     folder = files("orledger.templates")
     frames = {
         "Cells": result.cells,
+        "Kinds of CPU that computed the cells of both": result.hosts,
+        "Cells that differ, and where they were computed": result.differing,
         "Records, by arm and metric": result.records,
         "Trajectories and the first step that differs": result.paths,
     }

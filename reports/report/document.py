@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -16,21 +14,30 @@ from markupsafe import Markup
 
 from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
+from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
-from orledger.reports.report.differences import ABSENT, AGREE, VERDICTS, differences, printed_by, table_lines
-from orledger.reports.report.ledger import Ledger, Query, gather, trace
+from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
+from orledger.reports.report.ledger import Ledger, gather
+from orledger.reports.report.opening import Opening
+from orledger.reports.report.packing import WHOLE, Pack, Query
+from orledger.reports.report.wording import Names, number, ratio, registered, said, short
+from orledger.reports.source import Remembering
 from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
+from orledger.schema.materialising import materialised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from orledger.audit.recheck.findings import Finding
     from orledger.reports.figures.figure import Drawn
+    from orledger.reports.report.differences import Difference
     from orledger.reports.source import Database, Planned
     from orledger.reports.tables.table import Table
+    from orledger.schema.reading import Results
     from orledger.study import Study
 
 REFERENCE = "reference"  # the heading of tables that belong to a whole study
@@ -61,7 +68,8 @@ class FigureView:
     title: str
     caption: str
     words: Markup  # the caption with its formulas set
-    uri: str
+    uri: Markup
+    size: tuple[int, int]  # width and height in CSS pixels, so that nothing moves when it is drawn
     queries: tuple[Query, ...]
 
 
@@ -73,6 +81,7 @@ class TableView:
     title: str
     html: Markup
     queries: tuple[Query, ...]
+    opens: str = ""  # what is said about the numbers that open
 
 
 @dataclass(frozen=True)
@@ -83,17 +92,6 @@ class CaseView:
     title: str
     figures: list[FigureView]
     tables: list[TableView]
-
-
-def number(value: Any) -> str:
-    """A value of a trace for people: six significant digits, thousands unbroken, nothing for what is absent."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return str(int(value)) if math.isfinite(value) and value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
-    return str(value)
 
 
 def slug(text: str) -> str:
@@ -119,8 +117,30 @@ def pretty_json(text: str | None) -> str:
         return text or ""
 
 
+def plainly(text: Any) -> Markup:
+    """``text`` as HTML content, with quotation marks as they are: for queries, which are full of them."""
+    return Markup(str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
+
+
+def tsv(rows: Iterable[Iterable[Any]]) -> Markup:
+    """Rows as tab-separated lines: a table of one text, which the page turns into a real one when it is opened."""
+    lines = ("\t".join(re.sub(r"\s+", " ", number(v)) for v in row) for row in rows)
+    return plainly("\n".join(lines))
+
+
+def differing(found: Iterable[Difference]) -> list[tuple[Any, ...]]:
+    """Differences as rows: table, row, column, printed, ours, ratio, verdict."""
+    return [(d.table, d.row, d.column, d.printed, d.ours, ratio(d.ratio), d.verdict) for d in found]
+
+
+def settling(found: Iterable[Finding]) -> list[tuple[Any, ...]]:
+    """Findings of a recheck as rows: where, printed, recomputed, verdict, rule, why."""
+    return [(f.place, f.printed, f.recomputed, f.verdict, f.rule, f.why) for f in found]
+
+
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
     """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
+    names = Names(labels or {})
     env = Environment(
         loader=PackageLoader("orledger.templates", ""),
         autoescape=True,
@@ -130,10 +150,16 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
     )
     env.filters |= {
         "cell": number,
-        "short": lambda value: "" if value is None else f"{value:.3g}",
+        "short": short,
+        "ratio": ratio,
+        "plainly": plainly,
+        "tsv": tsv,
+        "differing": differing,
+        "settling": settling,
         "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
         "slug": slug,
         "arm": lambda key: (labels or {}).get(key, key),
+        "named": names.within,
         "moment": moment,
         "pretty": pretty,
         "pretty_json": pretty_json,
@@ -142,18 +168,31 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
     return env
 
 
-def figure_view(db: Database, drawn: Drawn, words: Vocabulary) -> FigureView:
+def image_uri(image: str) -> Markup:
+    """An SVG as a data URI for an attribute in double quotes, with no more escapes than that needs: it stays a third smaller."""
+    swapped = re.sub(r"<[^>]+>", lambda tag: tag[0].translate(str.maketrans("\"'", "'\"")), image)
+    for char, code in (("%", "%25"), ("#", "%23"), ("\n", " "), ('"', "%22"), ("&", "&amp;")):
+        swapped = swapped.replace(char, code)
+    return Markup(f"data:image/svg+xml;charset=utf-8,{swapped}")  # noqa: S704 - escaped for its attribute here
+
+
+def figure_view(pack: Pack, drawn: Drawn, words: Vocabulary) -> FigureView:
     """The figure with its SVG inside a data URI; an image keeps the identifiers of one SVG out of another's way."""
-    image = svg(drawn.figure, drawn.title, drawn.caption)
-    uri = "data:image/svg+xml;base64," + base64.b64encode(image).decode()
+    uri = image_uri(svg(drawn.figure, drawn.title, drawn.caption).decode("utf-8"))
     caption = Markup(inline_html(words.typed(drawn.caption), links=True))  # noqa: S704 - inline_html escapes by type
-    return FigureView(drawn.name, drawn.title, drawn.caption, caption, uri, tuple(trace(db, q) for q in drawn.queries))
+    width, height = (round(96 * float(side)) for side in drawn.figure.get_size_inches())
+    queries = tuple(pack.ask(q) for q in drawn.queries)
+    return FigureView(drawn.name, drawn.title, drawn.caption, caption, uri, (width, height), queries)
 
 
-def table_view(db: Database, table: Table) -> TableView:
-    """The table as escaped HTML with its queries."""
-    markup = Markup(table_html(table, provenance=False, links=True))  # noqa: S704 - table_html escapes by type
-    return TableView(table.name, table.title, markup, tuple(trace(db, q) for q in table.queries))
+def table_view(db: Database, table: Table, opening: Opening | None = None) -> TableView:
+    """The table as escaped HTML with its queries; ``opening`` is where a report keeps what stands behind its numbers."""
+    opens = None if opening is None else opening.of(table)
+    html = table_html(table, provenance=False, links=True, opens=opens, anchor=opening is None)
+    pack = Pack(db) if opening is None else opening.pack
+    said = "" if opening is None else opening.words(table.name)
+    markup = Markup(html)  # noqa: S704 - table_html escapes by type
+    return TableView(table.name, table.title, markup, tuple(pack.ask(q) for q in table.queries), said)
 
 
 def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
@@ -163,7 +202,7 @@ def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
 
 
 def case_views(
-    db: Database,
+    opening: Opening,
     tables: Sequence[Table],
     figures: Iterable[str],
     chosen: Sequence[Study],
@@ -171,16 +210,16 @@ def case_views(
     step: Callable[[str], None],
 ) -> list[CaseView]:
     """The headings in order, each with its figures and tables; one that nobody foresaw gets a heading of its own."""
-    words = vocabulary(chosen)
+    words, pack = vocabulary(chosen), opening.pack
     drawn: dict[str, list[FigureView]] = {}
-    for figure in draw(db, figures, chosen):
+    for figure in draw(pack.db, figures, chosen):
         step(f"figure {figure.name}")
-        drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(db, figure, words))
+        drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(pack, figure, words))
     shown: dict[str, list[TableView]] = {}
-    specs = offered(db, chosen)
+    specs = offered(pack.db, chosen)
     for table in tables:
         step(f"table {table.name}")
-        shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(db, table))
+        shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(pack.db, table, opening))
     known = dict(titles) | {name: name for name in (*drawn, *shown) if name not in titles}
     return [
         CaseView(name, title, drawn.get(name, []), shown.get(name, []))
@@ -212,11 +251,35 @@ def stored_findings(db: Database) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+def heading(chosen: Sequence[Study]) -> str:
+    """The title of a report that was given none: the titles of its studies."""
+    titles = [s.title or s.name for s in chosen]
+    return f"Audit report: {', '.join(titles)}" if titles else "Audit report"
+
+
+def tell(ledger: Ledger, pack: Pack, labels: Mapping[str, str]) -> dict[str, str]:
+    """Give every test and claim of ``ledger`` its words and its rows; returns the titles of the hypotheses."""
+    hypotheses, names = registered(ledger.registrations), Names(labels)
+    for row in (*ledger.tests, *ledger.claims):
+        row["query"] = pack.ask(row["units_sql"], limit=WHOLE, ordered=False)
+    for test in ledger.tests:
+        test["said"] = said(test, hypotheses.get(test["registration"]), names)
+    return {h.id: h.title for h in hypotheses.values()}
+
+
+def by_table(found: Sequence[Difference]) -> dict[str, list[Difference]]:
+    """The differences of each table."""
+    groups: dict[str, list[Difference]] = {}
+    for difference in found:
+        groups.setdefault(difference.table, []).append(difference)
+    return groups
+
+
 def render_report(
-    db: Database,
+    db: Results,
     *,
     planned: Sequence[Planned] = (),
-    title: str = "Audit report",
+    title: str | None = None,
     figures: Iterable[str] = (),
     chosen: Sequence[Study] | None = None,
     step: Callable[[str], None] = lambda _: None,
@@ -230,8 +293,12 @@ def render_report(
     here = studies.present(db) if chosen is None else chosen
     ledger = gather(db)
     tables = build_tables(db, planned, chosen=here)
-    for row in (*ledger.tests, *ledger.claims):
-        row["query"] = trace(db, row["units_sql"], ordered=False)
+    step("tests and claims")
+    asked = [*(r["units_sql"] for r in (*ledger.tests, *ledger.claims)), *(q for t in tables for q in t.queries)]
+    labels, quick = studies.labels(here), materialised(db, asked)
+    pack = Pack(Remembering(quick))
+    opening = Opening(pack, Drilldown(quick))
+    hypotheses = tell(ledger, pack, labels)
     printed = printed_by(here)
     compared, lines, checked = [], [], []
     if printed is not None:
@@ -239,20 +306,27 @@ def render_report(
         compared = differences(tables, printed)
         lines = table_lines(compared, tables, printed)
         checked = recheck(printed.publication)
-    folder = files("orledger.templates")
-    return environment(studies.labels(here)).get_template("report.html.j2").render(
-        title=title,
+    folder, titles = files("orledger.templates"), headings(ledger, here)
+    cases = case_views(opening, tables, figures, here, titles, step)
+    quick.close()
+    return environment(labels).get_template("report.html.j2").render(
+        title=heading(here) if title is None else title,
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64
         ledger=ledger,
         studies=here,
         tests=ledger.tests,
         claims=ledger.claims,
-        cases=case_views(db, tables, figures, here, headings(ledger, here), step),
+        hypotheses=hypotheses,
+        case_titles=titles,
+        cases=cases,
         totals=totals(ledger),
         printed=printed,
         differences=compared,
+        apart=by_table([d for d in compared if d.verdict == APART]),
+        closer=[d for d in compared if d.verdict != APART],
         agree=sum(d.verdict == AGREE for d in compared),
         lines=lines,
         words=[v for v in VERDICTS if v != ABSENT],

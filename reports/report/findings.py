@@ -14,8 +14,8 @@ from orledger.audit.recheck.findings import summary
 from orledger.audit.recheck.model import Verdict
 from orledger.errors import UsageError
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
-from orledger.reports.report.document import number
 from orledger.reports.report.ledger import Ledger, gather
+from orledger.reports.report.wording import number
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import markdown_inline
 

@@ -6,15 +6,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orledger.errors import QueryRefusedError
-from orledger.reports.source import content_hash
+from orledger.reports.source import ALIKE, content_hash
+from orledger.schema import receipts
 
 if TYPE_CHECKING:
     import polars as pl
 
     from orledger.reports.source import Database
-
-ROWS_SHOWN = 24  # rows of a query that the report embeds; the query itself is always there in full
 
 RUNS = """
 SELECT run_id, preset, device, engine, jobs, threads, coalesce(git_commit, '') AS git_commit, state, started, ended,
@@ -30,14 +28,13 @@ SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') A
 FROM all_cells GROUP BY ALL ORDER BY case_name, block
 """
 
-# Refusals that differ in their numbers only are one line: the numbers become dots, the margins a range.
-ARM_REFUSALS = r"""
-SELECT case_name, block, arm,
-       if(count(DISTINCT refused) = 1, min(refused), regexp_replace(min(refused), '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')) AS reason,
+# Refusals that differ in their numbers only are one line, and their margins a range.
+ARM_REFUSALS = f"""
+SELECT case_name, block, arm, if(count(DISTINCT refused) = 1, min(refused), {ALIKE.format("min(refused)")}) AS reason,
        count(*) AS cells, min(refused_by) AS smallest_margin, max(refused_by) AS largest_margin,
        string_agg(cell, ', ' ORDER BY cell) AS names
 FROM all_refusals
-GROUP BY case_name, block, arm, regexp_replace(refused, '([ =(])-?\d+(\.\d+)?(e[-+]?\d+)?', '\1…', 'g')
+GROUP BY case_name, block, arm, {ALIKE.format("refused")}
 ORDER BY case_name, block, arm, reason
 """
 
@@ -68,16 +65,6 @@ UNCHECKED = "not compared with"  # in the origin of a table that was read from a
 
 
 @dataclass(frozen=True)
-class Query:
-    """A query of the report and the first rows of its answer."""
-
-    sql: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    total: int
-
-
-@dataclass(frozen=True)
 class Ledger:
     """Everything the report states that is neither a table nor a figure; lists of dictionaries, ready to render."""
 
@@ -93,6 +80,7 @@ class Ledger:
     claims: list[dict[str, Any]]
     settings: list[dict[str, Any]]
     datasets: list[dict[str, Any]]
+    receipts: int = 0  # registrations of which a receipt from before the data is recorded
     queries: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -104,21 +92,6 @@ class Ledger:
     def unchecked_datasets(self) -> list[str]:
         """Datasets that a file in a data directory supplied and that nobody compared with their source."""
         return sorted({d["name"] for d in self.datasets if UNCHECKED in d["origin"]})
-
-
-def trace(db: Database, sql: str, *, ordered: bool = True) -> Query:
-    """The query with the head of its answer; a query that no longer runs shows its error instead of rows.
-
-    A query that leaves the order of its rows to the database (``ordered`` false) is shown sorted, the same in every build.
-    """
-    try:
-        frame = db.sql(sql)
-    except QueryRefusedError as error:
-        return Query(sql, ("error",), ((str(error),),), 0)
-    if not ordered:
-        frame = frame.sort([c for c in frame.columns if not frame[c].dtype.is_nested()])
-    head = frame.head(ROWS_SHOWN)
-    return Query(sql, tuple(frame.columns), tuple(head.iter_rows()), len(frame))
 
 
 def _dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -134,6 +107,11 @@ def gather(db: Database) -> Ledger:
     for test in tests:
         test["dropped"] = json.loads(test["dropped"] or "[]")
         test["details"] = json.loads(test["details"] or "{}")
+    dispositions = _dicts(db.sql(DISPOSITIONS, key))
+    earlier = {row["hash"]: receipts.Earlier(**row["receipt"]) for row in _dicts(db.sql(receipts.BEFORE_DATA))}
+    for d in dispositions:
+        d["remarks"] = json.loads(d["remarks"] or "[]")
+        d["receipt"] = receipts.words_of(earlier.get(d["registration"]))
     claims = _dicts(db.sql(CLAIMS, key))
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
@@ -145,7 +123,8 @@ def gather(db: Database) -> Ledger:
         cell_refusals=_dicts(db.sql(CELL_REFUSALS)),
         registrations=_dicts(db.sql(REGISTRATIONS)),
         audit=audit,
-        dispositions=_dicts(db.sql(DISPOSITIONS, key)),
+        dispositions=dispositions,
+        receipts=len(earlier),
         tests=tests,
         claims=claims,
         settings=_dicts(db.sql(SETTINGS)),

@@ -96,7 +96,9 @@ def build(
         table = empty(spec.name, spec.title, nothing.message)
     database = content_hash(results) if database is None else database
     queries = (*source.queries, *source.cited.queries())
-    return replace(table, queries=queries, database=database, notes=(*table.notes, *source.notes()))
+    name, title = table.name or spec.name, table.title or spec.title
+    notes = (*table.notes, *source.notes())
+    return replace(table, name=name, title=title, queries=queries, database=database, notes=notes)
 
 
 def build_tables(

@@ -10,7 +10,7 @@ from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Interval, Number, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, join
 from orledger.schema.viewing import literal
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def result_tables(subject: Subject, style: Style | None = None) -> Iterator[Tabl
             caption=_caption(subject, len(arms), several),
             columns=(
                 Column("unit", Text(", ".join(subject.unit)), "l"),
-                *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1)),
+                *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
             ),
             groups=tuple(g for g in groups if g.rows),
             notes=notes(subject),
@@ -75,7 +75,7 @@ def summary_table(subject: Subject) -> Table:
     rows = []
     for arm in subject.ordered:
         median = subject.single("median", arm)
-        cells: list[Value] = [Text(arm)]
+        cells: list[Value] = [Text(subject.label(arm))]
         cells.append(Number(median.n, rules.INTEGER).of(median) if median else Absent("no median in the audit"))
         cells += _estimate(median, style)
         cells += _rank(subject.ranking, arm)
@@ -143,7 +143,7 @@ def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
     cells: list[Value] = [Absent("not ranked") if r is None else Number(r, fixed(2)).of(subject.ranking) for r in ranks]
     yield Row("mean rank", (Text("mean rank", italic=True), *best(cells, ranks)))
     ends = [
-        Interval(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)).of(subject.ranking)
+        Range(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)).of(subject.ranking)
         if a in d["mean_rank_low"]
         else Blank()
         for a in arms
@@ -157,14 +157,14 @@ def _rank(row: TestRow | None, arm: str) -> list[Value]:
     d = row.details
     return [
         Number(d["mean_ranks"][arm], fixed(2)).of(row),
-        Interval(d["mean_rank_low"][arm], d["mean_rank_high"][arm], fixed(2)).of(row),
+        Range(d["mean_rank_low"][arm], d["mean_rank_high"][arm], fixed(2)).of(row),
     ]
 
 
 def _estimate(row: TestRow | None, style: Style) -> list[Value]:
     if row is None or row.effect is None:
         return [Absent("not in the audit" if row is None else row.why_absent), Blank()]
-    ends = Blank() if row.low is None or row.high is None else Interval(row.low, row.high, style).of(row)
+    ends = Blank() if row.low is None or row.high is None else Range(row.low, row.high, style).of(row)
     return [Number(row.effect, style).of(row), ends]
 
 

@@ -10,7 +10,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, notes
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Interval, Number, PValue, Text, Value, join
+from orledger.reports.tables.values import Absent, Blank, Number, PValue, Range, Text, Value, join
 from orledger.schema.viewing import literal
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def pair_table(subject: Subject) -> Table | None:
         return None
     rows = []
     for a in arms:
-        cells: list[Value] = [Text(a)]
+        cells: list[Value] = [Text(subject.label(a))]
         for b in arms:
             row = None if a == b else subject.pair(a, b)
             cells.append(Blank() if a == b else Absent("not compared") if row is None else _p(row, subject.better))
@@ -53,7 +53,10 @@ def pair_table(subject: Subject) -> Table | None:
             f"Two-sided p of the {NAMES[first.test]} test of each pair over {first.n} units, {corrected}. Bold: a difference at"
             f" {first.alpha:g}; + where the arm of the row is better, - where it is worse."
         ),
-        columns=(Column("arm", Text(""), "l"), *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1))),
+        columns=(
+            Column("arm", Text(""), "l"),
+            *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
+        ),
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("signed_rank", "sign")),
@@ -203,7 +206,7 @@ def _p(row: TestRow, better: str) -> Value:
 def _test_cells(t: TestRow) -> tuple[Value, ...]:
     style = fixed(3) if t.effect is not None and 1e-3 <= abs(t.effect) < 1e3 else SHORT
     effect = Blank() if t.effect is None else Number(t.effect, style).of(t)
-    interval = Blank() if t.low is None or t.high is None else Interval(t.low, t.high, style).of(t)
+    interval = Blank() if t.low is None or t.high is None else Range(t.low, t.high, style).of(t)
     wins = Blank() if t.wins is None else Text(f"{t.wins}/{t.losses}/{t.draws}").of(t)
     holm = Blank() if t.p_holm is None else Number(t.p_holm, rules.P_VALUE).of(t)
     p: Value = Blank() if t.test == "improvement" else Absent(t.why_absent)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex
-from orledger.reports.tables.values import Absent, Count, Interval, Join, MedianIQR, Number, PValue, Value
+from orledger.reports.tables.values import Absent, Count, Join, MedianIQR, Number, PValue, Range, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,7 +63,7 @@ def parts(value: Value) -> Iterator[tuple[str, Value]]:
             ("High", Number(value.q3, spread)),
             ("Full", value),
         )
-    elif isinstance(value, Interval):
+    elif isinstance(value, Range):
         yield from (("Low", Number(value.low, value.style)), ("High", Number(value.high, value.style)), ("Full", value))
     elif isinstance(value, Join):
         inner = [p for p in value.parts if isinstance(p, Value)]

@@ -9,6 +9,7 @@ import itertools
 import json
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from orledger.reports.drilldown import Place, numbers
 from orledger.reports.tables.values import Text, Value
@@ -25,7 +26,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", RAISED)
 LOWERED = str.maketrans(RAISED, "-0123456789")
 PAGE_STYLE = (
     "body{font:15px/1.4 system-ui,sans-serif;margin:2rem;color:#111;background:#fff}table{border-collapse:collapse;border-block:2px solid}"
-    "caption{text-align:left;max-width:60rem;padding-bottom:.6rem}th,td{padding:.15rem .6rem;font-weight:400}thead{border-bottom:1px solid}"
+    ".caption{max-width:60rem}.scroll{overflow-x:auto}th,td{padding:.15rem .6rem;font-weight:400}thead{border-bottom:1px solid}"
     "tbody+tbody{border-top:1px solid #999}.left{text-align:left}.center{text-align:center}.right{text-align:right}"
     "th[scope=rowgroup]{text-align:left;font-style:italic}figure{margin:0}figcaption{font-size:.85em;max-width:60rem}pre{white-space:pre-wrap}"
 )
@@ -63,8 +64,8 @@ def formula(t: Token) -> str:
     return re.sub(r"(?<=\w)\*", "<sub>⋆</sub>", text)
 
 
-def html_token(t: Token, marks: Mapping[str, str], links: bool = False) -> str:
-    """One token as HTML; every character that came from data is escaped. ``links``: the page has the other tables."""
+def html_token(t: Token, marks: Mapping[str, str], links: bool | str = False) -> str:
+    """One token as HTML; every character that came from data is escaped. ``links``: the page has the other tables, or where they are."""
     if t.kind == "number":
         power = "" if t.exponent is None else f"·10<sup>{html.escape(str(t.exponent).replace('-', MINUS))}</sup>"
         body = html.escape(_mantissa(t)) + power + html.escape(t.suffix)
@@ -73,7 +74,8 @@ def html_token(t: Token, marks: Mapping[str, str], links: bool = False) -> str:
     elif t.kind == "table":
         body = f"Table {html.escape(t.text)}"
         if links:
-            body = f'<a href="#table-{html.escape(t.text, quote=True)}">{body}</a>'
+            at = f"#table-{t.text}" if links is True else f"{links}{quote(t.text)}"
+            body = f'<a href="{html.escape(at, quote=True)}">{body}</a>'
     elif t.kind == "mark":
         body = f"<sup>{html.escape(t.text)}</sup>"
     elif t.kind == "absent":
@@ -101,8 +103,8 @@ def plain(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
     return "".join(plain_token(t, marks or {}) for t in value.tokens())
 
 
-def inline_html(value: Value | str, marks: Mapping[str, str] | None = None, *, links: bool = False) -> str:
-    """A value as inline HTML; with ``links`` its references to tables are links inside the page."""
+def inline_html(value: Value | str, marks: Mapping[str, str] | None = None, *, links: bool | str = False) -> str:
+    """A value as inline HTML; with ``links`` its references to tables are links inside the page, or below that address."""
     value = Text(value) if isinstance(value, str) else value
     return "".join(html_token(t, marks or {}, links) for t in value.tokens())
 
@@ -127,20 +129,28 @@ def sort_key(value: Value) -> str:
 
 
 def table_html(
-    t: Table, *, provenance: bool = True, links: bool = False, opens: Callable[[Place], str | None] | None = None
+    t: Table,
+    *,
+    provenance: bool = True,
+    links: bool | str = False,
+    opens: Callable[[Place], str | None] | None = None,
+    anchor: bool = True,
 ) -> str:
     """The table as an HTML fragment: headers with scope, groups as their own bodies, notes and provenance under it.
 
-    ``links`` makes references to other tables links, for a page that has them all. ``opens`` gives the address that shows
-    what is behind a number, or None; every number whose origin is known becomes a link to it.
+    ``links`` makes references to other tables links, for a page that has them all, or below an address. ``opens`` gives
+    the address that shows what is behind a number, or None; every number whose origin is known becomes a link to it. ``anchor``: the figure carries
+    the id of the table; a page that has it on a heading says no. The caption stands outside what scrolls.
     """
     marks = t.absences()
     places = dict(numbers(t)) if opens is not None else {}
-    out = [f'<figure class="ledger-table" id="table-{html.escape(t.name, quote=True)}">', "<table>"]
-    out.append(
-        f"<caption><strong>Table {html.escape(t.name)}.</strong> {inline_html(t.caption, links=links)}</caption>"
-    )
-    out.append("<thead>")
+    name = html.escape(t.name, quote=True)
+    out = [
+        '<figure class="ledger-table"' + (f' id="table-{name}">' if anchor else ">"),
+        f'<p class="caption" id="caption-{name}"><strong>Table {name}.</strong> {inline_html(t.caption, links=links)}</p>',
+        f'<div class="scroll"><table aria-labelledby="caption-{name}">',
+        "<thead>",
+    ]
     if t.spans:
         cells, at = [], 0
         for s in sorted(t.spans, key=lambda s: s.start):
@@ -174,7 +184,7 @@ def table_html(
                 cells.append(f'<{tag}{scope} class="{_align(column.align)}" data-sort="{key}">{body}</{tag}>')
             out.append("<tr>" + "".join(cells) + "</tr>")
         out.append("</tbody>")
-    out.append("</table>")
+    out.append("</table></div>")
     notes = t.footnotes()
     if notes or provenance:
         out.append("<figcaption>")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.reports.audit_rows import TestRow
+from orledger.reports.audit_rows import ClaimRow, TestRow
 from orledger.reports.origin import Origin, Records, Sample
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.table import TableError
-from orledger.reports.tables.values import Absent, Count, Interval, Mark, Math, MedianIQR, Number, PValue, Value, join
+from orledger.reports.tables.values import Absent, Count, Mark, Math, MedianIQR, Number, PValue, Range, Value, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.95  # of every interval in the tables
+NO_VALUE = "no value recorded"
 
 
 def values(frame: pl.DataFrame, column: str, *columns: str) -> Sample:
@@ -39,20 +40,18 @@ def known_sample(sample: ArrayLike, frame: pl.DataFrame, *columns: str) -> Sampl
     return Sample.of(np.asarray(sample), Origin((Records.of(frame, *columns),)) if there else Origin())
 
 
-def number(value: float | None, style: Style, reason: str = "no value recorded") -> Value:
+def number(value: float | None, style: Style, reason: str = NO_VALUE) -> Value:
     """A number, or absent for the given reason."""
     return Absent(reason) if value is None or not np.isfinite(value) else Number(float(value), style)
 
 
-def median(sample: ArrayLike, style: Style, reason: str = "no value recorded") -> Value:
+def median(sample: ArrayLike, style: Style, reason: str = NO_VALUE) -> Value:
     """The median of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
     return Number(float(np.median(x)), style).of(sample) if x.size else Absent(reason)
 
 
-def median_iqr(
-    sample: ArrayLike, style: Style, reason: str = "no value recorded", spread: Style | None = None
-) -> Value:
+def median_iqr(sample: ArrayLike, style: Style, reason: str = NO_VALUE, spread: Style | None = None) -> Value:
     """The median with its quartiles (linear interpolation) as a cell."""
     x = np.asarray(sample, dtype=float)
     if not x.size:
@@ -61,16 +60,16 @@ def median_iqr(
     return MedianIQR(float(mid), float(q1), float(q3), style, spread).of(sample)
 
 
-def mean(sample: ArrayLike, style: Style, reason: str = "no value recorded") -> Value:
+def mean(sample: ArrayLike, style: Style, reason: str = NO_VALUE) -> Value:
     """The mean of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
     return Number(float(x.mean()), style).of(sample) if x.size else Absent(reason)
 
 
-def spread(sample: ArrayLike, style: Style) -> Interval:
+def spread(sample: ArrayLike, style: Style) -> Range:
     """The smallest and the largest value of a sample that is not empty."""
     x = np.asarray(sample, dtype=float)
-    return Interval(float(x.min()), float(x.max()), style, what=("min", "max")).of(sample)
+    return Range(float(x.min()), float(x.max()), style, what=("min", "max")).of(sample)
 
 
 def count(flags: ArrayLike) -> Count:
@@ -112,7 +111,7 @@ def interval_cell(row: Cited, style: Style, scale: Callable[[float], float] = fl
         return row
     if row.low is None or row.high is None:
         return Absent(row.why_absent)
-    interval = Interval(scale(row.low), scale(row.high), style).of(row)
+    interval = Range(scale(row.low), scale(row.high), style).of(row)
     reached = row.level is not None and row.level >= LEVEL
     return interval if reached else join(interval, Mark("‡"), names=("", ""))
 
@@ -122,6 +121,13 @@ def wins_cell(row: Cited) -> Value:
     if isinstance(row, Absent):
         return row
     return Absent(row.why_absent) if row.wins is None else Count(row.wins, row.n).of(row)
+
+
+def value_cell(claim: ClaimRow | Absent, style: Style) -> Value:
+    """The number that a claim of the audit looked at."""
+    if isinstance(claim, Absent):
+        return claim
+    return Absent(claim.observed) if claim.value is None else Number(claim.value, style).of(claim)
 
 
 def n_cell(row: Cited) -> Value:
@@ -170,6 +176,12 @@ def paired(frame: pl.DataFrame, on: Sequence[str], column: str, first: str, seco
     left = frame.filter(pl.col("arm") == first).drop_nulls(column).select(*on, pl.col(column).alias("first"))
     right = frame.filter(pl.col("arm") == second).drop_nulls(column).select(*on, pl.col(column).alias("second"))
     return left.join(right, on=list(on), how="inner").sort(list(on))
+
+
+def matched(frame: pl.DataFrame, pairs: pl.DataFrame, on: Sequence[str], column: str, *arms: str) -> pl.DataFrame:
+    """The rows of ``frame`` from which ``paired`` made ``pairs``."""
+    mine = frame.filter(pl.col("arm").is_in(arms)).drop_nulls(column)
+    return mine.join(pairs.select(*on), on=list(on), how="semi")
 
 
 def power_of_ten(value: float) -> Math | Number:

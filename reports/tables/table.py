@@ -78,8 +78,6 @@ class Table:
     ``notes`` say what is missing, refused or planned and absent; ``database`` is the content hash of the database.
     """
 
-    name: str
-    title: str
     caption: Value
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
@@ -89,6 +87,8 @@ class Table:
     queries: tuple[str, ...] = ()
     database: str = ""
     layout: Layout = Layout()
+    name: str = ""  # the table's declaration gives both where the table itself does not
+    title: str = ""
 
     def __post_init__(self) -> None:
         width, seen = len(self.columns), set()

@@ -137,7 +137,7 @@ class Count(Value):
 
 
 @dataclass(frozen=True)
-class Interval(Value):
+class Range(Value):
     """Two ends: ``[low, high]``, or ``low–high`` for an observed range. ``what`` names the ends in CSV files."""
 
     low: float
@@ -172,7 +172,7 @@ class MedianIQR(Value):
     def _tokens(self) -> Iterator[Token]:
         yield _number(rules.digits(self.median, self.style), self.bold)
         yield Token("text", " ", bold=self.bold)
-        yield from Interval(self.q1, self.q3, self.spread or self.style, bold=self.bold).tokens()
+        yield from Range(self.q1, self.q3, self.spread or self.style, bold=self.bold).tokens()
 
     def _fields(self) -> Mapping[str, Scalar]:
         return {"": self.median, "q1": self.q1, "q3": self.q3}

@@ -28,7 +28,7 @@ class DatasetAbsentError(DataError):
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Where a table comes from: its public origin, the target column (normalised name), columns to drop."""
 
     name: str
@@ -42,17 +42,17 @@ class Source:
 SOURCES = {
     s.name: s
     for s in (
-        Source("diabetes", "scikit-learn load_diabetes", "target", bundled=True),
-        Source("concrete", "OpenML 44959", "strength", data_id=44959),
-        Source("energy", "OpenML 44960", "heating_load", drop=("cooling_load",), data_id=44960),
-        Source("yacht", "OpenML 42370", "residuary_resistance", data_id=42370),
-        Source("california", "scikit-learn fetch_california_housing", "medhouseval"),
+        DataSource("diabetes", "scikit-learn load_diabetes", "target", bundled=True),
+        DataSource("concrete", "OpenML 44959", "strength", data_id=44959),
+        DataSource("energy", "OpenML 44960", "heating_load", drop=("cooling_load",), data_id=44960),
+        DataSource("yacht", "OpenML 42370", "residuary_resistance", data_id=42370),
+        DataSource("california", "scikit-learn fetch_california_housing", "medhouseval"),
     )
 }
 
 
 @dataclass(frozen=True)
-class Table:
+class DataTable:
     """A loaded table: features X (n, d), target y (n,), where the bytes came from, and the hash of both as float64."""
 
     name: str
@@ -96,7 +96,7 @@ def _normal(name: str) -> str:
     return name.strip().lower().replace(".", "_").replace(" ", "_")
 
 
-def _assemble(source: Source, names: list[str], rows: np.ndarray, origin: str) -> Table:
+def _assemble(source: DataSource, names: list[str], rows: np.ndarray, origin: str) -> DataTable:
     """The table of ``source`` from named columns: target taken by name, dropped columns removed, the rest are features."""
     normal = [_normal(n) for n in names]
     if source.target not in normal:
@@ -106,7 +106,7 @@ def _assemble(source: Source, names: list[str], rows: np.ndarray, origin: str) -
         )
     at = normal.index(source.target)
     keep = [j for j, n in enumerate(normal) if j != at and n not in source.drop]
-    return Table(
+    return DataTable(
         source.name,
         np.ascontiguousarray(rows[:, keep]),
         rows[:, at].copy(),
@@ -116,7 +116,7 @@ def _assemble(source: Source, names: list[str], rows: np.ndarray, origin: str) -
     )
 
 
-def read_csv(source: Source, path: Path, origin: str) -> Table:
+def read_csv(source: DataSource, path: Path, origin: str) -> DataTable:
     """The table in the CSV file at ``path`` (a header line, then numbers)."""
     try:
         text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
@@ -146,12 +146,12 @@ def read_csv(source: Source, path: Path, origin: str) -> Table:
     return _assemble(source, names, np.array(rows), origin)
 
 
-def _cache_paths(source: Source, cache_dir: str | None) -> tuple[Path, Path]:
+def _cache_paths(source: DataSource, cache_dir: str | None) -> tuple[Path, Path]:
     folder = Path(cache_dir) if cache_dir else default_cache()
     return folder / f"{source.name}.csv", folder / f"{source.name}.json"
 
 
-def _read_cache(source: Source, cache_dir: str | None) -> Table | None:
+def _read_cache(source: DataSource, cache_dir: str | None) -> DataTable | None:
     path, note = _cache_paths(source, cache_dir)
     if not (path.is_file() and note.is_file()):
         return None
@@ -167,7 +167,7 @@ def _read_cache(source: Source, cache_dir: str | None) -> Table | None:
     return table
 
 
-def _write_cache(table: Table, source: Source, cache_dir: str | None) -> None:
+def _write_cache(table: DataTable, source: DataSource, cache_dir: str | None) -> None:
     path, note = _cache_paths(source, cache_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [",".join([*table.features, table.target])]
@@ -181,7 +181,7 @@ def _write_cache(table: Table, source: Source, cache_dir: str | None) -> None:
         part.replace(target)  # a reader sees the old file or the whole new one
 
 
-def download(source: Source) -> Table:
+def download(source: DataSource) -> DataTable:
     """The table from its public origin; scikit-learn's own files go to a folder that is removed afterwards."""
     from sklearn.datasets import fetch_california_housing, fetch_openml
 
@@ -197,7 +197,7 @@ def download(source: Source) -> Table:
         return _assemble(source, names, np.column_stack([bunch.data, bunch.target]), source.origin)
 
 
-def _bundled(source: Source) -> Table:
+def _bundled(source: DataSource) -> DataTable:
     from sklearn.datasets import load_diabetes
 
     bunch = load_diabetes()
@@ -216,20 +216,20 @@ def locate(name: str, data_dir: str | None, cache_dir: str | None) -> str:
     return "cache" if all(p.is_file() for p in _cache_paths(source, cache_dir)) else "download"
 
 
-def source_of(name: str) -> Source:
+def source_of(name: str) -> DataSource:
     """The declared source of dataset ``name``."""
     if name not in SOURCES:
         raise DataError(f"unknown dataset {name!r}", hint=f"one of {', '.join(SOURCES)}")
     return SOURCES[name]
 
 
-def load(name: str, data_dir: str | None = None, cache_dir: str | None = None, *, offline: bool = False) -> Table:
+def load(name: str, data_dir: str | None = None, cache_dir: str | None = None, *, offline: bool = False) -> DataTable:
     """The whole table called ``name``: from the data directory, else scikit-learn, else the cache, else downloaded.
 
     A failed download is remembered for the life of the process, so that forty cells do not wait for the same time-out.
     """
     found = _load(name, data_dir, cache_dir, offline)
-    if isinstance(found, Table):
+    if isinstance(found, DataTable):
         return found
     raise DatasetAbsentError(
         f"dataset {name} is not available: {found}",
@@ -239,7 +239,7 @@ def load(name: str, data_dir: str | None = None, cache_dir: str | None = None, *
 
 
 @lru_cache(maxsize=64)
-def _load(name: str, data_dir: str | None, cache_dir: str | None, offline: bool) -> Table | str:
+def _load(name: str, data_dir: str | None, cache_dir: str | None, offline: bool) -> DataTable | str:
     source = source_of(name)
     if data_dir:
         path = Path(data_dir) / f"{name}.csv"
@@ -261,11 +261,11 @@ def _load(name: str, data_dir: str | None, cache_dir: str | None, offline: bool)
     return table
 
 
-def subsample(table: Table, rows: int, seed: int) -> Table:
+def subsample(table: DataTable, rows: int, seed: int) -> DataTable:
     """``rows`` rows of ``table`` in the order drawn without replacement by NumPy's default generator of ``seed``."""
     if rows >= table.y.size:
         return table
     # The published subsample is default_rng(0).choice: a named stream would give other rows.
     picked = np.random.default_rng(seed).choice(table.y.size, rows, replace=False)
     origin = f"{table.origin}, {rows} of {table.y.size} rows"
-    return Table(table.name, table.X[picked], table.y[picked], table.features, table.target, origin)
+    return DataTable(table.name, table.X[picked], table.y[picked], table.features, table.target, origin)

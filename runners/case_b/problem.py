@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.runners.case_b.data import Table, load, subsample
+from orledger.runners.case_b.data import DataTable, load, subsample
 from orledger.runners.case_b.names import SPLIT_OPTIONS
 from orledger.runners.case_b.splits import make_split
 from orledger.runners.seeds import generator
@@ -47,7 +47,7 @@ class Problem:
         return np.concatenate([self.y_fit, self.y_cal])
 
 
-def load_table(dataset: str, settings: Mapping[str, Any], context: Context) -> Table:
+def load_table(dataset: str, settings: Mapping[str, Any], context: Context) -> DataTable:
     """The rows of ``dataset`` that Case B uses (california is subsampled)."""
     table = load(dataset, context.data_dir, context.cache_dir, offline=context.offline)
     if dataset == "california":
@@ -55,7 +55,7 @@ def load_table(dataset: str, settings: Mapping[str, Any], context: Context) -> T
     return table
 
 
-def make_problem(table: Table, regime: str, seed: int, rel: float, settings: Mapping[str, Any]) -> Problem:
+def make_problem(table: DataTable, regime: str, seed: int, rel: float, settings: Mapping[str, Any]) -> Problem:
     """The problem of one (dataset, regime, seed, rel); the split and the noise draw do not depend on ``rel``."""
     split = make_split(
         table.X,

@@ -22,7 +22,7 @@ from orledger.runners.records import CellResult
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from orledger.runners.case_b.data import Table
+    from orledger.runners.case_b.data import DataTable
     from orledger.runners.case_b.nets import Fitted
     from orledger.runners.case_b.problem import Problem
     from orledger.runners.cells import Cell, Context
@@ -61,7 +61,7 @@ def run(cells: tuple[Cell, ...], context: Context) -> Iterator[tuple[Cell, CellR
     yield from _trained(cells, settings, context, table, found, started)
 
 
-def _problem(cell: Cell, table: Table, settings: Mapping[str, Any]) -> Problem:
+def _problem(cell: Cell, table: DataTable, settings: Mapping[str, Any]) -> Problem:
     """The split rows of a cell; the ablation's are the shift's."""
     keys = cell.keys
     return make_problem(table, str(keys.get("regime", "shift")), int(keys["seed"]), float(keys["rel"]), settings)
@@ -71,7 +71,7 @@ def _trained(
     cells: tuple[Cell, ...],
     settings: Mapping[str, Any],
     context: Context,
-    table: Table,
+    table: DataTable,
     found: DatasetAudit,
     started: float,
 ) -> Iterator[tuple[Cell, CellResult]]:
@@ -115,7 +115,7 @@ def _record_stopping(result: CellResult, nets: Mapping[str, Fitted]) -> None:
             result.scalar("net", "validation_score", fitted.kept.score, label=role)
 
 
-def audit_cell(table: Table, found: DatasetAudit) -> CellResult:
+def audit_cell(table: DataTable, found: DatasetAudit) -> CellResult:
     """The records of an audit cell; a failing dataset is a finding here, and a refusal for the cells that need it."""
     out = CellResult()
     for name in ("n", "d", "distinct", "passed"):
@@ -131,7 +131,7 @@ def audit_cell(table: Table, found: DatasetAudit) -> CellResult:
 _answers: dict[tuple[str, Rules], DatasetAudit] = {}
 
 
-def _audit(table: Table, rules: Rules, protocols: tuple[str, ...]) -> DatasetAudit:
+def _audit(table: DataTable, rules: Rules, protocols: tuple[str, ...]) -> DatasetAudit:
     key = (table.sha256, rules)
     known = _answers.get(key)
     if known is None or (known.r2 and not set(protocols) <= set(known.r2)):
@@ -139,7 +139,7 @@ def _audit(table: Table, rules: Rules, protocols: tuple[str, ...]) -> DatasetAud
     return _answers[key]
 
 
-def _finish(result: CellResult, cell: Cell, table: Table, backend: str, seconds: float) -> CellResult:
+def _finish(result: CellResult, cell: Cell, table: DataTable, backend: str, seconds: float) -> CellResult:
     result.backend, result.seconds = backend, seconds
     result.datasets.append(table.description())
     result.fact("batch", str(cell.settings.get("batch", "none")))

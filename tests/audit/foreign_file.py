@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from click.testing import CliRunner, Result
 
 from orledger.cli import main
@@ -75,3 +76,30 @@ def claim(body: str) -> str:
 def query(sql: str) -> str:
     """A hypothesis file whose only claim asks ``sql``."""
     return claim(f"kind = 'measured'\nstat = 'max'\npair = ['k']\nsql = '''{sql}'''")
+
+
+def computed(path: Path, values: dict[tuple[str, int], dict[str, float | None]], planned: int = 0) -> Path:
+    """The study with cells that a run computed here: ``values`` by (dataset, seed) and arm, None where the arm refused.
+
+    ``planned`` further cells were never computed.
+    """
+    from orledger.schema.writing import Outcome, PlannedCell, Writer
+
+    def cell(dataset: str, seed: int) -> PlannedCell:
+        return PlannedCell(f"{dataset}/{seed}", "s", "t", f"s/t/{dataset}/{seed}", {"dataset": dataset, "seed": seed}, "{}", "1")  # fmt: skip
+
+    with Writer(path) as writer:
+        writer.plan([cell(*unit) for unit in values] + [cell("later", k) for k in range(planned)])
+        for unit, arms in values.items():
+            known = {arm: value for arm, value in arms.items() if value is not None}
+            n = len(known)
+            columns = {
+                "arm": np.array(list(known), dtype=object),
+                "metric": np.array(["m"] * n, dtype=object),
+                "label": np.array([None] * n, dtype=object),
+                "idx": np.ma.array(np.zeros(n), mask=True, dtype=np.int32),
+                "value": np.array(list(known.values())),
+            }
+            refusals = [(arm, "empty set", None) for arm, value in arms.items() if value is None]
+            writer.store(cell(*unit).cell_id, Outcome("done", columns=columns, refusals=refusals))
+    return path

@@ -6,10 +6,10 @@ import pytest
 from hypothesis_text import framed
 
 from orledger.audit.evaluation.claims import check
-from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.units import Ledger
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.errors import DataError
-from orledger.toml_tables import TableError
+from orledger.toml_tables import TomlError
 
 
 def result(db, body: str):
@@ -241,5 +241,5 @@ def test_a_share_pools_numerators_and_denominators(db):
 
 
 def test_a_share_of_two_sides_is_refused(db):
-    with pytest.raises(TableError, match="'stat': expected another statistic"):
+    with pytest.raises(TomlError, match="'stat': expected another statistic"):
         result(db, 'kind = "best"\nstat = "share"\narms = ["a", "b"]\n')

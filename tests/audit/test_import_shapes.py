@@ -11,7 +11,7 @@ from orledger.audit.importing.tables import expand, read_tables
 from orledger.errors import DataError
 from orledger.schema.chain import verify
 from orledger.schema.writing import Writer
-from orledger.toml_tables import TableError
+from orledger.toml_tables import TomlError
 
 ROWS = """
 study = "mine"
@@ -160,7 +160,7 @@ def test_direction_by_dataset(tmp_path, db):
     ]  # fmt: skip
     better = dict(db.con.execute("SELECT metric, better FROM metric").fetchall())
     assert better == {"auc": "higher", "logloss": "lower", "score": "higher"}
-    with pytest.raises(TableError, match="'logloss' needs"):
+    with pytest.raises(TomlError, match="'logloss' needs"):
         parse_mapping(MIXED.replace('better = "lower"\n', ""), "m.toml")
 
 

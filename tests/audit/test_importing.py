@@ -16,7 +16,7 @@ from orledger.audit.importing.tables import read_tables
 from orledger.cli import main
 from orledger.errors import DataError
 from orledger.schema.writing import Writer
-from orledger.toml_tables import TableError
+from orledger.toml_tables import TomlError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 LONG = """
@@ -150,7 +150,7 @@ def test_bad_tables_are_named(tmp_path, db, content, expected):
     ],
 )
 def test_bad_mappings_are_named(old, new, expected):
-    with pytest.raises(TableError, match=expected):
+    with pytest.raises(TomlError, match=expected):
         parse_mapping(LONG.replace(old, new), "map.toml")
 
 
@@ -192,5 +192,5 @@ def test_a_column_of_lists_is_named(tmp_path, db):
 
 
 def test_words_for_missing_must_be_texts():
-    with pytest.raises(TableError, match="a list of texts, numbers too"):
+    with pytest.raises(TomlError, match="a list of texts, numbers too"):
         parse_mapping("missing = [-999]\n" + LONG, "m.toml")

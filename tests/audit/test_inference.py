@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from itertools import product
+
 import polars as pl
 import pytest
 
@@ -9,7 +12,8 @@ from orledger.audit.importing import words
 from orledger.audit.importing.inference import Wishes, infer
 from orledger.audit.importing.loading import import_files
 from orledger.audit.importing.mapping import parse_mapping
-from orledger.audit.importing.tables import programs, read_tables, stacked
+from orledger.audit.importing.records import to_records
+from orledger.audit.importing.tables import expand, programs, read_tables, stacked
 from orledger.audit.importing.writing import draft
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.errors import DataError, UsageError
@@ -158,3 +162,54 @@ def test_scales_that_differ_give_a_sign_test():
     text = draft(stacked([("t.csv", frame)]), "t.csv").questions.text
     assert 'test = "sign"' in text
     assert 'test = "signed_rank"' not in text
+
+
+def test_the_scale_that_somebody_said_decides():
+    frame = pl.DataFrame(
+        {
+            "dataset": [g for g in "uvw" for _ in range(2)],
+            "method": ["a", "b"] * 3,
+            "error": [0.1, 0.2, 0.5, 0.9, 0.3, 0.4],
+        }
+    )
+    table = stacked([("t.csv", frame)])
+    assert 'test = "signed_rank"' in draft(table, "t.csv").questions.text
+    drawn = draft(table, "t.csv", Wishes(scale="own"))
+    assert 'test = "sign"' in drawn.questions.text
+    mapping = parse_mapping(drawn.mapping_text, "t.mapping.toml")
+    assert mapping.described("error").scale == "own"
+    # A mapping that is there is asked, not the table.
+    again = draft(table, "t.csv", mapping=mapping)
+    assert 'test = "sign"' in again.questions.text
+    assert again.guess.mapping == mapping
+    turned = parse_mapping(drawn.mapping_text.replace('scale = "own"', 'scale = "common"'), "t.mapping.toml")
+    assert 'test = "signed_rank"' in draft(table, "t.csv", mapping=turned).questions.text
+
+
+def test_runs_of_sacred_are_a_table(tmp_path):
+    for number, (method, dataset, seed) in enumerate(product("ab", "uvw", (0, 1)), 1):
+        run = tmp_path / "runs" / str(number)
+        run.mkdir(parents=True)
+        config = {"method": method, "data": {"dataset": dataset}, "seed": seed, "verbose": True}
+        (run / "config.json").write_text(json.dumps(config))
+        failed = number == 12
+        (run / "run.json").write_text(json.dumps({"status": "FAILED" if failed else "COMPLETED", "result": None}))
+        wrapped = {"py/object": "numpy.float64", "dtype": "float64", "value": number / 20}
+        metrics = {
+            "accuracy": {"steps": [0, 1], "timestamps": [], "values": [0.1, wrapped if number == 1 else number / 20]}
+        }
+        (run / "metrics.json").write_text(json.dumps(metrics))
+    (tmp_path / "runs" / "_sources").mkdir()
+    (path,) = expand([tmp_path / "runs"])
+    drawn = draft(read_tables([path]), "runs.csv")
+    mapping = drawn.guess.mapping
+    assert (mapping.arm, drawn.guess.unit, drawn.guess.repeats) == ("method", ("dataset",), ("seed",))
+    rows = to_records(read_tables([path]), mapping)
+    values = {(r["dataset"], r["seed"], r["arm"]): r["value"] for r in rows.iter_rows(named=True)}
+    assert values["u", "0", "a"] == 1 / 20
+    assert values["w", "0", "b"] == 11 / 20
+    assert values["w", "1", "b"] is None  # the last state of a run that failed is no result
+    assert rows.filter(pl.col("value").is_null())["reason"].to_list() == ["run state: FAILED"]
+    (tmp_path / "runs" / "3" / "run.json").write_text("[]")
+    with pytest.raises(DataError, match=r"3/run\.json: expected an object"):
+        read_tables([path])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
-from orledger.audit.evaluation.pairing import Ledger, load_units
+from orledger.audit.evaluation.units import Ledger, load_units
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.statistics.signedrank import signed_rank
 from orledger.errors import DataError

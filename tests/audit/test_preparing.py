@@ -6,7 +6,7 @@ import pytest
 from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
-from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.units import Ledger
 
 NESTED = 'test = "mcnemar"\nevent = { gt = 0 }\nunit = ["split"]\nblocked = "mean"\n'
 
@@ -73,3 +73,25 @@ def test_blocked_means_of_rounded_differences_tie_exactly(db):
     db.splits([(0.1, 0.2, 0.3), (0.2, 0.2, 0.2), (-0.3, -0.3, -0.3)], rels=(0, 1, 2))
     body = 'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nresolution = 0.1\n'
     assert evaluate(Ledger(db.results), comparison(body))[0].result.ties == 2
+
+
+@pytest.mark.parametrize(("blocked", "values"), [("mean", (2.0, -1.0, 4.0, 5.0)), ("median", (-1.0, -2.0, 3.0, 4.0))])
+def test_blocks_are_reduced_as_declared(db, blocked, values):
+    """Nested differences whose mean and median differ, in sign too: the effect is that of the declared reduction.
+
+    ``values`` are the reductions by hand; the effect is the median of their pairwise means, each with itself.
+    """
+    db.splits([(-2, -1, 9), (-3, -2, 2), (2, 3, 7), (3, 4, 8)], rels=(0, 1, 2))
+    body = f'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "{blocked}"\n'
+    result = evaluate(Ledger(db.results), comparison(body))[0].result
+    walsh = sorted((x + y) / 2 for i, x in enumerate(values) for y in values[i:])
+    assert result.effect == pytest.approx((walsh[4] + walsh[5]) / 2)
+    assert (result.wins, result.losses) == (sum(v < 0 for v in values), sum(v > 0 for v in values))
+
+
+@pytest.mark.parametrize(("blocked", "leaning"), [("mean", 6), ("median", 0)])
+def test_blocks_of_events_are_reduced_as_declared(db, blocked, leaning):
+    """One of three pairs of every split leans to b: their mean does as well, their median does not."""
+    events(db, [[(0, 1), (0, 0), (1, 1)]] * 6)
+    body = NESTED.replace('"mean"', f'"{blocked}"') + 'arms = ["a", "b"]\n'
+    assert evaluate(Ledger(db.results), comparison(body))[0].result.n_nonzero == leaning

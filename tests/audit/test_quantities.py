@@ -9,8 +9,8 @@ import pytest
 from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
-from orledger.audit.evaluation.pairing import Ledger, load_units
-from orledger.audit.registry.quantities import Source
+from orledger.audit.evaluation.units import Ledger, load_units
+from orledger.audit.registry.quantities import RecordSource
 
 ZERO = [
     # error, width, covered (le 1), outside (gt 1)
@@ -90,7 +90,7 @@ def test_the_arm_and_the_label_of_a_record_can_be_keys_of_a_unit(db):
     units = load_units(ledger, q, ("split", "label"))
     assert units.values.rows() == [("0", "x", 1.0, 1), ("0", "y", 3.0, 1), ("1", "x", 2.0, 1), ("1", "y", 3.0, 1)]
     assert units.absent.rows() == [("2", None, "cell failed")]
-    units = load_units(ledger, replace(q, source=Source(None, "m")), ("split", "arm"))
+    units = load_units(ledger, replace(q, source=RecordSource(None, "m")), ("split", "arm"))
     assert units.values.rows() == [("0", "a", 7.0, 1), ("0", "b", 9.0, 1), ("1", "a", 7.0, 1), ("1", "b", 9.0, 1)]
 
 

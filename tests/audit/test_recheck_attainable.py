@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orledger.audit.recheck.rounding import Interval, parse_printed
+from orledger.audit.recheck.rounding import Enclosure, parse_printed
 from orledger.audit.statistics.attainable import (
     compositions,
     exact_p_values,
@@ -109,7 +109,7 @@ def test_tie_terms_are_those_of_the_partitions():
 
 def test_tie_search_finds_the_smallest_correction_and_reports_absence():
     p = float(normal_p(12, 0, tie_term=6))
-    assert tie_term_that_fits(12, 0, Interval(p - 1e-9, p + 1e-9)) == (6, pytest.approx(p))
+    assert tie_term_that_fits(12, 0, Enclosure(p - 1e-9, p + 1e-9)) == (6, pytest.approx(p))
     assert tie_term_that_fits(5, 0, parse_printed("0.9")) is None
 
 
@@ -125,7 +125,7 @@ def test_sign_test_is_the_binomial_test(wins, losses):
 
 
 def test_shares_surround_the_window():
-    found = shares(7, Interval(0.42, 0.44))
+    found = shares(7, Enclosure(0.42, 0.44))
     assert 3 / 7 in found
     assert min(found) <= 0.42
     assert max(found) >= 0.44

@@ -5,7 +5,7 @@ import pytest
 
 from orledger.audit.recheck.bootstrap import median_end_sign
 from orledger.audit.recheck.counts import one_of, same_fraction
-from orledger.audit.recheck.rounding import Interval, exactly, parse_printed
+from orledger.audit.recheck.rounding import Enclosure, exactly, parse_printed
 from orledger.audit.recheck.rules import Count, ImpossibleError
 
 
@@ -58,4 +58,4 @@ def test_one_of_a_list_allows_its_members_alone():
     values = one_of([exactly(5), exactly(0.5), parse_printed("0.05")])[0].values
     assert any(v.meets(exactly(0.5)) for v in values)
     assert not any(v.meets(exactly(0.6)) for v in values)
-    assert any(v.meets(Interval(0.045, 0.055)) for v in values)
+    assert any(v.meets(Enclosure(0.045, 0.055)) for v in values)

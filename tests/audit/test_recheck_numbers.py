@@ -3,7 +3,7 @@
 import pytest
 
 from orledger.audit.recheck.reading.numbers import numbers_in, read_entry, read_number
-from orledger.audit.recheck.rounding import Interval
+from orledger.audit.recheck.rounding import Enclosure
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_count_of_a_total_keeps_both(text):
     entry = read_entry(text)
     assert entry.counts == (12, 40)
     assert entry.main is not None
-    assert entry.main.interval == Interval(29.5, 30.5)
+    assert entry.main.interval == Enclosure(29.5, 30.5)
 
 
 def test_numbers_of_a_sentence_leave_names_out():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orledger.audit.recheck.rounding import Interval, counts_of, exactly, hull, parse_printed
+from orledger.audit.recheck.rounding import Enclosure, counts_of, exactly, hull, parse_printed
 from orledger.errors import UsageError
 
 
@@ -31,8 +31,8 @@ def test_a_printed_string_allows_half_a_unit_of_its_last_digit(printed, low, hig
 
 def test_counts_are_exact_and_probabilities_stay_in_their_range():
     assert parse_printed("12", exact=True) == exactly(12)
-    assert parse_printed("1.0000", bounds=(0, 1)) == Interval(0.99995, 1.0)
-    assert parse_printed("0.000", bounds=(0, 1)) == Interval(0.0, 0.0005)
+    assert parse_printed("1.0000", bounds=(0, 1)) == Enclosure(0.99995, 1.0)
+    assert parse_printed("0.000", bounds=(0, 1)) == Enclosure(0.0, 0.0005)
 
 
 @pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "1e", "nan", "0,5"])
@@ -59,7 +59,7 @@ def test_every_number_lies_in_the_interval_of_the_string_it_prints_as(value, dig
 )
 def test_interval_operations_contain_the_operation_on_any_members(ends, s, t):
     (a0, da), (b0, db), _, _ = ends
-    a, b = Interval(a0, a0 + da), Interval(b0, b0 + db)
+    a, b = Enclosure(a0, a0 + da), Enclosure(b0, b0 + db)
     x, y = a0 + s * da, b0 + t * db
     x, y = min(max(x, a.low), a.high), min(max(y, b.low), b.high)
     for combined, value in ((a + b, x + y), (a - b, x - y), (a * b, x * y), (a / b, x / y), (-a, -x)):
@@ -81,8 +81,8 @@ def test_division_by_an_interval_around_zero_is_refused():
 
 def test_ends_out_of_order_are_refused():
     with pytest.raises(ValueError, match="out of order"):
-        Interval(2, 1)
+        Enclosure(2, 1)
 
 
 def test_hull_covers_its_parts():
-    assert hull([Interval(1, 2), Interval(5, 6)]) == Interval(1, 6)
+    assert hull([Enclosure(1, 2), Enclosure(5, 6)]) == Enclosure(1, 6)

@@ -8,11 +8,11 @@ from importlib.resources import files
 import pytest
 from hypothesis_text import GOOD
 
-from orledger.audit.registry.quantities import Source, Surface, units_sql
+from orledger.audit.registry.quantities import RecordSource, Surface, units_sql
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.schema.catalogue import Catalogue, Metric
 from orledger.schema.viewing import layouts
-from orledger.toml_tables import TableError
+from orledger.toml_tables import TomlError
 
 
 def changed(old: str, new: str) -> str:
@@ -57,7 +57,7 @@ def test_a_good_file():
 )  # fmt: skip
 def test_mistakes_are_named(text, table, key, expected):
     """Every message names the file, the table, the key, and what was expected."""
-    with pytest.raises(TableError) as error:
+    with pytest.raises(TomlError) as error:
         parse_hypothesis(text, "mine.toml")
     message = str(error.value)
     assert "mine.toml" in message
@@ -96,18 +96,18 @@ def test_a_floor_is_measured_where_the_comparison_looks(comparison, claim, fits)
     if fits:
         assert parse_hypothesis(text, "mine.toml").comparisons[0].noise == "floor"
     else:
-        with pytest.raises(TableError, match=r"key 'noise': expected a claim about the same k"):
+        with pytest.raises(TomlError, match=r"key 'noise': expected a claim about the same k"):
             parse_hypothesis(text, "mine.toml")
         assert parse_hypothesis(text, "mine.toml", stored=True).comparisons[0].noise is None
 
 
 def test_a_floor_is_a_claim():
-    with pytest.raises(TableError, match="key 'noise': expected the id of a claim, found 'c'"):
+    with pytest.raises(TomlError, match="key 'noise': expected the id of a claim, found 'c'"):
         parse_hypothesis(changed('test = "signed_rank"', 'test = "signed_rank"\nnoise = "c"'), "mine.toml")
 
 
 def test_broken_toml_names_the_line():
-    with pytest.raises(TableError, match=r"mine\.toml: not valid TOML.*line 3"):
+    with pytest.raises(TomlError, match=r"mine\.toml: not valid TOML.*line 3"):
         parse_hypothesis('[hypothesis]\nid = "X"\ntitle = \n', "mine.toml")
 
 
@@ -121,7 +121,7 @@ def test_broken_toml_names_the_line():
     ],
 )
 def test_shapes_that_cannot_be(old, new, expected):
-    with pytest.raises(TableError, match=expected):
+    with pytest.raises(TomlError, match=expected):
         parse_hypothesis(changed(old, new), "mine.toml")
 
 
@@ -134,6 +134,20 @@ def test_one_table_can_stand_for_many_comparisons():
     )
     assert [c.id for c in h.comparisons] == ["c/1/b", "c/1/c", "c/2/b", "c/2/c"]
     assert dict(h.comparisons[3].sides[1][1].where)["level"].values == (2,)
+
+
+def test_one_table_can_stand_for_every_combination_of_keys_arms_and_labels():
+    text = changed(
+        'test = "signed_rank"\narms = ["a", "b"]',
+        'test = "proportion"\nevent = { gt = 0 }\nfor_each = { level = [1, 2], label = ["in", "out"], arm = ["a", "b"] }',
+    )
+    h = parse_hypothesis(
+        text.replace("c is less", "c/1/in/a is less").replace('needs = ["c"]', 'needs = ["c/2/out/b"]'), "x.toml"
+    )
+    assert [c.id for c in h.comparisons] == [f"c/{k}/{r}/{a}" for k in (1, 2) for r in ("in", "out") for a in "ab"]
+    ((_, last),) = h.comparisons[-1].sides
+    assert (last.source.arm, last.source.label, dict(last.where)["level"].values) == ("b", "out", (2,))
+    assert {"arm", "label"}.isdisjoint(dict(last.where))  # they choose the record, and are no keys of its cell
 
 
 def test_pairwise_makes_every_pair():
@@ -158,7 +172,7 @@ def test_values_are_quoted():
 
 
 def test_only_queries_are_accepted_as_sql():
-    with pytest.raises(TableError, match="begins with SELECT"):
+    with pytest.raises(TomlError, match="begins with SELECT"):
         parse_hypothesis(
             changed('arms = ["a", "b"]\n\n[disp', 'a = { sql = "DELETE FROM record" }\nb = { arm = "b" }\n\n[disp'),
             "x.toml",
@@ -195,7 +209,7 @@ def test_a_file_without_a_disposition_describes():
         ("CaseC", "exploratory", ("c",)),
     ]
     registered = describing[0].text.replace('mode = "exploratory"', 'mode = "registered"')
-    with pytest.raises(TableError, match=r"key 'mode': expected exploratory in a file without a table \[disposition\]"):
+    with pytest.raises(TomlError, match=r"key 'mode': expected exploratory in a file without a table \[disposition\]"):
         parse_hypothesis(registered, "x.toml")
 
 
@@ -207,7 +221,7 @@ def test_shipped_hypotheses_ask_for_what_is_recorded(h):
         for _, q in item.sides:
             if q.source is None:
                 continue
-            sources = [Source(a, q.source.metric, q.source.label) for a in q.identical] or [q.source]
+            sources = [RecordSource(a, q.source.metric, q.source.label) for a in q.identical] or [q.source]
             for s in (*sources, *([q.divide_by] if q.divide_by else [])):
                 match = [e for e in known[q.case] if e[0] == q.block and e[2] == s.metric and s.arm in (e[1], None)]
                 assert match, f"{h.id} {item.id}: {q.block}/{s.arm}/{s.metric} is not recorded"

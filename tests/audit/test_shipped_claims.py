@@ -6,7 +6,7 @@ import pytest
 
 from orledger.audit.evaluation.claims import check
 from orledger.audit.evaluation.comparisons import evaluate
-from orledger.audit.evaluation.pairing import Ledger
+from orledger.audit.evaluation.units import Ledger
 from orledger.audit.registry.reading import shipped_hypotheses
 
 SHIPPED = {h.id: h for h in shipped_hypotheses()}

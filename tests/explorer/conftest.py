@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from explorer_db import fill
+from explorer_db import fill, judge
 from starlette.testclient import TestClient
 
-from orledger.explorer.app import Explorer, application
+from orledger.explorer.app import application
+from orledger.explorer.site import Explorer
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    path = tmp_path / "results.duckdb"
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database once for all tests; read it, do not change it."""
+    path = tmp_path_factory.mktemp("explorer") / "results.duckdb"
     fill(path)
+    judge(path)
     return path
 
 
 @pytest.fixture
-def client(database: Path) -> Iterator[TestClient]:
-    with TestClient(
-        application(Explorer(database)), base_url="http://localhost", raise_server_exceptions=False
-    ) as found:
+def database(filled: Path, tmp_path: Path) -> Path:
+    """A copy of the database that a test may change."""
+    return Path(shutil.copyfile(filled, tmp_path / "results.duckdb"))
+
+
+@pytest.fixture(scope="session")
+def client(filled: Path) -> Iterator[TestClient]:
+    """The explorer on the shared database."""
+    with TestClient(application(Explorer(filled)), base_url="http://localhost", raise_server_exceptions=False) as found:
         yield found

@@ -1,59 +1,183 @@
-"""The explorer in a real browser: every page at two widths, the chart, the keyboard, and no request to anywhere else."""
+"""The explorer in a real browser: every page at two widths, filters, the chart, the keyboard, downloads, and a run from start to end."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import live_run
+import polars as pl
 import pytest
 import uvicorn
 
-from orledger.explorer.app import Explorer, application
+from orledger.explorer.app import application
+from orledger.explorer.site import Explorer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+PATIENCE = 120_000  # milliseconds; a test waits for what it expects to see, and a busy machine is slow
+PAGES = (
+    "/",
+    "/run",
+    "/cells",
+    "/cell/c0",
+    "/cell/c6",
+    "/metric",
+    "/hypothesis/better",
+    "/tables",
+    "/table/better-results",
+    "/number?table=better-results&row=plain/4&column=arm+1",
+    "/recheck",
+    "/sql?q=SELECT+*+FROM+mine_main",
+    "/nowhere",
+)
 
 
-@pytest.fixture
-def address(database: Path) -> Iterator[str]:
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application(Explorer(database)), log_level="error"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server.should_exit = True
-    thread.join(timeout=30)
-    listener.close()
+@contextmanager
+def serving(database: Path) -> Iterator[str]:
+    """The explorer on ``database`` at a free port."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(application(Explorer(database)), log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(timeout=60)
 
 
-def test_pages_in_a_browser(address: str) -> None:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=flags)
-        problems: list[str] = []
-        for width, scheme in ((1440, "light"), (390, "dark")):
-            page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
-            page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-            page.on("pageerror", lambda e: problems.append(str(e)))
-            page.on("request", lambda r: problems.append(r.url) if not r.url.startswith((address, "data:")) else None)
-            for path in ("/", "/run", "/cells", "/cell/c0", "/metric", "/tables", "/sql"):
-                page.goto(address + path)
-                wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-                assert wide <= 0, f"{path} is wider than {width} px"
-            page.goto(f"{address}/metric?metric=mine/main/error&group=seed")
-            assert page.evaluate("Chart.getChart('chart').data.datasets.length") == 2
-            page.goto(f"{address}/sql")
-            page.fill("textarea", "SELECT count(*) AS cells FROM cell")
-            page.press("textarea", "Control+Enter")
-            page.wait_for_selector("td:has-text('8')")
-            page.goto(address)
-            page.keyboard.press("Tab")
-            assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
-        browser.close()
+        found = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def address(filled: Path) -> Iterator[str]:
+    with serving(filled) as found:
+        yield found
+
+
+def opened(browser: Browser, address: str, width: int = 1440, scheme: str = "light") -> tuple[Page, list[str]]:
+    """A page, and what goes wrong on it: errors of the console, of scripts, and requests to elsewhere."""
+    page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()  # type: ignore[arg-type]
+    page.set_default_timeout(PATIENCE)
+    problems: list[str] = []
+    page.on("console", lambda m: problems.append(m.text) if m.type == "error" and "404" not in m.text else None)
+    page.on("pageerror", lambda e: problems.append(str(e)))
+    page.on("request", lambda r: problems.append(r.url) if not r.url.startswith((address, "data:")) else None)
+    return page, problems
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_every_page_fits_and_asks_for_nothing_elsewhere(
+    browser: Browser, address: str, width: int, scheme: str
+) -> None:
+    page, problems = opened(browser, address, width, scheme)
+    for path in PAGES:
+        page.goto(address + path)
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{path} is wider than {width} px"
+        assert page.locator("h1").count() == 1
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+    assert problems == []
+
+
+def test_filters_chart_query_and_downloads(browser: Browser, address: str) -> None:
+    page, problems = opened(browser, address)
+    page.goto(f"{address}/cells")
+    page.select_option("select[name='key.seed']", "4")
+    page.click("text=Show")
+    page.wait_for_selector("text=1 cells")
+    page.click("text=mine/c4")
+    page.wait_for_selector("h1:has-text('mine/c4')")
+    page.goto(f"{address}/metric?metric=mine/main/error&group=seed")
+    assert page.evaluate("Chart.getChart('chart').data.datasets.length") == 3
+    page.goto(f"{address}/sql")
+    page.fill("textarea", "SELECT count(*) AS cells FROM cell")
+    page.press("textarea", "Control+Enter")
+    page.wait_for_selector("td:has-text('8')")
+    page.click("text=Save in this browser")
+    page.wait_for_selector("#saved >> text=SELECT count(*)")
+    for kind, read in (("CSV", pl.read_csv), ("Parquet", pl.read_parquet)):
+        with page.expect_download() as waiting:
+            page.click(f"a:text-is('{kind}')")
+        assert read(waiting.value.path())["cells"].to_list() == [8]
+    assert problems == []
+
+
+def test_from_a_number_to_its_cell_with_the_keyboard_alone(browser: Browser, address: str) -> None:
+    page, problems = opened(browser, address)
+    page.goto(f"{address}/table/better-results")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
+    page.keyboard.press("Enter")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.className") == "n":
+            break
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert "/number?" in page.url
+    first = page.locator("main a[href^='/cell/']").first
+    first.focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert re.search(r"/cell/c\d$", page.url)
+    assert problems == []
+
+
+def test_a_run_is_seen_from_start_to_end(browser: Browser, tmp_path: Path) -> None:
+    """The run goes on when the test says so; every state is waited for on the page, which is never reloaded by hand."""
+    database = tmp_path / "live.duckdb"
+    command = [sys.executable, live_run.__file__, str(database)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run, serving(database) as address:
+        said, asked = run.stdin, run.stdout
+        assert said is not None
+        assert asked is not None
+
+        def go() -> None:
+            said.write(b"go\n")
+            said.flush()
+
+        try:
+            page, problems = opened(browser, address)
+            asked.readline()  # the first cell waits, and a snapshot of the plan is there
+            page.goto(f"{address}/run")
+            page.wait_for_selector("text=0 of 4 done")
+            page.wait_for_selector("text=a run is writing")
+            go()
+            page.wait_for_selector("text=1 of 4 done")
+            go()
+            page.wait_for_selector(".figures >> text=1 refused")
+            go()
+            page.wait_for_selector(".figures >> text=1 failed")
+            page.click("details >> summary:has-text('live/main/2')")
+            page.wait_for_selector("pre:has-text('ZeroDivisionError: told to raise')")
+            go()
+            page.wait_for_selector("text=2 of 4 done")
+            page.wait_for_selector(".s-incomplete, .s-finished")
+            page.wait_for_selector("text=a run is writing", state="detached")
+            assert run.wait(timeout=60) == 0
+            page.goto(f"{address}/cells?state=failed")
+            page.wait_for_selector("text=1 cells")
+        finally:
+            run.kill()
     assert problems == []

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import polars as pl
 import pytest
 from explorer_db import HOSTILE, fill
 from starlette.testclient import TestClient
 
-from orledger.explorer.app import HEADERS, Explorer, application
+from orledger.errors import DatabaseError
+from orledger.explorer.app import application
+from orledger.explorer.guard import HEADERS
 from orledger.explorer.mirror import Mirror
+from orledger.explorer.site import Explorer
+from orledger.schema.explaining import snapshot_path
 from orledger.schema.opening import connect
 from orledger.schema.sandbox import Limits
 
@@ -25,7 +35,11 @@ PAGES = (
     "/cell/c6",
     "/metric",
     "/metric?metric=mine/main/error&group=seed",
+    "/hypothesis/better",
     "/tables",
+    "/table/better-tests",
+    "/table/better-results",
+    "/recheck",
     "/sql",
     "/sql?q=SELECT+1",
 )
@@ -46,7 +60,7 @@ def test_a_cell_shows_its_records_refusals_and_neighbours(client: TestClient) ->
     text = client.get("/cell/c2").text
     assert "<td>2</td>" in text
     assert "<td>3</td>" in text
-    assert "-0.5" in text
+    assert "−0.5" in text
     assert 'href="/cell/' in text
     assert "ValueError" in client.get("/cell/c6").text
     assert client.get("/cell/nobody").status_code == 404
@@ -69,7 +83,7 @@ def test_cells_are_filtered_by_key_sorted_and_paged(tmp_path: Path) -> None:
 def test_medians_of_the_metric_page_are_those_of_the_records(client: TestClient) -> None:
     """Even cells hold the values 0, 2, 4 for arm x: the median is 2, by hand."""
     text = client.get("/metric?metric=mine/main/error&group=dataset&arm=x").text
-    row = re.search(r">plain</a></td><td class=\"text\">x</td><td>3</td><td>(\S+?)</td>", text)
+    row = re.search(r">plain</a></td><td class=\"text\">x</td><td><a [^>]*>3</a></td><td>(\S+?)</td>", text)
     assert row is not None
     assert row.group(1) == "2"
 
@@ -101,7 +115,7 @@ def test_a_query_can_be_linked_and_downloaded(client: TestClient) -> None:
     csv = client.get("/query.csv", params={"q": query}).text
     assert csv.splitlines()[0] == "arm,s"
     frame = pl.read_parquet(io.BytesIO(client.get("/query.parquet", params={"q": query}).content))
-    assert frame["s"].to_list() == [15.0, 21.0]
+    assert frame["s"].to_list() == [15.0, 21.0, 36.0]
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
@@ -129,7 +143,7 @@ def test_an_unknown_page_and_a_missing_database_are_told(client: TestClient, tmp
         answer = other.get("/")
         assert answer.status_code == 500
         assert "no database at" in answer.text
-        assert "Traceback" not in answer.text
+        assert "Traceback (most recent" not in answer.text
 
 
 def test_the_copy_follows_the_file_and_never_holds_it(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,3 +161,184 @@ def test_the_copy_follows_the_file_and_never_holds_it(database: Path, monkeypatc
             assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 7
     finally:
         mirror.close()
+
+
+def links(text: str, start: str) -> list[str]:
+    """The addresses on a page that begin with ``start``."""
+    return [html.unescape(a) for a in re.findall(r'href="([^"]+)"', text) if a.startswith(start)]
+
+
+def test_every_number_of_every_table_leads_to_its_records(client: TestClient) -> None:
+    """The value of arm z in cell c4 is 2 * 4 + 1 = 9: its page shows that record and no other cell's."""
+    seen = 0
+    for name in links(client.get("/tables").text, "/table/"):
+        table = client.get(name).text
+        for address in links(table, "/number?"):
+            page = client.get(address)
+            assert page.status_code == 200, page.text
+            assert "SELECT" in page.text, address
+            assert "does not say which rows" not in page.text
+            seen += 1
+        cells = re.findall(r'<td class="(?:left|right|center)"[^>]*>(.*?)</td>', table)
+        assert [c for c in cells if re.match(r"[+−-]?\d", c)] == [], "a number without a link"
+    assert seen >= 20
+    (address,) = (
+        a for a in links(client.get("/table/better-results").text, "/number?") if "plain%2F4" in a and "arm+2" in a
+    )
+    page = client.get(address).text
+    assert links(page, "/cell/") == [
+        "/cell/c4",
+        "/cell/c4",
+        "/cell/c4",
+    ]  # its own record, then the two that its rank compares
+    assert ">9</td>" in page
+    assert client.get("/number?table=better-results&row=nobody&column=x").status_code == 404
+
+
+def test_a_hypothesis_shows_tests_units_sensitivity_and_amendments(client: TestClient) -> None:
+    """On every seed but 0 x is lower than z by i + 1: all six differences are negative, so the exact p is 2 / 2**6."""
+    page = client.get("/hypothesis/better").text
+    assert "supported" in page
+    assert "&lt;b&gt;than&lt;/b&gt;" in page
+    assert "0.0312" in page
+    assert "an amendment" in page
+    assert '<span class="plus">+ reason = &#34;x is lower on every unit&#34;' in page
+    test = links(page, "/test/")[0]  # the variant that decides comes first
+    units = client.get(test).text
+    assert "0.03125" in units
+    assert len(links(units, "/cell/")) == 12  # six units on two sides
+    (unit,) = {a for a in links(units, "/cells?") if "plain" in a and "=4" in a}
+    assert links(client.get(unit).text, "/cell/") == ["/cell/c4"]
+    assert client.get("/test/nobody").status_code == 404
+    assert client.get("/claim/nobody").status_code == 404
+    assert client.get("/hypothesis/nobody").status_code == 404
+
+
+def test_recheck_shows_findings_by_cause_with_their_sentences(client: TestClient) -> None:
+    page = client.get("/recheck").text
+    assert "1. Inconsistent" in page
+    assert "paper.tex:12" in page
+    assert "<blockquote>The mean is 0.51 &lt;script&gt;" in page
+    assert "The 1 that agree" in page
+
+
+def test_a_snapshot_that_a_killed_run_left_is_not_believed(database: Path) -> None:
+    """Nobody holds the file, so the file is the newest there is; while somebody does, its snapshot answers."""
+    fill(snapshot_path(database), 1)
+    holding = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(1, flush=True); sys.stdin.readline()"
+    mirror = Mirror(database, Limits())
+    try:
+        with mirror.results() as results:
+            assert results.note is None
+            assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 8
+        command = [sys.executable, "-c", holding, str(database)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            holder.stdout.readline()  # type: ignore[union-attr]
+            other = Mirror(database, Limits())
+            with other.results() as results:
+                assert results.note is not None
+                assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 3
+            other.close()
+            snapshot_path(database).unlink()
+            third = Mirror(database, Limits())
+            with pytest.raises(DatabaseError, match="no snapshot yet"), third.results():
+                pass
+            third.close()
+    finally:
+        mirror.close()
+
+
+def test_pages_are_kept_as_long_as_the_database_and_no_more_than_so_many(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", 0.0)
+    monkeypatch.setattr("orledger.explorer.mirror.PAGES", 3)
+    x = Explorer(database)
+    with TestClient(application(x), base_url="http://localhost") as client:
+        first = client.get("/cells").text
+        assert client.get("/cells").text == first
+        for k in range(5):
+            client.get(f"/cells?word={k}")
+        client.get("/cell/nobody")
+        with x.mirror.results() as results:
+            assert list(results._copy.pages) == [f"/cells?word={k}" for k in (2, 3, 4)]
+        con = connect(database, "write")
+        con.execute("DELETE FROM cell WHERE cell_id = 'c7'")
+        con.close()
+        assert "7 cells" in client.get("/cells").text
+
+
+def test_fifty_clients_at_once_without_an_error(client: TestClient) -> None:
+    pages = [p for p in PAGES if p != "/tables"] * 5
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(client.get, pages[:50]))
+    assert [a.status_code for a in answers] == [200] * 50
+    alone = {p: client.get(p).text for p in set(pages[:50])}
+    assert all(a.text == alone[p] for p, a in zip(pages, answers, strict=False))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"/cell/{quote(HOSTILE)}",
+        f"/hypothesis/{quote(HOSTILE)}",
+        f"/table/{quote(HOSTILE, safe='')}",
+        f"/test/{quote(HOSTILE, safe='')}",
+        f"/number?table={quote(HOSTILE)}&row={quote(HOSTILE)}&column=x",
+        f"/cells?case={quote(HOSTILE)}&order={quote(HOSTILE)}&page=99999999999999999999",
+        f"/cells?key.{quote(HOSTILE)}={quote(HOSTILE)}",
+        f"/metric?metric={quote(HOSTILE)}&group={quote(HOSTILE)}&arm={quote(HOSTILE)}",
+        "/figure/..%2f..%2fetc%2fpasswd.svg",
+        "/static/..%2f..%2f..%2fpyproject.toml",
+        "/query.exe?q=SELECT+1",
+        "/sql?q=%00%ff",
+    ],
+)
+def test_hostile_addresses_are_answered_and_escaped(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code in (200, 404)
+    assert "<script>alert" not in answer.text
+    assert "Traceback (most recent" not in answer.text
+    assert "[project]" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["attacker.example", "127.0.0.1.attacker.example", "localhost:80@evil", "", "[::2]"])
+def test_other_host_names_are_refused(client: TestClient, host: str) -> None:
+    """A page elsewhere that points its name at this machine sends its own name along."""
+    assert client.get("/", headers={"Host": host}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("address", "cookie", "status"),
+    [
+        ("/", "", 401),
+        ("/", "orledger=wrong", 401),
+        ("/", "x=secret; orledger=", 401),
+        ("/?token=", "", 401),
+        ("/?token=secre", "", 401),
+        ("/static/explorer.js", "", 401),
+        ("/", "orledger=secret", 200),
+        ("/?a=1&token=secret", "", 307),
+        ("//attacker.example/?token=secret", "", 307),
+    ],
+)
+def test_the_token_is_asked_for_everywhere(database: Path, address: str, cookie: str, status: int) -> None:
+    app = application(Explorer(database, token="secret", hosts=("*",)))
+    with TestClient(app, base_url="http://machine.example", follow_redirects=False) as client:
+        answer = client.get(f"http://machine.example{address}", headers={"Cookie": cookie} if cookie else {})
+        assert answer.status_code == status
+        if status == 307:
+            assert re.match(r"/[^/]|/$", answer.headers["location"]), "never to another machine"
+            assert "HttpOnly" in answer.headers["set-cookie"]
+        assert "secret" not in answer.text
+
+
+def test_queries_of_users_wait_for_their_turn_and_stop_at_the_limit(database: Path) -> None:
+    """Ten queries that never end, two at a time, each stopped by the limit, and the pages still answer."""
+    limits = replace(Limits.from_environment(), seconds=0.2)
+    endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c"
+    with TestClient(application(Explorer(database, limits=limits)), base_url="http://localhost") as client:
+        with ThreadPoolExecutor(10) as pool:
+            answers = list(pool.map(lambda _: client.get("/sql", params={"q": endless}).text, range(10)))
+        assert all('class="problem"' in text for text in answers)
+        assert client.get("/").status_code == 200

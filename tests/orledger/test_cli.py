@@ -97,7 +97,7 @@ def test_sql_as_a_table(toy_db: Path) -> None:
 
 def test_sql_in_every_format(toy_db: Path, tmp_path: Path) -> None:
     query = "SELECT 'a|b' AS t, 0.1::DOUBLE AS x, NULL AS nothing, [1, 2] AS l"
-    assert run("sql", "--db", str(toy_db), query, "--format", "csv").output == 't,x,nothing,l\na|b,0.1,,"[1, 2]"\n'
+    assert run("sql", "--db", str(toy_db), query, "--format", "csv").output == 't,x,nothing,l\na|b,0.1,,"[1,2]"\n'
     assert json.loads(run("sql", "--db", str(toy_db), query, "--format", "json").output) == [
         {"t": "a|b", "x": 0.1, "nothing": None, "l": [1, 2]}
     ]

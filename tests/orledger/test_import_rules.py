@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = {
     "orledger.errors",
     "orledger.toml_tables",
+    "orledger.wording",
     "orledger.study",
     "orledger.study_displays",
     "orledger.studies",
@@ -114,6 +115,18 @@ def test_the_rules_catch_what_they_are_for(tmp_path: Path) -> None:
     assert "torch" not in [name for _, name in imports(path, at_run_time=True)]
     assert "torch" in [name for _, name in imports(path, at_run_time=False)]
     assert not within("orledger.auditor", {"orledger.audit"})
+
+
+@pytest.mark.parametrize("name", ["Table", "Source", "Interval", "Finding"])
+def test_one_name_stands_for_one_thing(name: str) -> None:
+    """A reader who meets the name of these classes knows which one is meant."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for _, path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    assert len(found) == 1, found
 
 
 def test_every_folder_that_installs_is_listed(root: Path) -> None:

@@ -1,8 +1,11 @@
 """Conditional intervals against cvxpy with Clarabel: 264 random and degenerate instances fast, more in the slow suite."""
 
+import pytest
+
+pytest.importorskip("cvxpy", reason="the extra bench has the solver")
+
 import conic
 import numpy as np
-import pytest
 
 from orledger.recovery import EmptySetError, Spectral, global_radius, local_interval, occam, primal_elements
 

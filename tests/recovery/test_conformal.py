@@ -107,8 +107,12 @@ def test_floor_only_where_needed_or_asked_for():
     assert np.max(np.abs(y - band.mid) - band.half) == pytest.approx(capped.q_add, rel=1e-9)
 
 
-@pytest.mark.parametrize(("level", "order"), [(None, 19), (0.9, 18), (0.95, 19), (0.99, 19), (5, 5)])
+@pytest.mark.parametrize(
+    ("level", "order"),
+    [(None, 19), (0.9, 18), (0.95, 19), (0.99, 19), (5, 5), (0.86, 18), (0.41, 9), (0.01, 1), (1, 1)],
+)
 def test_order_statistic_and_achieved_level(level, order):
+    """The smallest order whose share of n + 1 = 20 reaches the level: 0.86 needs 17.2 and so the 18th, 0.41 needs the 9th."""
     rng, spec, eta, _ = head(2)
     X, y = draw(rng, 19)
     found = conformal_radius(spec, spec.project(X), y, eta, level=level)

@@ -55,6 +55,8 @@ def audit(con: duckdb.DuckDBPyConnection) -> Audit:
 class Adapter:
     """The reading interface of the reports over a plain connection."""
 
+    path, note = Path("synthetic.duckdb"), None
+
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
 

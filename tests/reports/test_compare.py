@@ -1,5 +1,7 @@
 """Comparing two databases: bitwise equality, tolerances, missing cells, and the step where trajectories part."""
 
+import json
+
 import polars as pl
 import pytest
 import synthetic_db
@@ -72,3 +74,41 @@ def test_a_change_of_sign_has_no_ratio_but_is_seen(reference):
     row = result.records.filter((pl.col("arm") == "ei") & (pl.col("metric") == "auc")).to_dicts()[0]
     assert row["bitwise"] == row["within_20"] == 0
     assert row["worst_ratio"] is None
+
+
+def host(cpu, node):
+    return json.dumps({"cpu": cpu, "node": node})
+
+
+def test_cells_that_differ_across_kinds_of_cpu_are_marked():
+    """Two clusters of two kinds each: equal cells, cells that differ on one kind, across kinds, and on an unknown one."""
+    left, right = database(), database()
+    ids = [
+        r[0] for r in left.execute("SELECT cell_id FROM cell WHERE state = 'done' ORDER BY cell_id LIMIT 5").fetchall()
+    ]
+    machines = [  # left, right, whether the content is another
+        (host("Alder", "n1"), host("Alder", "n2"), False),
+        (host("Alder", "n1"), host("Zen", "n3"), False),
+        (host("Alder", "n1"), host("Zen", "n3"), True),
+        (host("Zen", "n3"), host("Zen", "n4"), True),
+        (None, host("Zen", "n4"), True),
+    ]
+    for cell_id, (a, b, differs) in zip(ids, machines, strict=True):
+        left.execute("UPDATE cell SET host = ? WHERE cell_id = ?", [a, cell_id])
+        change = ", content_hash = 'another'" if differs else ""
+        right.execute(f"UPDATE cell SET host = ?{change} WHERE cell_id = ?", [b, cell_id])
+    name = dict(left.execute("SELECT cell_id, name FROM cell").fetchall())
+    result = compare(synthetic_db.Adapter(left), synthetic_db.Adapter(right))
+    columns = ("cell", "mark", "left_cpu", "right_cpu", "left_node", "right_node")
+    assert result.differing.select(columns).rows() == [
+        (name[ids[2]], "across CPU kinds", "Alder", "Zen", "n1", "n3"),
+        (name[ids[4]], "CPU unknown", None, "Zen", None, "n4"),
+        (name[ids[3]], "on one CPU kind", "Zen", "Zen", "n3", "n4"),
+    ]
+    pairs = {
+        (r["left_cpu"], r["right_cpu"]): (r["mark"], r["both"], r["bitwise"], r["differ"])
+        for r in result.hosts.to_dicts()
+    }
+    assert pairs["Alder", "Zen"] == ("across CPU kinds", 2, 1, 1)
+    assert pairs["Alder", "Alder"] == ("on one CPU kind", 1, 1, 0)
+    assert pairs[None, "Zen"] == ("CPU unknown", 1, 0, 1)

@@ -67,6 +67,22 @@ def test_rows_are_those_that_the_number_was_computed_from(audited: synthetic_db.
                 assert found.height == wanted.height, place
 
 
+def test_every_number_of_every_table_knows_its_origin(tables: list[Table]) -> None:
+    unknown = [place for table in tables for place, value in drilldown.numbers(table) if not value.origin]
+    assert unknown == []
+    assert sum(1 for table in tables for _ in drilldown.numbers(table)) > 1000
+
+
+def test_counts_of_steps_are_the_rows_that_open(audited: synthetic_db.Adapter, tables: list[Table]) -> None:
+    """Table Cinv counts in Python; its queries count the same steps and trajectories in SQL."""
+    opener, table = Drilldown(audited), next(t for t in tables if t.name == "Cinv")
+    for place, value in drilldown.numbers(table):
+        found = opener.behind(value)
+        assert found is not None
+        assert isinstance(value, Number)
+        assert audited.sql(found.queries[0].sql).height == value.value, place
+
+
 def test_conditions_select_nothing_else() -> None:
     """Every subset of a small block is selected by its conditions, in DuckDB, and by keys where keys can."""
     import duckdb

@@ -95,7 +95,7 @@ def test_every_macro_is_unique_and_made_of_letters(built):
 
 
 def table_of(value, key="row"):
-    return Table("T", "t", Text("c"), (Column("x", Text("x")),), (Group((Row(key, (value,)),)),))
+    return Table(Text("c"), (Column("x", Text("x")),), (Group((Row(key, (value,)),)),), name="T", title="t")
 
 
 def test_composite_cells_give_their_parts():
@@ -109,7 +109,7 @@ def test_composite_cells_give_their_parts():
 
 def test_names_from_data_that_spell_alike_are_told_apart():
     rows = (Row("a b", (Number(1, rules.INTEGER),)), Row("a-b", (Number(2, rules.INTEGER),)))
-    found = macros([Table("T", "t", Text("c"), (Column("x", Text("x")),), (Group(rows),))])
+    found = macros([Table(Text("c"), (Column("x", Text("x")),), (Group(rows),), name="T", title="t")])
     assert [(m.name, m.body) for m in found] == [("orlTABX", r"\ensuremath{1}"), ("orlTABXAlso", r"\ensuremath{2}")]
 
 

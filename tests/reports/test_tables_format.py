@@ -20,12 +20,12 @@ from orledger.reports.tables.values import (
     Absent,
     Blank,
     Count,
-    Interval,
     Mark,
     Math,
     MedianIQR,
     Number,
     PValue,
+    Range,
     Text,
     best,
     join,
@@ -154,19 +154,19 @@ def test_a_reference_to_a_table_is_its_number_in_latex_a_link_in_a_page_and_its_
 
 def test_the_name_of_a_table_stands_in_its_caption():
     assert r"\caption[T. A table]{\textbf{T.} Caption.}" in latex.table(sample())
-    assert "<caption><strong>Table T.</strong> Caption.</caption>" in render.table_html(sample())
+    assert '<p class="caption" id="caption-T"><strong>Table T.</strong> Caption.</p>' in render.table_html(sample())
     assert render.table_markdown(sample()).startswith("## Table T. A table")
 
 
 def test_a_dagger_in_a_caption_is_explained_below():
     caption = prose("p {{ p }}.", p=PValue(0.25, 0.25))
-    plain = Table("T", "t", caption, (Column("a", Text("a")),), (Group((Row("r", (Text("x"),)),)),))
+    plain = Table(caption, (Column("a", Text("a")),), (Group((Row("r", (Text("x"),)),)),), name="T", title="t")
     assert "smallest p" in render.plain(plain.footnotes()[0])
 
 
 def test_long_names_break_at_underscores_in_wrapped_columns():
     columns = (Column("a", Text("a"), 1.0), Column("b", Text("b"), "l"))
-    text = latex.table(Table("T", "t", Text(""), columns, (Group((Row("r", (Text("a_b"), Text("c_d"))),)),)))
+    text = latex.table(Table(Text(""), columns, (Group((Row("r", (Text("a_b"), Text("c_d"))),)),), name="T", title="t"))
     assert r"a\_\allowbreak{}b & c\_d" in text
 
 
@@ -179,20 +179,20 @@ def sample() -> Table:
             "three",
             (
                 Text("three"),
-                join(Interval(1.0, 2.0, rules.fixed(1)), Mark("‡"), names=("", "")),
+                join(Range(1.0, 2.0, rules.fixed(1)), Mark("‡"), names=("", "")),
                 Absent("too few seeds"),
             ),
         ),
     )
     return Table(
-        "T",
-        "A table",
         Text("Caption."),
         columns,
         (Group(rows, Text("all")),),
         (Span(1, 2, Text("span")),),
         database="abc",
         queries=("SELECT 1",),
+        name="T",
+        title="A table",
     )
 
 
@@ -218,7 +218,11 @@ def test_csv_begins_with_its_header_and_has_full_precision_components_and_empty_
 def test_csv_writes_noise_levels_as_numbers_and_powers_in_ascii():
     level = power_of_ten(3e-4)
     table = Table(
-        "T", "t", Text(""), (Column("rel noise", Text("x")),), (Group((Row("r", (level,)),), Text("16² cells, 10⁻³")),)
+        Text(""),
+        (Column("rel noise", Text("x")),),
+        (Group((Row("r", (level,)),), Text("16² cells, 10⁻³")),),
+        name="T",
+        title="t",
     )
     assert render.table_csv(table) == 'group,row,rel_noise\n"16^2 cells, 10^-3",r,0.0003\n'
     assert render.plain(level) == "3·10⁻⁴"
@@ -268,9 +272,15 @@ def test_html_names_the_reason_and_scopes_its_headers():
 
 def test_tables_that_are_put_together_wrongly_are_refused():
     with pytest.raises(TableError, match="2 cells for 1 columns"):
-        Table("T", "t", Text(""), (Column("a", Text("a")),), (Group((Row("r", (Text("x"), Text("y"))),)),))
+        Table(Text(""), (Column("a", Text("a")),), (Group((Row("r", (Text("x"), Text("y"))),)),), name="T", title="t")
     with pytest.raises(TableError, match="twice"):
-        Table("T", "t", Text(""), (Column("a", Text("a")),), (Group((Row("r", (Text("x"),)), Row("r", (Text("y"),)))),))
+        Table(
+            Text(""),
+            (Column("a", Text("a")),),
+            (Group((Row("r", (Text("x"),)), Row("r", (Text("y"),)))),),
+            name="T",
+            title="t",
+        )
 
 
 def test_an_empty_table_says_why():

@@ -102,10 +102,17 @@ def test_an_arm_that_always_refuses_is_absent_and_never_zero():
     con = synthetic_db.connect()
     synthetic_db.build(con, cases="b", datasets=("yacht",), gap_seeds=2)
     con.execute("DELETE FROM record WHERE arm = 'or1'")
+    (first, second, *rest) = con.execute(
+        "SELECT cell_id FROM cell WHERE case_name = 'b' AND block = 'main' AND keys['regime'] = 'iid' ORDER BY name"
+    ).fetchall()
+    for cell, level in ((first, 5.98), (second, 6.08)):
+        con.execute("DELETE FROM refusal WHERE cell_id = ?", cell)
+        con.execute("INSERT INTO refusal (cell_id, arm, reason) VALUES (?, 'or1', ?)", [*cell, f"empty set at {level}"])
     t = build(declared()["Barms"], synthetic_db.Adapter(con))
     row = next(r for r in t.rows() if r.key == "iid or1")
     assert row.cells[1].value == 0  # the count of cells, which is a number
-    assert all(isinstance(c, Absent) for c in row.cells[2:])
+    left = f", not recorded ({len(rest)} cell{'s' * (len(rest) > 1)})" if rest else ""
+    assert {c.reason for c in row.cells[2:]} == {f"empty set at … (2 cells){left}"}
 
 
 @pytest.mark.parametrize("cases", ["a", "b", "c"])

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from orledger.cli_datasets import datasets
 from orledger.errors import DataError
 from orledger.runners.case_b import data
-from orledger.runners.case_b.data import SOURCES, DatasetAbsentError, Table, load, locate, read_csv, subsample
+from orledger.runners.case_b.data import SOURCES, DatasetAbsentError, DataTable, load, locate, read_csv, subsample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_absent_dataset_says_how_to_provide_it(tmp_path: Path) -> None:
 def test_failed_download_is_reported_once_per_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def no_network(source: data.Source) -> Table:
+    def no_network(source: data.DataSource) -> DataTable:
         calls.append(source.name)
         raise URLError("name resolution failed")
 
@@ -91,7 +91,7 @@ def test_failed_download_is_reported_once_per_process(tmp_path: Path, monkeypatc
 
 def test_download_is_cached_as_text_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     g = np.random.default_rng(0)
-    fetched = Table(
+    fetched = DataTable(
         "yacht", g.standard_normal((5, 2)), g.standard_normal(5), ("a", "b"), "Residuary.resistance", "OpenML 42370"
     )
     monkeypatch.setattr(data, "download", lambda _: fetched)
@@ -143,7 +143,7 @@ def test_diabetes_ships_with_scikit_learn() -> None:
 
 
 def test_subsample_is_the_published_draw() -> None:
-    table = Table("california", np.arange(20640.0)[:, None], np.arange(20640.0), ("a",), "t", "somewhere")
+    table = DataTable("california", np.arange(20640.0)[:, None], np.arange(20640.0), ("a",), "t", "somewhere")
     found = subsample(table, 1500, 0)
     assert found.y.tolist() == np.random.default_rng(0).choice(20640, 1500, replace=False).tolist()
     assert "1500 of 20640 rows" in found.origin

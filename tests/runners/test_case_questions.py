@@ -7,8 +7,11 @@ import polars as pl
 import pytest
 
 from orledger.audit.registry.reading import read_hypothesis
+from orledger.paper import STUDY
 from orledger.runners.plan import load_preset, make_plan
+from orledger.schema.declaring import declared
 from orledger.schema.opening import create
+from orledger.schema.writing import Writer
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -23,6 +26,8 @@ def builder():
 
 def test_every_query_runs_on_an_empty_database_and_the_page_says_that_it_holds_nothing(builder, tmp_path):
     create(tmp_path / "empty.duckdb")
+    with Writer(tmp_path / "empty.duckdb") as writer:
+        writer.catalogue(declared(STUDY.cases[0], STUDY))  # the other cases of an installed study come with it
     page = builder.page({"open": tmp_path / "empty.duckdb", "paper": tmp_path / "empty.duckdb"})
     asked = builder.questions()
     assert page.count("No rows: what it asks about has not been computed in full.") == sum(

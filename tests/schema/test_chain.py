@@ -90,7 +90,7 @@ CHEATS = {
         "a row is not in the chain",
     ),
     "a verdict written by hand": (
-        "INSERT INTO disposition VALUES ('d', 'a', 'r', 'H1', 'registered', 's', 'supported', 'so', 1, [], [], false, false, '', '', NULL, '', '', '[]', '[]')",
+        "INSERT INTO disposition VALUES ('d', 'a', 'r', 'H1', 'registered', 's', 'supported', 'so', 1, [], [], false, false, '', '', NULL, '', '', '[]', '[]', NULL)",
         "a row is not in the chain",
     ),
     "an edited run": ("UPDATE run SET preset = 'other'", "a row was changed"),

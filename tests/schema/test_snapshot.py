@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from toy_case import run_toy, toy_plan
 
-from orledger.errors import UsageError
+from orledger.errors import DatabaseError, UsageError
+from orledger.schema import snapshot
 from orledger.schema.checking import check
 from orledger.schema.explaining import snapshot_path
 from orledger.schema.snapshot import copy_database
@@ -35,3 +36,21 @@ def test_a_copy_overwrites_nothing_and_does_not_take_the_runs_own_name(toy_db: P
         copy_database(db, db.parent / target)
     assert {p.name: p.read_bytes() for p in db.parent.iterdir()} == before
     assert not snapshot_path(db).exists()
+
+
+def test_a_file_that_appears_while_the_copy_is_made_is_left_alone(
+    toy_db: Path, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(toy_db, db)
+    target = db.with_name("kept.duckdb")
+    fill = snapshot._fill
+
+    def slowly(*arguments: object) -> None:
+        fill(*arguments)
+        target.write_text("mine")
+
+    monkeypatch.setattr(snapshot, "_fill", slowly)
+    with pytest.raises(DatabaseError, match="exists already"):
+        copy_database(db, target)
+    assert target.read_text() == "mine"
+    assert {p.name for p in db.parent.iterdir()} == {db.name, target.name}

@@ -269,6 +269,20 @@ def test_studies_bring_views_over_the_generated_ones(
         "CREATE OR REPLACE VIEW lab_main AS SELECT 1 AS x",
         "CREATE TABLE t (i INTEGER)",
         "nonsense",
+        "CREATE VIEW x AS SELECT * FROM read_text('/etc/passwd')",
+        "CREATE VIEW x AS SELECT (SELECT count(*) FROM glob('/etc/*')) AS n",
+        "CREATE VIEW x AS SELECT * FROM '/etc/passwd.csv'",
+        "CREATE VIEW x AS SELECT * FROM '/etc/x.csv', (WITH \"/etc/x.csv\" AS (SELECT 1) SELECT 1)",
+        "CREATE VIEW x AS FROM query('SELECT 1')",
+        "CREATE VIEW x AS SELECT * FROM sqlite_master",
+        "CREATE VIEW x AS SELECT * FROM system.information_schema.tables",
+        "CREATE VIEW x AS SELECT 1 AS a; COPY cell TO '/tmp/orledger_stolen.csv'",
+        "CREATE VIEW x AS SELECT 1 AS a; ATTACH '/tmp/orledger_other.duckdb'",
+        "CREATE VIEW x AS SELECT 1 AS a; INSTALL httpfs",
+        "CREATE TEMP VIEW x AS SELECT 1 AS a",
+        "CREATE VIEW x AS (DELETE FROM record RETURNING 1)",
+        "COMMENT ON TABLE record IS 'x'",
+        "COMMENT ON VIEW lab_main IS (SELECT 1)",
     ],
 )
 def test_a_file_of_views_that_does_anything_else_leaves_the_database_as_it_was(
@@ -280,6 +294,45 @@ def test_a_file_of_views_that_does_anything_else_leaves_the_database_as_it_was(
     monkeypatch.undo()
     with open_results(lab) as results:
         assert results.sql("SELECT count(*) AS n FROM lab_main").rows() == [(5,)]
+        assert "x" not in {t.name for t in results.tables()}
+
+
+def test_a_view_of_a_study_may_use_with_and_make_rows(lab: Path, tmp_path: Path) -> None:
+    text = (
+        '/* two */ -- lines\nCREATE VIEW "lab ""x" AS WITH RECURSIVE t(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM t WHERE k < 3)\n'
+        "SELECT k, n FROM t, (SELECT count(*) AS n FROM main.lab_main), range(2), unnest([1]);"
+    )
+    with connect(lab, "write") as con:
+        assert viewing.refresh(con, [study(tmp_path, text)])
+        assert con.execute('SELECT count(*), min(n) FROM "lab ""x"').fetchall() == [(6, 5)]
+
+
+def test_a_view_that_was_changed_is_found_and_made_anew(
+    lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers of the audit are read through views: one that was replaced changes them and no record."""
+    monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, BEST),))
+    with connect(lab, "write") as con:
+        assert chain.verify(con) == []
+        query = con.execute("SELECT sql FROM duckdb_views() WHERE view_name = 'lab_main'").fetchall()[0][0]
+        con.execute("DROP VIEW lab_main")
+        con.execute(query.replace("c.backend", "'gpu'"))
+        con.execute("DROP VIEW lab_main_cells")
+        con.execute("CREATE OR REPLACE VIEW lab_best AS SELECT 1 AS x")
+    with connect(lab, "read") as con:
+        found = {(f.rule, f.where) for f in chain.verify(con)}
+    assert found == {("a view was changed", name) for name in ("lab_best", "lab_main", "lab_main_cells")}
+    with connect(lab, "write") as con:
+        viewing.refresh(con, anew=True)
+        assert chain.verify(con) == []
+
+
+@pytest.mark.parametrize("text", ["abs(x) AS 42", "duckdb_functions() AS TABLE SELECT 1", "arg_max(a, b) AS max(a)"])
+def test_a_function_of_its_own_is_found(lab: Path, text: str) -> None:
+    """It would answer instead of DuckDB's, in the audit and in the verification itself."""
+    with connect(lab, "write") as con:
+        con.execute(f"CREATE MACRO {text}")
+        assert [(f.rule, f.where) for f in chain.verify(con)] == [("a function was added", text.partition("(")[0])]
 
 
 def test_a_catalogue_file_says_what_is_wrong_and_where() -> None:

@@ -183,3 +183,70 @@ def test_check_finds_what_was_tampered_with(toy_db: Path, db: Path, statement: s
     with Writer(db) as writer:
         writer.con.execute(statement)
     assert rule in {finding.rule for finding in check(db).findings}
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_cell_that_cannot_be_stored_whole_leaves_everything_as_it_was(
+    db: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    """The last step fails: rows that were written before it are not there, and rows that it would replace still are."""
+
+    def rows(writer: Writer) -> dict[str, list[tuple[object, ...]]]:
+        tables = ("cell", "record", "refusal", "fact", "dataset", "ledger", "ledger_item")
+        return {t: writer.con.execute(f"SELECT * FROM {t} ORDER BY ALL").fetchall() for t in tables}
+
+    data = {
+        "name": "d",
+        "origin": "o",
+        "n_rows": 1,
+        "n_features": 1,
+        "target": "t",
+        "distinct_targets": 1,
+        "sha256": "0",
+    }
+    with Writer(db) as writer:
+        writer.plan(planned("a", "b"))
+        if again:
+            old = Outcome("done", columns=columns([1.0]), refusals=[("shy", "no", None)], facts={"k": "v"})
+            writer.store_many([("a", old), ("b", old)])
+        before, states = rows(writer), writer.states()
+
+        def full(*_: object) -> None:
+            raise RuntimeError("the disk is full")
+
+        new = Outcome(
+            "done", columns=columns([2.0, 3.0]), refusals=[("mute", "no", 0.5)], facts={"k": "w"}, datasets=[data]
+        )
+        with monkeypatch.context() as patched:
+            patched.setattr("orledger.schema.chain.append", full)
+            with pytest.raises(RuntimeError, match="disk is full"):
+                writer.store_many([("a", new), ("b", new)])
+        assert rows(writer) == before
+        assert writer.states() == states
+        writer.store_many([("a", new), ("b", new)])
+        assert rows(writer) != before
+    assert check(db).findings == ()
+
+
+def test_the_content_hash_knows_the_datasets() -> None:
+    """Whatever a dataset says about itself changes the hash of a cell that used it; their order does not."""
+    base = columns([1.0])
+    one = {
+        "name": "d",
+        "origin": "o",
+        "n_rows": 5,
+        "n_features": 2,
+        "target": "t",
+        "distinct_targets": 4,
+        "sha256": "0",
+    }
+    two = {**one, "name": "e"}
+    first = content_hash("done", None, base, datasets=[one, two])
+    assert first == content_hash("done", None, base, datasets=[two, one])
+    others = [
+        [],
+        [one],
+        [one, one, two],
+        *([{**one, key: 9 if isinstance(v, int) else "x"}, two] for key, v in one.items()),
+    ]
+    assert len({first, *(content_hash("done", None, base, datasets=d) for d in others)}) == 1 + len(others)

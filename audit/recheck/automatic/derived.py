@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from orledger.audit.recheck.automatic.spots import in_cell
 from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.reading.numbers import Number
-from orledger.audit.recheck.rounding import Interval, exactly
+from orledger.audit.recheck.rounding import Enclosure, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,21 +33,21 @@ _WIDEST = 24  # columns; wider tables have too many triples
 Line = dict[int, tuple[Number, str]]
 
 
-def _ratio(a: Interval, b: Interval) -> Interval | None:
+def _ratio(a: Enclosure, b: Enclosure) -> Enclosure | None:
     return None if b.low <= 0 <= b.high else a / b
 
 
-def _percent(a: Interval, b: Interval) -> Interval | None:
+def _percent(a: Enclosure, b: Enclosure) -> Enclosure | None:
     share = _ratio(a, b)
     return None if share is None else share * exactly(100)
 
 
-def _change(a: Interval, b: Interval) -> Interval | None:
+def _change(a: Enclosure, b: Enclosure) -> Enclosure | None:
     share = _ratio(a, b)
     return None if share is None else (share - exactly(1)) * exactly(100)
 
 
-_FORMS: dict[str, Callable[[Interval, Interval], Interval | None]] = {
+_FORMS: dict[str, Callable[[Enclosure, Enclosure], Enclosure | None]] = {
     "{a} - {b}": lambda a, b: a - b,
     "{a} + {b}": lambda a, b: a + b,
     "{a} / {b}": _ratio,
@@ -70,7 +70,7 @@ class Relation:
     breaks: tuple[int, ...]
 
 
-def _set(number: Number) -> Interval:
+def _set(number: Number) -> Enclosure:
     return number.exact if number.whole else number.interval
 
 
@@ -107,7 +107,7 @@ def relations(lines: dict[int, Line], named: frozenset[int] = frozenset()) -> li
 
 def _tested(
     form: str,
-    rule: Callable[[Interval, Interval], Interval | None],
+    rule: Callable[[Enclosure, Enclosure], Enclosure | None],
     names: tuple[int, int, int],
     lines: dict[int, Line],
     shared: list[int],
@@ -190,7 +190,7 @@ _AVERAGE = re.compile(r"^(?:\W*)(?:avg|average|mean|macro[- ]?avg|overall mean)\
 def averages_to(parts: list[Number], mean: Number) -> bool:
     """Whether numbers that print like the parts can have a mean that prints like this."""
     low, high = (sum(end) / len(parts) for end in ([p.interval.low for p in parts], [p.interval.high for p in parts]))
-    return Interval(low, high).meets(mean.interval)
+    return Enclosure(low, high).meets(mean.interval)
 
 
 def check_averages(document: Document) -> Iterator[Finding]:

@@ -11,22 +11,22 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from orledger.audit.recheck.rounding import Interval
+    from orledger.audit.recheck.rounding import Enclosure
 
 _EDGE = 1e-9  # numbers on the edge of a rounding interval round either way
 
 
-def sums_between(mean: Interval, n: int) -> range:
+def sums_between(mean: Enclosure, n: int) -> range:
     """The sums of n whole numbers whose mean prints as it does; above and below zero alike."""
     return range(math.ceil(mean.low * n - _EDGE), math.floor(mean.high * n + _EDGE) + 1)
 
 
-def grim(mean: Interval, n: int, items: int = 1) -> bool:
+def grim(mean: Enclosure, n: int, items: int = 1) -> bool:
     """Whether some whole-number sum of n answers to `items` questions has the printed mean."""
     return n > 0 and len(sums_between(mean, n * items)) > 0
 
 
-def grimmer(mean: Interval, sd: Interval, n: int) -> bool:
+def grimmer(mean: Enclosure, sd: Enclosure, n: int) -> bool:
     """Whether n whole numbers can have the printed mean and sample standard deviation.
 
     Their sum s and sum of squares q are whole, q has the parity of s, and q is at least what n whole numbers nearest to
@@ -47,7 +47,7 @@ def grimmer(mean: Interval, sd: Interval, n: int) -> bool:
     return False
 
 
-def debit(mean: Interval, sd: Interval, n: int) -> bool:
+def debit(mean: Enclosure, sd: Enclosure, n: int) -> bool:
     """Whether n zeros and ones can have the printed mean and sample standard deviation, k / n and sqrt(n p (1 - p) / (n - 1))."""
     if n < 2:
         return False

@@ -9,7 +9,7 @@ from orledger.audit.recheck.automatic.granularity import sums_between
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
 from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.reading.numbers import normal, read_number
-from orledger.audit.recheck.rounding import Interval
+from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def share_of(k: int, n: int, share: Number) -> tuple[Verdict, str, float]:
 def possible_share(n: int, share: Number) -> bool:
     """Whether some count of n prints as the share: GRIM, below and above one."""
     ends, scale = share.interval, 100 if share.percent else 1
-    return len(sums_between(Interval(ends.low / scale, ends.high / scale), n)) > 0
+    return len(sums_between(Enclosure(ends.low / scale, ends.high / scale), n)) > 0
 
 
 def _judged(spot: Spot, k: int, n: int, share: Number) -> Finding:

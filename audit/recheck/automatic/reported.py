@@ -16,7 +16,7 @@ from scipy import stats
 from orledger.audit.recheck.automatic.spots import in_cell, in_sentence
 from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.reading.numbers import Number, normal, read_number
-from orledger.audit.recheck.rounding import Interval
+from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ def judge(test: Reported, *, one_sided: bool = False, alpha: float = ALPHA) -> J
         return Judged(Verdict.IMPOSSIBLE, None, wrong)
     ends = test.statistic.interval
     if test.kind in ("F", "chi2", "Q"):
-        ends = Interval(max(ends.low, 0.0), max(ends.high, 0.0))
+        ends = Enclosure(max(ends.low, 0.0), max(ends.high, 0.0))
     corners = [p_value(test.kind, x, test.df) for x in (ends.low, ends.high)]
     if ends.low <= 0 <= ends.high:
         corners.append(1.0)

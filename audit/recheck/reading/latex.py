@@ -15,7 +15,7 @@ from orledger.audit.recheck.reading.latex_text import plain
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orledger.audit.recheck.reading.latex_source import Source
+    from orledger.audit.recheck.reading.latex_source import LatexSource
 
 _MARK = re.compile(
     r"\\(?P<level>(?:sub)*section|chapter|paragraph)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)|\\(?P<switch>appendix)\b"
@@ -69,7 +69,7 @@ def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
     return any(start <= position < end for start, end in spans)
 
 
-def _places(source: Source, first: int) -> tuple[list[int], list[str]]:
+def _places(source: LatexSource, first: int) -> tuple[list[int], list[str]]:
     """Positions in the source and the name of the place that begins at each."""
     text = source.text
     starts, names = [0], [""]
@@ -96,7 +96,7 @@ def _place(places: tuple[list[int], list[str]], position: int) -> str:
 
 
 def _sentences(
-    source: Source, start: int, end: int, places: tuple[list[int], list[str]], place: str | None = None
+    source: LatexSource, start: int, end: int, places: tuple[list[int], list[str]], place: str | None = None
 ) -> list[Sentence]:
     written = plain(source.text, start, end, source.macros)
     text, found = written.text, []
@@ -140,7 +140,7 @@ def _float_name(text: str, position: int) -> str:
     return f"{kind} {label[1]}" if label else f"a {kind}"
 
 
-def _grid(source: Source, span: Span, number: int, places: tuple[list[int], list[str]]) -> Grid:
+def _grid(source: LatexSource, span: Span, number: int, places: tuple[list[int], list[str]]) -> Grid:
     text = source.text
     start, end = _float(text, span.start)
     caption = _CAPTION.search(text, start, end)

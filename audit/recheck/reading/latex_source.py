@@ -33,7 +33,7 @@ class Macro:
 
 
 @dataclass(frozen=True)
-class Source:
+class LatexSource:
     """The text of a paper with the origin of each line, its macros, and what could not be read."""
 
     text: str
@@ -47,7 +47,7 @@ class Source:
         return self.origins[max(0, bisect.bisect_right(self.starts, offset) - 1)] if self.origins else ("", 0)
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> LatexSource:
     """The source at `path` with what it includes from its own folder."""
     notes: list[str] = []
     lines = _lines(path, path.parent.resolve(), notes, ())
@@ -58,7 +58,7 @@ def read_source(path: Path) -> Source:
         starts.append(position)
         position += len(line) + 1
     origins = tuple((file, number) for _, file, number in lines)
-    return Source(text, tuple(starts), origins, macros_of(text), tuple(notes))
+    return LatexSource(text, tuple(starts), origins, macros_of(text), tuple(notes))
 
 
 def _lines(path: Path, root: Path, notes: list[str], above: tuple[str, ...]) -> list[tuple[str, str, int]]:

@@ -13,7 +13,7 @@ from orledger.audit.recheck.reading.latex_text import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orledger.audit.recheck.reading.latex_source import Source
+    from orledger.audit.recheck.reading.latex_source import LatexSource
 
 _BEGIN = re.compile(r"\\begin\{(tabular\*?|tabularx|tabulary|longtable|supertabular|xltabular|NiceTabular\*?)\}")
 _RULE = re.compile(
@@ -89,7 +89,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     yield "row", begun, end
 
 
-def read_grid(source: Source, span: Span, name: str, caption: str, place: str) -> Grid:
+def read_grid(source: LatexSource, span: Span, name: str, caption: str, place: str) -> Grid:
     """The table at a span of the source."""
     rows: list[list[Cell]] = []
     rules: list[bool] = []  # whether a heavy rule stands above each row
@@ -145,7 +145,7 @@ _MULTI = re.compile(r"\\multicolumn\s*\{\s*(\d+)\s*\}\s*(?=\{)")
 _DOWN = re.compile(r"\\multirow\s*(?:\[[^\]]*\])?\s*\{\s*(-?\d+)\s*\}")
 
 
-def _cell(source: Source, start: int, end: int, column: int, down: dict[int, tuple[int, Cell]]) -> Cell:
+def _cell(source: LatexSource, start: int, end: int, column: int, down: dict[int, tuple[int, Cell]]) -> Cell:
     raw = source.text[start:end]
     words = plain(source.text, start, end, source.macros)
     text = re.sub(r"\s+", " ", words.text.replace("\u2009", "\u2009")).strip(" \n\t")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.rounding import Interval, exactly
+from orledger.audit.recheck.rounding import Enclosure, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +43,10 @@ class Number:
     end: int = 0
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> Enclosure:
         """The numbers that print like this; of the bound itself for ``<`` and ``>``."""
         half = 0.5 * 10.0**self.last
-        return Interval(self.value - half, self.value + half)
+        return Enclosure(self.value - half, self.value + half)
 
     @property
     def whole(self) -> bool:
@@ -54,7 +54,7 @@ class Number:
         return self.last == 0 and self.value == int(self.value)
 
     @property
-    def exact(self) -> Interval:
+    def exact(self) -> Enclosure:
         """The number itself, as a count is."""
         return exactly(self.value)
 

@@ -26,8 +26,6 @@ def errors(source: Source) -> Table:
         for (law,), mine in frame.group_by("law", maintain_order=True)
     ]
     return Table(
-        name="Locations",
-        title="Median error by law and estimate",
         caption=prose(
             "Distance of each estimate from the truth, the median over {{ n }} seeds.", n=frame["seed"].n_unique()
         ),

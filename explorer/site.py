@@ -1,0 +1,93 @@
+"""What the pages share: the copy of the database, the limits of queries, the templates, and what was built from the copy."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from orledger import __version__
+from orledger.explorer.mirror import Mirror
+from orledger.schema.sandbox import Limits, run_query
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+    from jinja2 import Environment
+    from starlette.requests import Request
+
+    from orledger.schema.reading import Results
+
+AT_ONCE = 2  # queries of users that may run at the same time
+SECONDS = 10.0
+
+
+@dataclass
+class Explorer:
+    """The database at ``path``, one to compare it with, and who may see it."""
+
+    path: Path
+    other: Path | None = None
+    token: str | None = None
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    limits: Limits = field(default_factory=lambda: Limits.from_environment().lowered(seconds=SECONDS))
+
+    def __post_init__(self) -> None:
+        self.mirror = Mirror(self.path, self.limits)
+        self.slots = threading.BoundedSemaphore(AT_ONCE)
+        self._once = threading.Lock()
+
+    @property
+    def env(self) -> Environment:
+        """The templates, read when the first page is asked for: what they stand on takes longer to load than to listen."""
+        with self._once:
+            return self._env
+
+    @cached_property
+    def _env(self) -> Environment:
+        from orledger.reports.report.document import environment
+
+        env = environment()
+        env.filters |= {
+            "duration": duration,
+            "data": lambda value: Markup(json.dumps(value).replace("<", "\\u003c")),  # noqa: S704 - JSON without a tag
+        }
+        return env
+
+    def page(
+        self, template: str, request: Request, results: Results | None = None, /, *, status: int = 200, **context: Any
+    ) -> HTMLResponse:
+        """The template with what every page shows; ``results`` says when they are those of a snapshot."""
+        text = self.env.get_template(template).render(
+            version=__version__,
+            database=self.path.name,
+            here=request.url.path,
+            comparing=self.other is not None,
+            note=None if results is None else results.note,
+            **context,
+        )
+        return HTMLResponse(text, status)
+
+    def missing(self, request: Request, message: str, hint: str | None = None) -> HTMLResponse:
+        """The page that says what is not there."""
+        return self.page("explorer_problem.html.j2", request, status=404, message=message, hint=hint)
+
+    def ask(self, results: Results, query: str) -> pl.DataFrame:
+        """The rows of a user's query under the limits; only so many run at the same time."""
+        with self.slots:
+            return run_query(results, query, limits=self.limits)
+
+
+def duration(seconds: float | None) -> str:
+    """A time span for people."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

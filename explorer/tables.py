@@ -1,0 +1,119 @@
+"""Pages of tables and figures as in the report, and of one number with exactly the rows behind it."""
+
+from __future__ import annotations
+
+import io
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from orledger import studies
+from orledger.reports.drilldown import Drilldown, Place, address, cell_at, command
+from orledger.reports.figures import drawing
+from orledger.reports.figures.style import METADATA, house_style
+from orledger.reports.tables.building import build, offered
+from orledger.reports.tables.render import inline_html, table_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+
+    from orledger.explorer.mirror import Copied
+    from orledger.reports.drilldown import Opened
+    from orledger.reports.tables.table import Table
+
+    Ask = Callable[[str], pl.DataFrame]
+
+ROWS = 500  # rows behind a number that its page shows; the query gives all
+DRAWING = threading.Lock()  # matplotlib's settings belong to the process
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A query behind a number with the head of its answer."""
+
+    opened: Opened
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    total: int
+    command: str
+
+
+def listed(results: Copied) -> dict[str, Any]:
+    """The names and titles of all tables and figures of the studies at hand, generic ones included."""
+    return results.remember(("listed",), lambda: _listed(results))
+
+
+def _listed(results: Copied) -> dict[str, Any]:
+    here = studies.present(results)
+    return {
+        "tables": [(t.name, t.title, t.case) for t in offered(results, here).values()],
+        "figures": [(f.name, f.title, f.case) for f in drawing.select(results, chosen=here)],
+    }
+
+
+def table(results: Copied, name: str) -> Table | None:
+    """The table called ``name``; None when there is none. It is built once for each state of the database."""
+
+    def make() -> Table | None:
+        here = studies.present(results)
+        spec = offered(results, here).get(name)
+        return None if spec is None else build(spec, results, labels=studies.labels(here))
+
+    known = any(name == found for found, *_ in listed(results)["tables"])
+    return results.remember(("table", name), make) if known else None
+
+
+def table_page(results: Copied, name: str) -> dict[str, Any] | None:
+    """A table whose numbers are links to what is behind them, with its queries; None when there is none."""
+    found = table(results, name)
+    if found is None:
+        return None
+    markup = Markup(table_html(found, provenance=False, links="/table/", opens=address))  # noqa: S704 - escaped by type
+    return {"table": found, "markup": markup}
+
+
+def number_page(results: Copied, asked: Mapping[str, str], ask: Ask) -> dict[str, Any] | None:
+    """One number of a table with the rows behind it and the queries that give them; None when there is no such number."""
+    place = Place(asked.get("table", ""), asked.get("row", ""), asked.get("column", ""))
+    found = table(results, place.table)
+    value = None if found is None else cell_at(found, place.row, place.column)
+    if found is None or value is None:
+        return None
+    behind = Drilldown(results).behind(value)
+    shown = []
+    for opened in behind.queries if behind else ():
+        frame = ask(opened.sql)
+        line = command(opened.sql, str(results.path))
+        shown.append(Shown(opened, tuple(frame.columns), tuple(frame.head(ROWS).rows()), frame.height, line))
+    markup = Markup(inline_html(value, found.absences()))  # noqa: S704 - inline_html escapes by type
+    header = next(c.header for c in found.columns if c.key == place.column)
+    return {
+        "place": place,
+        "table": found,
+        "value": markup,
+        "header": Markup(inline_html(header)),  # noqa: S704 - inline_html escapes by type
+        "behind": behind,
+        "shown": shown,
+        "full": {k or "value": v for k, v in value.fields().items()},
+    }
+
+
+def figure(results: Copied, name: str) -> tuple[bytes, tuple[str, ...]] | None:
+    """The figure called ``name`` as SVG with the queries of its data; None when there is none."""
+
+    def make() -> tuple[bytes, tuple[str, ...]] | None:
+        spec = next((f for f in drawing.select(results) if f.name == name), None)
+        if spec is None:
+            return None
+        buffer = io.BytesIO()
+        with DRAWING, house_style():
+            drawn = spec.render(results)
+            drawn.figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
+        return buffer.getvalue(), tuple(drawn.queries)
+
+    known = any(name == found for found, *_ in listed(results)["figures"])
+    return results.remember(("figure", name), make) if known else None

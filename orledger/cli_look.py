@@ -1,0 +1,59 @@
+"""One look for what commands print: a colour for every kind of verdict and state, and a line that says what is being done."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+GOOD, BAD, OPEN = "green", "red", "yellow"
+TONES = {
+    **dict.fromkeys(("supported", "done", "finished", "matches", "attainable"), GOOD),
+    **dict.fromkeys(("refuted", "partially refuted", "failed", "fails", "false as printed", "inconsistent", "impossible"), BAD),
+    **dict.fromkeys(("inconclusive", "not enough data", "not testable", "running", "stopped", "another convention", "could not be checked"), OPEN),
+}  # fmt: skip
+VERDICT = re.compile(r"(?P<id>\S+)  (?P<verdict>[A-Z][A-Z ]+)  (?P<title>.+)")
+
+
+def toned(word: str, text: str | None = None) -> str:
+    """``text`` (``word`` itself without it) in the colour of ``word``; a terminal shows it, a file or pipe gets the plain text."""
+    low = word.lower()
+    colour = TONES.get(low) or next((c for w, c in TONES.items() if low.startswith(w)), None)
+    return click.style(text or word, fg=colour, bold=True) if colour else text or word
+
+
+def strong(text: str) -> str:
+    """A heading."""
+    return click.style(text, bold=True)
+
+
+def audit_line(line: str) -> str:
+    """A line of an audit with its verdict in colour, indented lines as they are."""
+    found = VERDICT.fullmatch(line)
+    if found is None:
+        return line
+    return f"{strong(found['id'])}  {toned(found['verdict'])}  {found['title']}"
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[str], None]]:
+    """While inside, a line on the terminal says ``what`` is being made, for how long, and the step it was told last.
+
+    Nothing is shown where standard error is no terminal. What is inside must print nothing.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda doing: shown.update(task, description=f"{what}: {doing}")

@@ -1,0 +1,86 @@
+"""The rows that a report carries: the answers of its queries, each once, compressed, unpacked by the page when one is opened."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from orledger.errors import QueryRefusedError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from orledger.reports.source import Database
+
+HEAD = 60  # rows of a query over a whole block that a report carries
+WHOLE = 400  # rows up to which the answer of a test, a claim or a number is carried whole
+DIGITS = 6  # significant digits of a number in a carried row
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of the report: its text, and where the page finds its rows."""
+
+    sql: str
+    place: int
+    total: int
+
+
+@dataclass
+class Pack:
+    """The answers of queries on ``db``, numbered from 0 in the order in which they were first asked for."""
+
+    db: Database
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    queries: dict[tuple[str, int], Query] = field(default_factory=dict)
+    cells: dict[str, int] = field(default_factory=dict)
+
+    def ask(self, sql: str, *, limit: int = HEAD, ordered: bool = True) -> Query:
+        """The query with the place of its answer, of which the first ``limit`` rows are carried.
+
+        A query that leaves the order of its rows to the database (``ordered`` false) is carried sorted, the same in every
+        build. One that no longer runs carries its error.
+        """
+        if (sql, limit) not in self.queries:
+            self.queries[sql, limit] = self._answer(sql, limit, ordered)
+        return self.queries[sql, limit]
+
+    def _answer(self, sql: str, limit: int, ordered: bool) -> Query:
+        try:
+            frame = self.db.sql(sql)
+        except QueryRefusedError as error:
+            self.answers.append({"error": str(error)})
+            return Query(sql, len(self.answers) - 1, 0)
+        if not ordered:
+            frame = frame.sort([c for c in frame.columns if not frame[c].dtype.is_nested()])
+        return Query(sql, self.add(frame.head(limit), len(frame)), len(frame))
+
+    def add(self, frame: pl.DataFrame, total: int) -> int:
+        """The place of the rows of ``frame``, which are the first of ``total``."""
+        cells = frame.columns.index("cell_id") if "cell_id" in frame.columns else -1
+        rows = [[self._value(v, i == cells) for i, v in enumerate(row)] for row in frame.iter_rows()]
+        self.answers.append({"columns": frame.columns, "rows": rows, "total": total, "cell": cells})
+        return len(self.answers) - 1
+
+    def _value(self, value: Any, is_cell: bool) -> Any:
+        """A value as JSON; the long identifiers of cells are numbers of a list that is carried once."""
+        if is_cell and isinstance(value, str):
+            return self.cells.setdefault(value, len(self.cells))
+        if isinstance(value, float):
+            return float(f"{value:.{DIGITS}g}") if value - value == 0 else str(value)
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, datetime | date | Decimal):
+            return str(value)
+        return json.dumps(value, ensure_ascii=False, default=str)
+
+    def text(self, **more: Any) -> str:
+        """Everything carried, as base64 of gzipped JSON; the same bytes for the same answers."""
+        data = {"cells": list(self.cells), "answers": self.answers, **more}
+        packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+        return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()

@@ -1,0 +1,183 @@
+"""Whether a verdict keeps its level: where it cannot, the console, the stored row and the report say so in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from foreign_file import HEAD, computed, run
+
+from orledger.audit.statistics.clusters import intraclass
+from orledger.schema.opening import connect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+C = '[[comparison]]\nid = "c"\ntitle = "t"\ntest = "sign"\narms = ["a", "b"]\n'
+D = C.replace('"c"', '"d"')
+LATER = '[disposition]\notherwise = "inconclusive"\notherwise_reason = "r"\n[[disposition.rule]]\nverdict = "supported"\nreason = "r"\n'
+SEEDS = HEAD.replace('pair = ["dataset", "seed"]', 'pair = ["seed"]')
+
+
+def text(body: str, condition: str = 'all = ["c is less"]', head: str = SEEDS) -> str:
+    return f"{head}\n{body}{LATER}{condition}\n"
+
+
+def values(n: int = 12, refused: int = 0) -> dict[tuple[str, int], dict[str, float | None]]:
+    """Arm a is lower than b in every unit; it refuses in the last ``refused``."""
+    return {("d", k): {"a": None if k >= n - refused else float(k), "b": 20.0 + k * k} for k in range(n)}
+
+
+def level(folder: Path, body: str, cells: dict[tuple[str, int], dict[str, float | None]], planned: int = 0) -> str:
+    """What the audit says about the level of a hypothesis that was registered first; the row says the same."""
+    path = folder / "s.duckdb"
+    (folder / "x.toml").write_text(body, encoding="utf-8")
+    assert run("register", folder / "x.toml", "--db", path).exit_code == 0
+    computed(path, cells, planned)
+    done = run("audit", "--db", path, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)["hypotheses"][0]
+    assert found["verdict"] == "supported", found["reason"]
+    assert found["known"] == "registered before the first cell"
+    with closing(connect(path, "read")) as con:
+        assert con.execute("SELECT level FROM disposition").fetchall() == [(found["level"],)]
+    return str(found["level"])
+
+
+KEPT = "the level of 0.05 is kept"
+CASES = {
+    "every unit entered": (text(C), values(), 0, KEPT),
+    "cells that were never computed": (text(C), values(), 3, KEPT),
+    "a side refused": (
+        text(C),
+        values(refused=2),
+        0,
+        "no level is claimed: c left 2 units out in which a side refused",
+    ),
+    "one refusal": (text(C), values(refused=1), 0, "no level is claimed: c left 1 unit out in which a side refused"),
+    "refusals that could not turn it": (text(C + 'refusals = "bounds"\n'), values(refused=2), 0, KEPT),
+    "either of two tests": (
+        text(C + D, 'any = ["c is less", "d is less"]'),
+        values(),
+        0,
+        "any of 2 tests that are not",
+    ),
+    "either of a family": (
+        text(C + 'family = "f"\n' + D + 'family = "f"\n', 'any = ["c is less", "d is less"]'),
+        values(),
+        0,
+        KEPT,
+    ),
+    "both of two tests": (text(C + D, 'all = ["c is less", "d is less"]'), values(), 0, KEPT),
+    "either of two, and one of them in any case": (
+        text(C + D, 'all = ["c is less"]\nany = ["c is less", "d is less"]'),
+        values(),
+        0,
+        KEPT,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_level_is_kept_or_the_reason_is_said(tmp_path: Path, name: str) -> None:
+    body, cells, planned, words = CASES[name]
+    found = level(tmp_path, body, cells, planned)
+    assert words in found
+    assert found.startswith("the level") == (words == KEPT)
+
+
+def test_units_that_share_a_dataset_are_too_fine_for_other_datasets(tmp_path: Path) -> None:
+    """Differences -1 and -9 by dataset: all of the variance lies between them."""
+    cells = {(f"d{k % 2}", k): {"a": 10.0 - (1 if k % 2 else 9), "b": 10.0} for k in range(8)}
+    found = level(tmp_path, text(C, head=HEAD), cells)
+    assert found.startswith(f"{KEPT}. For other values of dataset the units are too fine")
+    assert "intraclass correlation of the differences up to 1.00" in found
+
+
+def test_a_test_that_cannot_flip_whole_units_says_that_it_has_no_row(tmp_path: Path) -> None:
+    cells = {(f"d{k % 4}", k): {"a": 1.0 * k, "b": 20.0 + k, "c": 40.0 + k} for k in range(8)}
+    body = C.replace('"sign"', '"friedman"').replace('["a", "b"]', '["a", "b", "c"]')
+    found = level(tmp_path, text(body, 'all = ["c is different"]', head=HEAD), cells)
+    assert (
+        "For other values of dataset the units of c may be too fine, and no row with dataset as the unit can be had"
+        in found
+    )
+    with closing(connect(tmp_path / "s.duckdb", "read")) as con:
+        shown = con.execute("SELECT coarser_unit, coarser_verdict, coarser_reason FROM disposition").fetchall()
+    assert shown == [("dataset", None, "with dataset as the unit: no row, friedman cannot flip whole units")]
+
+
+def test_looking_again_loses_the_level_of_a_fixed_n_and_not_of_an_anytime_test(tmp_path: Path) -> None:
+    both = text(C, head=SEEDS) + "\n"
+    any_time = both.replace('"sign"', '"sign_anytime"').replace('id = "X"', 'id = "Y"')
+    path = tmp_path / "s.duckdb"
+    for name, body in (("x", both), ("y", any_time)):
+        (tmp_path / f"{name}.toml").write_text(body, encoding="utf-8")
+        assert run("register", tmp_path / f"{name}.toml", "--db", path).exit_code == 0
+    computed(path, values(12))
+    assert run("audit", "--db", path).exit_code == 0
+    computed(path, values(14))
+    shown = json.loads(run("audit", "--db", path, "--json").output)["hypotheses"]
+    found = {h["id"]: h["level"] for h in shown}
+    assert "c used a fixed n after 1 look at other data" in found["X"]
+    assert found["Y"] == KEPT
+
+
+def test_the_report_and_the_console_print_level_population_and_receipt(tmp_path: Path) -> None:
+    path, page = tmp_path / "s.duckdb", tmp_path / "report.html"
+    (tmp_path / "x.toml").write_text(text(C, head=HEAD), encoding="utf-8")
+    assert run("register", tmp_path / "x.toml", "--db", path).exit_code == 0
+    assert run("verify", "--db", path, "--write-receipt", tmp_path / "before.json").exit_code == 0
+    computed(path, {(f"d{k % 4}", k): {"a": float(k), "b": 20.0 + k * k} for k in range(12)})
+    console = " ".join(run("audit", "--db", path).output.split())
+    done = run("report", "--db", path, "--out", page, "--no-pdf")
+    assert done.exit_code == 0, done.output
+    html = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+    for told in (console, html):
+        assert "further values of seed at these 4 values of dataset" in told
+        assert "For other values of dataset the units" in told
+        assert re.search(r"a receipt from before the data was written \d{4}-", told, re.IGNORECASE)
+    assert "A receipt from before the data is recorded for 1 of 1 registered texts" in html
+
+
+def test_a_receipt_after_the_first_cell_is_none_from_before_the_data(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    (tmp_path / "x.toml").write_text(text(C), encoding="utf-8")
+    assert run("register", tmp_path / "x.toml", "--db", path).exit_code == 0
+    computed(path, values())
+    assert run("verify", "--db", path, "--write-receipt", tmp_path / "late.json").exit_code == 0
+    found = json.loads(run("audit", "--db", path, "--json").output)["hypotheses"][0]
+    assert found["receipt"] is None
+    assert "no receipt from before the data is recorded" in " ".join(run("audit", "--db", path).output.split())
+
+
+def test_a_receipt_that_does_not_hold_the_text_says_nothing_about_it(tmp_path: Path) -> None:
+    """Written before the data, and before the hypothesis was registered."""
+    path = tmp_path / "s.duckdb"
+    for name in "XY":
+        (tmp_path / f"{name}.toml").write_text(text(C).replace('id = "X"', f'id = "{name}"'), encoding="utf-8")
+    assert run("register", tmp_path / "X.toml", "--db", path).exit_code == 0
+    assert run("verify", "--db", path, "--write-receipt", tmp_path / "before.json").exit_code == 0
+    assert run("register", tmp_path / "Y.toml", "--db", path).exit_code == 0
+    computed(path, values())
+    shown = json.loads(run("audit", "--db", path, "--json").output)["hypotheses"]
+    assert {h["id"]: h["receipt"] is not None for h in shown} == {"X": True, "Y": False}
+
+
+def test_the_intraclass_correlation_is_that_of_an_analysis_of_variance() -> None:
+    """Unequal groups, against scipy's F: (F - 1) / (F - 1 + m) with the typical size m of Donner and Koval."""
+    from scipy.stats import f_oneway
+
+    rng = np.random.default_rng(3)
+    groups = [rng.normal(mean, 1, size) for mean, size in ((0, 3), (1, 5), (4, 2))]
+    names = [str(k) for k, g in enumerate(groups) for _ in g]
+    f = f_oneway(*groups).statistic
+    sizes = np.array([g.size for g in groups])
+    typical = (sizes.sum() - (sizes**2).sum() / sizes.sum()) / 2
+    assert intraclass(np.concatenate(groups), names) == pytest.approx((f - 1) / (f - 1 + typical))
+    assert intraclass([1.0, 2.0], ["a", "b"]) is None
+    assert intraclass([1.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"]) is None

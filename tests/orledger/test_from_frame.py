@@ -1,0 +1,102 @@
+"""A frame of results becomes an audited study in one call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import wilcoxon
+
+import orledger
+from orledger.errors import DataError, UsageError
+
+X = np.round(np.random.default_rng(5).uniform(0.5, 0.9, (9, 3)) + np.array([0.0, 0.05, 0.1]), 3)
+LONG = {
+    "dataset": [f"d{i}" for i in range(9) for _ in range(3)],
+    "method": ["a", "b", "c"] * 9,
+    "accuracy": X.ravel().tolist(),
+}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def p_values(opened: orledger.opened.Opened) -> dict[str, float]:
+    rows = opened.sql("SELECT comparison, p FROM test_result WHERE test = 'signed_rank'")
+    return dict(rows.iter_rows())
+
+
+EXPECTED = {
+    f"{a}/{b}": wilcoxon(X[:, i] - X[:, j], method="exact").pvalue
+    for i, a in enumerate("abc")
+    for j, b in enumerate("abc")
+    if i < j
+}
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pandas with an index", "wide", "columns", "rows"])
+def test_every_kind_of_frame_gives_the_same_tests(kind: str) -> None:
+    frame = pl.DataFrame(LONG)
+    wide = {f"{arm}": X[:, k] for k, arm in enumerate("abc")}
+    given = {
+        "polars": frame,
+        "lazy": frame.lazy(),
+        "pandas": pd.DataFrame(LONG),
+        "pandas with an index": pd.DataFrame(LONG).set_index("dataset"),
+        "wide": pl.DataFrame({"dataset": [f"d{i}" for i in range(9)], **wide}),
+        "columns": LONG,
+        "rows": frame.to_dicts(),
+    }[kind]
+    with orledger.study_from(given, "mine", better="higher") as study:
+        assert p_values(study) == pytest.approx(EXPECTED, rel=1e-9)
+        assert any(reason.startswith("dataset: key") for reason in study.reasons)
+        assert {"mine-results", "mine-summary", "mine-pairs"} <= {t.name for t in study.tables()}
+        assert next(study.figures(["mine-critical"])).name == "mine-critical"
+    assert Path("mine.duckdb").is_file()
+
+
+def test_missing_values_of_pandas_are_refusals() -> None:
+    frame = pd.DataFrame(LONG)
+    frame.loc[4, "accuracy"] = np.nan
+    frame["reason"] = pd.Series([pd.NA] * 27, dtype="string")
+    frame.loc[4, "reason"] = "out of memory"
+    with orledger.study_from(frame, "mine") as study:
+        assert study.sql("SELECT arm, reason FROM refusal").rows() == [("b", "out of memory")]
+        assert study.sql("SELECT count(*) FROM record").item() == 26
+
+
+def test_again_adds_and_a_changed_value_is_refused() -> None:
+    orledger.study_from(LONG, "mine").close()
+    more = {"dataset": ["new"] * 3, "method": ["a", "b", "c"], "accuracy": [0.5, 0.6, 0.7]}
+    both = {k: [*LONG[k], *more[k]] for k in LONG}
+    with orledger.study_from(both, "mine") as study:
+        assert study.contents()["cells"].item() == 10
+    changed = {**LONG, "accuracy": [0.123, *LONG["accuracy"][1:]]}
+    with pytest.raises(DataError, match=r"accuracy of a is .* and 0\.123"):
+        orledger.study_from(changed, "mine")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"arm": "methd"}, "did you mean 'method'"),
+        ({"control": "d"}, "no arm 'd'"),
+        ({"control": "a", "best": True}, "contradict"),
+    ],
+)
+def test_a_wrong_wish_is_told_and_leaves_nothing(options: dict, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        orledger.study_from(LONG, "mine", **options)
+    assert not Path("mine.duckdb").exists()
+
+
+def test_what_is_no_table_is_told() -> None:
+    with pytest.raises(UsageError, match="is not a table"):
+        orledger.study_from(42)
+    with pytest.raises(UsageError, match="several levels"):
+        orledger.study_from(pd.DataFrame({("a", "b"): [1.0]}))

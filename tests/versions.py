@@ -1,0 +1,50 @@
+"""The tests that need no torch, on another interpreter or with the oldest dependencies that pyproject.toml allows.
+
+``python tests/versions.py python3.13`` makes an environment in build/versions, installs the package into it with the versions
+of constraints.txt, and runs the tests of audit/, recovery/ and schema/; ``--lowest`` takes those of constraints-lowest.txt.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parents[1]
+NEEDED = ("pytest", "hypothesis", "setuptools", "pyyaml", "httpx2", "python-flint", "pytikhonov")
+FOLDERS = ("tests/audit", "tests/recovery", "tests/schema")
+
+
+@click.command()
+@click.argument("python", default="python3")
+@click.option("--lowest", is_flag=True, help="The oldest versions that are allowed, instead of those that were tested.")
+def main(python: str, lowest: bool) -> None:
+    """Runs the core tests on PYTHON."""
+    name = f"{Path(python).name}{'-lowest' if lowest else ''}"
+    place = ROOT / "build" / "versions" / name
+    subprocess.run([python, "-m", "venv", "--clear", str(place)], check=True)
+    versions = ROOT / ("constraints-lowest.txt" if lowest else "constraints.txt")
+    extras = "serve,sign" if lowest else "serve,sign,stores"
+    pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "-c", str(versions)]
+    subprocess.run([*pip, *NEEDED, f"{ROOT}[{extras}]"], check=True)
+    tests = [
+        str(place / "bin" / "python"),
+        "-P",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(ROOT),
+    ]
+    done = subprocess.run(
+        [*tests, *(str(ROOT / f) for f in FOLDERS)], cwd=place, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    raise SystemExit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()
