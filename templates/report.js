@@ -107,7 +107,7 @@
     if (answer.error) return [element("p", { className: "note", textContent: answer.error })];
     const rows = answer.rows.map((row) => row.map((value, i) => (i === answer.cell ? data.cells[value] : value)));
     const isText = (column) => rows.some((row) => typeof row[column] === "string");
-    const more = answer.total > rows.length ? `The first ${rows.length} of ${answer.total} rows; orledger sql gives all.` : `${rows.length} rows.`;
+    const more = answer.total > rows.length ? `The first ${rows.length} of ${answer.total} rows. All of them: this query in orledger sql, or on the SQL page of orledger serve.` : `${rows.length} rows.`;
     if (rows.length === 1 && answer.columns.length > 8) {
       const pairs = answer.columns.map((name, i) => [name, rows[0][i]]).filter(([, value]) => value !== null && value !== "");
       return [tableOf(["column", "value"], pairs, () => true)];
