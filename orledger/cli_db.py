@@ -11,6 +11,7 @@ from orledger.cli_look import steps
 from orledger.cli_options import LocalPath, PlacePath, db_option, echo_json, echo_table, json_option, reading
 from orledger.cli_output import check_file, check_folder, out_option
 from orledger.errors import VerificationError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.schema.addresses import Place
@@ -156,7 +157,7 @@ def check(db: Path, as_json: bool) -> None:
             f"{db}: {report.cells:,} cells, {report.records:,} records, {report.hashes:,} content hashes verified"
         )
     if report.findings:
-        raise VerificationError(f"{len(report.findings)} findings in {db}")
+        raise VerificationError(f"{counted(len(report.findings), 'finding')} in {db}")
 
 
 def _show_joined(out: Path, sources: list[Place], keep_both: bool, as_json: bool) -> None:

@@ -45,7 +45,12 @@ LINES = 15  # rows of a comparison that the terminal shows before it says how ma
     show_default=True,
     help="Sizes for print or for a talk; plain has no grid.",
 )
-@click.option("--list", "listing", is_flag=True, help="List the figures, one a line, and stop.")
+@click.option(
+    "--list",
+    "listing",
+    is_flag=True,
+    help="List the figures that the database has, or those of the installed studies without one, and stop.",
+)
 @study_option
 @json_option
 def figures(
@@ -66,15 +71,19 @@ def figures(
     orledger figures aprofile cinv --db results.duckdb --format svg --width 3.4
     """
     from orledger.errors import UsageError
-    from orledger.reports.figures.drawing import FORMATS, declared, write_figures
+    from orledger.reports.figures.drawing import FORMATS, declared, select, write_figures
 
     if listing:
         if names:
             raise UsageError("names were given beside --list", hint="leave one of them out")
-        from orledger import studies
+        if db.exists():
+            with reading(db) as results:
+                known = select(results, chosen=chosen_studies(results, references))
+        else:
+            from orledger import studies
 
-        known = declared([*(studies.find(r) for r in references), *studies.installed()])
-        rows = [{"name": s.name, "case": s.case, "title": s.title} for s in known.values()]
+            known = list(declared([*(studies.find(r) for r in references), *studies.installed()]).values())
+        rows = [{"name": s.name, "case": s.case, "title": s.title} for s in known]
         echo_json(rows) if as_json else echo_table(rows)
         return
     wanted = [f.strip().lower() for f in formats.split(",") if f.strip()]

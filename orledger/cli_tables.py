@@ -54,7 +54,12 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write nothing; say which numbers of this .tex file are stale.",
 )
-@click.option("--list", "listing", is_flag=True, help="Print the names of the tables and stop.")
+@click.option(
+    "--list",
+    "listing",
+    is_flag=True,
+    help="List the tables that the database has, or those of the installed studies without one, and stop.",
+)
 @study_option
 @json_option
 def tables(
@@ -75,14 +80,18 @@ def tables(
     from orledger.expected import expected_cells
     from orledger.reports.audit_rows import AuditRows
     from orledger.reports.source import content_hash
-    from orledger.reports.tables.building import build_tables, declared
+    from orledger.reports.tables.building import build_tables, declared, offered
 
     if listing:
         if names:
             raise UsageError("names were given beside --list", hint="leave one of them out")
-        from orledger import studies
+        if db.exists():
+            with reading(db) as results:
+                known = offered(results, chosen_studies(results, references))
+        else:
+            from orledger import studies
 
-        known = declared([*(studies.find(r) for r in references), *studies.installed()])
+            known = declared([*(studies.find(r) for r in references), *studies.installed()])
         rows = [{"name": spec.name, "title": spec.title} for spec in known.values()]
         echo_json(rows) if as_json else echo_table(rows)
         return

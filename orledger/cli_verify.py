@@ -11,6 +11,7 @@ from orledger.cli_look import steps
 from orledger.cli_options import db_option, echo_json, json_option, reading, warn
 from orledger.cli_output import check_file, write_file
 from orledger.errors import UsageError, VerificationError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -75,7 +76,7 @@ def verify(
     else:
         _show(db, facts, checked, findings, out)
     if findings:
-        raise VerificationError(f"{len(findings)} findings in {db}")
+        raise VerificationError(f"{counted(len(findings), 'finding')} in {db}")
 
 
 def _verified(
@@ -135,13 +136,15 @@ def _show(
     for at in facts["before_the_chain"]:
         warn(f"the chain begins {at} UTC; history before that is not in it")
     for file, c in checked.items():
-        when = "before any cell was computed" if c.cells == 0 else f"when {c.cells:,} cells had an outcome"
+        when = "before any cell was computed" if c.cells == 0 else f"when {counted(c.cells, 'cell')} had an outcome"
         signed = f", signed by {c.signed_by}" if c.signed_by else ", not signed"
         if not c.findings:
-            click.echo(f"{file}: in the chain at entry {c.sequence}, {when}; {c.registrations} registrations{signed}")
+            click.echo(
+                f"{file}: in the chain at entry {c.sequence}, {when}; {counted(c.registrations, 'registration')}{signed}"
+            )
     joined = f" in {facts['histories']} histories" if facts["histories"] > 1 else ""
     click.echo(
-        f"{db}: {facts['entries']:,} entries{joined}, {facts['registrations']} registrations, {facts['cells']:,} cells with an outcome"
+        f"{db}: {counted(facts['entries'], 'entry', 'entries')}{joined}, {counted(facts['registrations'], 'registration')}, {counted(facts['cells'], 'cell')} with an outcome"
     )
     click.echo(f"head {facts['head']}, written {facts['written']} UTC")
     if out is not None and not findings:

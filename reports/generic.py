@@ -21,6 +21,8 @@ from orledger.reports.audit_rows import AuditRows, TestRow
 from orledger.schema.viewing import identifier, literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Comparison
@@ -89,6 +91,11 @@ class Subject:
     better: str = "lower"
     described: str = ""
     queries: list[str] = field(default_factory=list)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self, name: str) -> str:
+        """The name for people of an arm, where its study gives one."""
+        return self.labels.get(name, name)
 
     @property
     def case(self) -> str:

@@ -79,7 +79,7 @@ def verify(con: DuckDBPyConnection, *, contents: bool = True) -> list[CheckFindi
     if functions := functions_of_its_own(con):  # nothing that is asked with them can be believed
         return functions
     found = entries(con)
-    findings = [*_links(found), *_items(con, found), *_rows(con), *_registrations(con), *_times(con)]
+    findings = [*_links(found), *_items(con, found), *_rows(con), *_registrations(con), *_counts(con), *_times(con)]
     findings += view_findings(con)
     return findings + (content_findings(con)[1] if contents else [])
 
@@ -158,6 +158,34 @@ def _registrations(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
             yield CheckFinding("the text of a registration was changed", name, detail)
         if parent is not None and parent not in hashes:
             yield CheckFinding("a registration lost its parent", name, f"{parent[:12]} is not in the database")
+    replaced = {row[3] for row in known}
+    current = [row[1] for row in known if row[0] not in replaced]
+    for name in sorted({n for n in current if current.count(n) > 1}):
+        yield CheckFinding(
+            "a hypothesis has two texts", name, "none of them replaces the other, so neither is the registered one"
+        )
+
+
+# Cells that had an outcome before a registration entered the chain and were not computed again: it counts at least those.
+COUNTS = """
+WITH settled AS (
+    SELECT key, min(sequence) AS sequence FROM ledger_item WHERE branch = $own AND part = 'cell' GROUP BY key HAVING count(*) = 1
+), entered AS (
+    SELECT key, min(sequence) AS sequence FROM ledger_item JOIN ledger USING (branch, sequence)
+    WHERE branch = $own AND part = 'registration' AND kind = 'registration' GROUP BY key
+)
+SELECT r.hypothesis, r.cells_done, count(*) AS before
+FROM registration r JOIN entered e ON e.key = r.hash JOIN settled s ON s.sequence < e.sequence
+JOIN cell c ON c.cell_id = s.key AND c.state IN ('done', 'refused') AND list_contains(r.reaches, c.case_name)
+GROUP BY r.hash, r.hypothesis, r.cells_done HAVING count(*) > r.cells_done ORDER BY 1
+"""
+
+
+def _counts(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
+    """Registrations that say fewer cells were done than the chain had seen by then."""
+    for name, said, before in con.execute(COUNTS, {"own": OWN}).fetchall():
+        detail = f"it says that {said} cells were done, and the chain had seen {before}"
+        yield CheckFinding("a registration came after more cells", name, detail)
 
 
 # A row lies in time between the entry that recorded it and the entry before; (part, kind of entry, rows).

@@ -10,6 +10,7 @@ import duckdb
 from orledger.errors import UsageError, VerificationError
 from orledger.schema import catalogue, exchange, explaining, migrate, viewing
 from orledger.schema.reading import Results
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +113,7 @@ def _require_agreement(con: duckdb.DuckDBPyConnection, folder: Path) -> None:
         names = "".join(f"\n  {name}: {', '.join(where)}" for name, where in conflicts[:NAMED])
         more = f"\n  and {len(conflicts) - NAMED} more" if len(conflicts) > NAMED else ""
         raise VerificationError(
-            f"{len(conflicts)} cells of {folder} stand in several corpora with other results:{names}{more}",
+            f"{counted(len(conflicts), 'cell')} of {folder} {'stands' if len(conflicts) == 1 else 'stand'} in several corpora with other results:{names}{more}",
             hint="take one of the corpora out of the folder, or merge them with --keep-both",
         )
 

@@ -50,6 +50,19 @@ PARTS: dict[str, Part] = {
     "published": Part("published", "id"),
 }
 
+# Cells whose plan entered a history before any cell of their study had an outcome in it. What is imported or logged is
+# planned when its numbers are there, which says nothing.
+PLANNED_EARLY = """
+WITH settled AS (
+    SELECT i.branch, c.case_name, min(i.sequence) AS first FROM ledger_item i JOIN cell c ON c.cell_id = i.key
+    WHERE i.part = 'cell' GROUP BY ALL
+)
+SELECT DISTINCT c.cell_id FROM ledger_item i JOIN cell c ON c.cell_id = i.key
+LEFT JOIN settled s ON s.branch = i.branch AND s.case_name = c.case_name
+WHERE i.part = 'plan' AND c.hash_version NOT LIKE 'import%' AND c.hash_version NOT LIKE 'log%'
+AND (s.first IS NULL OR i.sequence < s.first)
+"""
+
 # The digest of a key without rows: what was there was taken away on purpose.
 NO_ROWS = rows_digest([])
 

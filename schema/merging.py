@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from orledger.errors import UsageError, VerificationError
 from orledger.schema import catalogue, chain, exchange, ledger, opening, viewing
 from orledger.schema.transactions import transaction
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,7 +98,7 @@ def _verified(path: Path, out: Path) -> Iterator[tuple[Path, list[Catalogue]]]:
         if findings:
             first = findings[0]
             raise VerificationError(
-                f"{path} is not as it was recorded: {len(findings)} findings, the first: {first.rule}: {first.where}",
+                f"{path} is not as it was recorded: {counted(len(findings), 'finding')}, the first: {first.rule}: {first.where}",
                 hint=f"orledger verify --db {path} lists them",
             )
         yield file, described
@@ -111,11 +112,12 @@ def _join(con: DuckDBPyConnection, source: str, path: Path, *, keep_both: bool) 
         names = "".join(f"\n  {name} ({cell_id})" for cell_id, name in conflicts[:NAMED])
         more = f"\n  and {len(conflicts) - NAMED} more" if len(conflicts) > NAMED else ""
         raise VerificationError(
-            f"{len(conflicts)} cells of {path} were computed with other results:{names}{more}",
+            f"{counted(len(conflicts), 'cell')} of {path} {'was' if len(conflicts) == 1 else 'were'} computed with other results:{names}{more}",
             hint="orledger compare shows what differs; --keep-both keeps them apart, with their origin",
         )
     registrations = _registrations(con, source, path)
     _take(con, source, taken)
+    registrations += [key for key in _recounted(con) if key not in registrations]
     apart = [_keep_apart(con, source, cell_id, origin) for cell_id, _ in conflicts]
     runs = _runs(con, source)
     others = _others(con, source)
@@ -213,6 +215,20 @@ def _registrations(con: DuckDBPyConnection, source: str, path: Path) -> list[str
             hint="one text has to replace the other: register both, in one order, in both databases before they are merged",
         )
     return [row[0] for row in (*shared, *new)]
+
+
+def _recounted(con: DuckDBPyConnection) -> list[str]:
+    """The hashes of registrations that say less than the joined data: cells were finished before their time.
+
+    A text that was registered where there were no data has still come after those that were there elsewhere.
+    """
+    rows = con.execute(
+        "UPDATE registration SET cells_done = n, amendment = amendment OR parent IS NOT NULL FROM"
+        " (SELECT r.hash AS key, count(*) AS n FROM registration r JOIN cell c ON list_contains(r.reaches, c.case_name)"
+        " AND c.state IN ('done', 'refused') AND c.finished <= r.registered GROUP BY r.hash) WHERE hash = key AND n > cells_done"
+        " RETURNING hash"
+    ).fetchall()
+    return [row[0] for row in rows]
 
 
 def _runs(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from orledger.errors import OrledgerError, QueryRefusedError, UsageError
 from orledger.schema import explaining
 from orledger.schema.frames import frame
 from orledger.schema.waiting import interruptible
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,7 +123,7 @@ def require_query(con: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statemen
     except duckdb.Error as error:
         raise QueryRefusedError(str(error)) from error
     if len(statements) != 1:
-        raise QueryRefusedError(f"{len(statements)} statements given, and one is expected")
+        raise QueryRefusedError(f"{counted(len(statements), 'statement')} given, and one is expected")
     try:
         found = statements[0].type
     except ValueError:  # a kind of statement that DuckDB has and its Python binding does not

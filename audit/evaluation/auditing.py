@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,12 +28,14 @@ from orledger.audit.registry.registration import (
 from orledger.audit.registry.words import Registered
 from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema import catalogue, chain, viewing
+from orledger.schema.explaining import translated
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
-from orledger.schema.sandbox import Limits, require_query, sandbox_config
+from orledger.schema.sandbox import Limits, require_query
 from orledger.schema.transactions import transaction
 from orledger.schema.viewing import identifier
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
 AUDIT_VERSION = "6"
+
+MOST_SPILLED = "64GB"  # of the disk, by the queries of an audit
 
 COPY = "copy of "  # before the name of a view: a temporary table with a part of it
 
@@ -125,7 +130,7 @@ def audit(
             )
         found = examine(results, limits)
     if broken:
-        remark = f"the database is not as it was recorded ({len(broken)} findings): {broken[0]}"
+        remark = f"the database is not as it was recorded ({counted(len(broken), 'finding')}): {broken[0]}"
         found = replace(found, findings=tuple(replace(f, remarks=(*f.remarks, remark)) for f in found.findings))
     with closing(connect(path, "write")) as con, transaction(con):
         hashes = {r.hash for r in current_registrations(con)}
@@ -137,11 +142,16 @@ def audit(
     return found
 
 
-def _reading(path: Path) -> Results:
-    """The database at ``path`` as its queries see it: read-only, and nothing of the machine around it."""
-    kept = ("temp_directory", "lock_configuration")
-    config = {k: v for k, v in sandbox_config(Limits()).items() if k in kept}
-    return open_results(path, snapshot=False, **config)
+@contextmanager
+def _reading(path: Path) -> Iterator[Results]:
+    """The database at ``path`` as its queries see it: read-only, and nothing of the machine around it.
+
+    What a query needs beyond the memory it may use goes to a folder of its own, which is bounded too and removed.
+    """
+    with tempfile.TemporaryDirectory(prefix="orledger-") as folder, translated(path, read_only=True):
+        config = {"temp_directory": folder, "max_temp_directory_size": MOST_SPILLED, "lock_configuration": True}
+        with open_results(path, snapshot=False, **config) as results:
+            yield results
 
 
 def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> None:

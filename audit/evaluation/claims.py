@@ -16,6 +16,7 @@ from orledger.audit.evaluation.refusals import with_refused
 from orledger.audit.evaluation.units import Ledger, Units, load_units
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import ClaimState, Clearly
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +64,10 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
     holds, observed, value, against = PREDICATES[claim.kind](claim, matched, names)
     state = ClaimState(holds if isinstance(holds, str) else "holds" if holds else "fails")
     if claim.refused_as is not None:
-        counted = with_refused(ledger, claim, matched)
-        extra = counted.matrix.shape[0] - matched.matrix.shape[0]
-        other, _, other_value, _ = PREDICATES[claim.kind](claim, counted, names)
-        observed += (
-            f"; with {extra} refused units as {claim.refused_as:g}: {other_value:.6g}, {'holds' if other else 'fails'}"
-        )
+        wider = with_refused(ledger, claim, matched)
+        extra = wider.matrix.shape[0] - matched.matrix.shape[0]
+        other, _, other_value, _ = PREDICATES[claim.kind](claim, wider, names)
+        observed += f"; with {counted(extra, 'refused unit')} as {claim.refused_as:g}: {other_value:.6g}, {'holds' if other else 'fails'}"
         if state == ClaimState.HOLDS and not other:
             state = ClaimState.FAILS
     interval = claim_interval(claim, matched, value)
@@ -117,9 +116,9 @@ def _left_out(m: Matched) -> str:
     partial = [d for d in m.dropped if d.unit in entered]
     text = ""
     if out:
-        text += f"; {len(entered)} of {len(entered) + len(out)} units, {len(out)} dropped: {_reasons(out)}"
+        text += f"; {len(entered)} of {counted(len(entered) + len(out), 'unit')}, {len(out)} dropped: {_reasons(out)}"
     if partial:
-        text += f"; {len(partial)} of {len(entered)} units incomplete: {_reasons(partial)}"
+        text += f"; {len(partial)} of {counted(len(entered), 'unit')} incomplete: {_reasons(partial)}"
     return text
 
 
@@ -127,7 +126,7 @@ def _reasons(dropped: Sequence[Dropped]) -> str:
     """The most frequent kinds of reasons, with the number of units behind each."""
     counts = Counter(_kind(d.reason) for d in dropped).most_common()
     text = ", ".join(f"{reason} ({n})" for reason, n in counts[:REASONS])
-    return text + (f", and {len(counts) - REASONS} other reasons" if len(counts) > REASONS else "")
+    return text + (f", and {counted(len(counts) - REASONS, 'other reason')}" if len(counts) > REASONS else "")
 
 
 def _kind(reason: str) -> str:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from orledger.audit.evaluation.bounds import both
 from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
+from orledger.audit.evaluation.planned import planned_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
@@ -48,7 +50,8 @@ class Evaluation:
 
     ``within`` holds the one-sided p-values against the declared margin, ``shown`` what they show, ``posterior`` the Bayesian
     answer with the margin as region of practical equivalence. ``unit_values`` names, for each key of the unit, how many
-    values it takes: "5 dataset".
+    values it takes: "5 dataset". ``planned`` is the number of units it was fixed to before the first result: as registered,
+    or as planned; None where neither is known.
     """
 
     comparison: Comparison
@@ -67,6 +70,7 @@ class Evaluation:
     untestable: Untestable | None = None
     unit_values: tuple[str, ...] = ()
     bounds_agree: bool = True
+    planned: int | None = None
 
 
 def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
@@ -77,21 +81,11 @@ def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
     # A setting that frees the values leaves the declared unit as the coarser one.
     coarser = declared if unit != declared and not comparison.coarser else comparison.coarser
     comparison = replace(comparison, unit=unit, coarser=coarser)
+    planned = comparison.units if comparison.units is not None else planned_units(ledger, comparison)
     if comparison.refusals != Refusals.BOUNDS:
-        return _evaluated(ledger, comparison)
+        return [replace(e, planned=planned) for e in _evaluated(ledger, comparison)]
     bounds = [_evaluated(ledger, comparison, sign) for sign in (1, -1)]
-    return [_both(a, b) for a, b in zip(*bounds, strict=True)]
-
-
-def _both(worst: Evaluation, best: Evaluation) -> Evaluation:
-    """The evaluation that speaks for two bounds: decided only when both are, and in the same direction."""
-    weaker = max(worst, best, key=lambda e: (e.result.p is None, e.result.p or 0.0))
-    if worst.outcome != best.outcome and weaker.outcome in (Outcome.LESS, Outcome.GREATER):
-        weaker = replace(weaker, outcome=Outcome.UNDECIDED)
-    agree = tuple(word for word in worst.shown if word in best.shown)
-    details = {**weaker.result.details, "p_refusals_lost": worst.result.p, "p_refusals_won": best.result.p}
-    agrees = worst.outcome == best.outcome
-    return replace(weaker, result=replace(weaker.result, details=details), shown=agree, bounds_agree=agrees)
+    return [replace(both(a, b), planned=planned) for a, b in zip(*bounds, strict=True)]
 
 
 def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Evaluation]:

@@ -76,7 +76,9 @@ def _by_rule(
     unmet = _unmet(hypothesis, rule.verdict, states)
     lacking = _lacking([n for n in unmet if n not in names[:SHOWN]], tests, claims)
     named = tuple(dict.fromkeys([*(t.id for t in terms), *unmet]))
-    return Decision(rule.verdict, f"{rule.reason} ({_quotes(names, tests, claims)}){lacking}", number, named)
+    unknown = list(dict.fromkeys(t.id for t in rule.none if states[t.id] & (ABSENT | {Outcome.UNTESTABLE})))
+    leaning = f". Nothing is known of {_quotes(unknown, tests, claims)}" if unknown else ""
+    return Decision(rule.verdict, f"{rule.reason} ({_quotes(names, tests, claims)}){lacking}{leaning}", number, named)
 
 
 def _certain(rule: Rule, states: States) -> bool:

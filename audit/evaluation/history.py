@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.levels import level_words
 from orledger.audit.evaluation.sensitivity import at_coarser_unit, deciding
-from orledger.audit.registry.words import Registered, Variant, counted
+from orledger.audit.registry.words import Registered, Variant
 from orledger.schema import receipts
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.audit.evaluation.auditing import AuditFinding
     from orledger.schema.reading import Results
+
+
+SHOWN = 4  # names of comparisons in a remark
 
 
 @dataclass(frozen=True)
@@ -72,12 +76,17 @@ def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]
         f"the text was corrected on {c['date']} after results had been seen: {c['note']}"
         for c in finding.registration.corrections
     ]
-    for e in finding.tests:
-        planned = e.comparison.units
-        if e.variant in (Variant.DECLARED, Variant.BLOCKED) and planned is not None and e.result.n != planned:
-            found.append(
-                f"{e.comparison.id} was registered for {counted(planned, 'unit')} and evaluated on {e.result.n}"
-            )
+    tests = [e for e in finding.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED) and e.result.p is not None]
+    for e in tests:
+        if e.planned is not None and e.result.n != e.planned:
+            how = "registered" if e.comparison.units is not None else "planned, before the first result,"
+            found.append(f"{e.comparison.id} was {how} for {counted(e.planned, 'unit')} and evaluated on {e.result.n}")
+    loose = [e.comparison.id for e in tests if e.planned is None]
+    if loose:
+        names = (
+            "each test" if len(loose) == len(tests) else f"{', '.join(loose[:SHOWN])}{' ...' * (len(loose) > SHOWN)}"
+        )
+        found.append(f"the number of units of {names} was not fixed before the first result")
     if earlier:
         last = earlier[-1]
         found.append(

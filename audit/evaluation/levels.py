@@ -45,11 +45,12 @@ def level_words(
         *_refusals(tests),
         *_pooled(tests),
         *_looks(tests, looks),
+        *_added(tests),
         *_uncorrected(hypothesis, decision.verdict, deciding),
         *(["it is exploratory, suggested by data"] if hypothesis.mode == "exploratory" else []),
         *([TOO_LATE[known]] if known in TOO_LATE else []),
     ]
-    further = [*_coarser(tests, coarser, alpha), *_approximate(tests)]
+    further = [*_coarser(tests, coarser, alpha), *_losing(tests), *_approximate(tests)]
     told = f"the level of {alpha:g} is kept" if not lost else f"no level is claimed: {'; '.join(lost)}"
     return ". ".join([told, *further])
 
@@ -83,12 +84,24 @@ def _pooled(tests: Sequence[Evaluation]) -> Iterator[str]:
 
 def _looks(tests: Sequence[Evaluation], looks: int) -> Iterator[str]:
     """Tests of a fixed n that were looked at before."""
-    fixed = [e for e in tests if e.comparison.test != "sign_anytime"]
+    fixed = _fixed(tests)
     if looks and fixed:
         yield (
             f"{_names(fixed)} used a fixed n after {looks} {'look' if looks == 1 else 'looks'} at other data"
             ' (test = "sign_anytime" keeps its level over looks)'
         )
+
+
+def _fixed(tests: Sequence[Evaluation]) -> list[Evaluation]:
+    """The tests that count on a number of units which does not depend on the results."""
+    return [e for e in tests if e.comparison.test != "sign_anytime"]
+
+
+def _added(tests: Sequence[Evaluation]) -> Iterator[str]:
+    """Tests with more units than were fixed before the first result."""
+    longer = [e for e in _fixed(tests) if e.planned is not None and e.result.n > e.planned]
+    if longer:
+        yield f"{_names(longer)} used more units than were fixed before the first result"
 
 
 def _uncorrected(hypothesis: Hypothesis, verdict: Verdict, deciding: Mapping[str, Evaluation]) -> Iterator[str]:
@@ -125,6 +138,13 @@ def _coarser(tests: Sequence[Evaluation], coarser: Mapping[str, Evaluation], alp
             f"For other values of {outer} the units {fine}: a level of {alpha:g} is kept there by the row with {outer} as the"
             " unit alone"
         )
+
+
+def _losing(tests: Sequence[Evaluation]) -> Iterator[str]:
+    """Comparisons in which refusing is losing: their null is another one."""
+    counted = [e for e in tests if e.comparison.refusals in (Refusals.LOSS, Refusals.WORST)]
+    if counted:
+        yield f"In {_names(counted)} a refusal is a loss, so that an arm can be worse by refusing alone"
 
 
 def _approximate(tests: Sequence[Evaluation]) -> Iterator[str]:

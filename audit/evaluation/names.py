@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from orledger.audit.registry.quantities import OF_RECORDS
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +88,10 @@ def _named(q: Quantity, pair: tuple[str, ...], known: Known) -> Iterator[tuple[s
     keys = known.keys[q.block]
     over = (*(q.aggregate.over if q.aggregate else ()), *(q.once.over if q.once else ()))
     conditions = (*q.where, *(q.once.where if q.once else ()))
-    for key in (*pair, *over, *(k for k, _ in conditions), *([q.key] if q.key else [])):
+    of_records = OF_RECORDS if q.source is not None else set()  # the arm or the label of a record may name a unit
+    for key in (*pair, *over):
+        yield "key", key, sorted({*keys, *of_records}), True
+    for key in (*(k for k, _ in conditions), *([q.key] if q.key else [])):
         yield "key", key, sorted(keys), True
     for key, condition in q.where:
         for value in _texts(condition):

@@ -10,6 +10,7 @@ from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.statistics.dispersion import statistic
 from orledger.audit.statistics.resampling import resample_backends
 from orledger.errors import DataError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,13 +151,13 @@ def _count(claim: Claim, m: Matched, names: list[str]) -> Found:
     high = None if claim.at_most is None else claim.at_most * n if 0 < claim.at_most < 1 else claim.at_most
     holds = (low is None or k >= low) and (high is None or k <= high)
     against = [_name(m, i) for i in np.flatnonzero(~hits if low is not None else hits).tolist()]
-    return holds, f"{what} in {k} of {n} units", float(k), [] if holds else against
+    return holds, f"{what} in {k} of {counted(n, 'unit')}", float(k), [] if holds else against
 
 
 def _none(_claim: Claim, m: Matched, _names: list[str]) -> Found:
     total, points = float(m.matrix.sum()), int(m.points.sum())
     against = [f"{_name(m, i)}: {m.matrix[i].sum():.6g}" for i in np.flatnonzero(m.matrix.sum(axis=1) != 0).tolist()]
-    return total == 0, f"{total:.6g} in {points} records", total, against
+    return total == 0, f"{total:.6g} in {counted(points, 'record')}", total, against
 
 
 def _measured(claim: Claim, m: Matched, names: list[str]) -> Found:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import Variant, counted, these
+from orledger.audit.registry.words import Variant
+from orledger.wording import counted, these
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.registry.words import ClaimState, Outcome, Registered, Variant, counted
+from orledger.audit.registry.words import ClaimState, Outcome, Registered, Variant
 from orledger.schema.receipts import words_of
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -117,7 +117,12 @@ def _against(
 ) -> str | None:
     """The arm that all others are compared with; None for all pairs."""
     if compare == "pairs" and control is None:
-        told.append(f"comparisons: all {len(arms) * (len(arms) - 1) // 2} pairs, Holm's correction over them")
+        pairs = len(arms) * (len(arms) - 1) // 2
+        told.append(
+            f"comparisons: all {pairs} pairs, Holm's correction over them"
+            if pairs > 1
+            else "comparisons: the one pair of arms"
+        )
         return None
     if compare == "best":
         from scipy.stats import rankdata
@@ -227,7 +232,7 @@ def _disposition(deciding: str, *, two: bool) -> list[str]:
     return [
         "[disposition]",
         f"needs = {listed([deciding])}",
-        'otherwise = "not enough data"',
+        'otherwise = "inconclusive"',
         f"otherwise_reason = {quoted('The data show no difference between the arms; that is not evidence that there is none')}",
         "",
         "[[disposition.rule]]",

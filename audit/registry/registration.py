@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.errors import UsageError
-from orledger.schema import chain
+from orledger.schema import chain, viewing
 from orledger.schema.transactions import transaction
 from orledger.studies import having
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,8 +92,8 @@ def register(
     done = cells_done(con, reaches)
     if current is not None and done and not amend:
         raise AmendmentError(
-            f"{hypothesis.file}: {hypothesis.id} is registered with another text ({current.hash[:12]}) and {done} cells of"
-            f" {', '.join(reaches)} are done",
+            f"{hypothesis.file}: {hypothesis.id} is registered with another text ({current.hash[:12]}) and {counted(done, 'cell')} of"
+            f" {', '.join(reaches)} {'is' if done == 1 else 'are'} done",
             hint="use --amend to store this text as an amendment; the first text stays and the report shows both",
         )
     row = Registration(
@@ -102,7 +103,7 @@ def register(
         statement=hypothesis.statement,
         file=hypothesis.file,
         text=hypothesis.text,
-        registered=(now or datetime.now(UTC)).replace(tzinfo=None),
+        registered=_moment(con, now),
         cells_done=done,
         parent=current.hash if current else None,
         amendment=bool(current and done),
@@ -116,6 +117,13 @@ def register(
         summary = {"hypothesis": row.hypothesis, "hash": row.hash, "cells_done": done, "amendment": row.amendment}
         chain.append(con, "registration", summary, {"registration": [row.hash]})
     return row
+
+
+def _moment(con: DuckDBPyConnection, now: datetime | None) -> datetime:
+    """The time now, and never before the last entry of the chain: a clock that was set back dates nothing back."""
+    clock = (now or datetime.now(UTC)).replace(tzinfo=None)
+    last = chain.head(con)
+    return clock if last is None else max(clock, last.written)
 
 
 def register_shipped(
@@ -161,22 +169,34 @@ def reached_studies(con: DuckDBPyConnection, hypothesis: Hypothesis) -> tuple[st
     """The studies whose cells the quantities of ``hypothesis`` can read.
 
     A query of its own reaches the study of every generated view that it names, and all studies as soon as it names a table
-    that holds several of them: what it filters by inside is not looked at.
+    that holds several of them: what it filters by inside is not looked at. A view that a study brought reaches what its own
+    query reaches.
     """
     studies = {q.case for q in hypothesis.quantities}
     queries = [q.sql for q in hypothesis.quantities if q.sql is not None]
     if not queries:
         return tuple(sorted(studies))
     present = {row[0] for row in con.execute("SELECT DISTINCT case_name FROM cell").fetchall()}
-    named = con.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE NOT internal UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-    ).fetchall()
-    for query in queries:
-        words = {w.lower() for w in re.findall(r"\w+", query)}
-        for name in (row[0].lower() for row in named):
-            if name in words or words & {"query", "query_table"}:
-                owners = {s for s in present if name.startswith(f"{s.lower()}_")}
-                studies |= owners or present
+    tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    views = con.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    owner = {name.lower(): layout.case for layout in viewing.read(con) for name in viewing.statements(layout)}
+    texts = {name.lower(): text for name, text in views} | {row[0].lower(): None for row in tables}
+    seen: set[str] = set()
+    while queries:
+        query = queries.pop().lower()
+        words = set(re.findall(r"\w+", query))
+        if words & {"query", "query_table"}:
+            studies |= present
+        for name, text in texts.items():
+            if name in seen or name not in (words if name.isidentifier() else query):
+                continue
+            seen.add(name)
+            if name in owner:
+                studies.add(owner[name])
+            elif text is None:
+                studies |= present
+            else:
+                queries.append(text.partition(" AS ")[2])
     return tuple(sorted(studies))
 
 

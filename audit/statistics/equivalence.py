@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from orledger.audit.statistics.inversion import ULPS, snapped
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,7 +34,10 @@ def within_margin(
     Each tests that the location lies beyond one end; both rejected at alpha means equivalent at alpha, without correction.
     The first side is not inferior when it is not worse by the margin or more.
     """
-    below, above = p(differences - margin, "less"), p(differences + margin, "greater")
+    # A difference as large as the margin is a tie, and 0.1 + 0.2 is as large as 0.3.
+    size = np.maximum(np.abs(differences), margin)
+    below = p(snapped(differences - margin, size), "less")
+    above = p(snapped(differences + margin, size), "greater")
     return Within(margin, below if better == "lower" else above, max(below, above))
 
 
@@ -55,7 +60,8 @@ def bayesian_signed_rank(differences: ArrayLike, rope: float, seed: int = 0) -> 
     z = np.concatenate([[0.0], np.asarray(differences, dtype=float)])
     means = (z[:, None] + z[None, :]) / 2
     weights = np.random.default_rng(seed).dirichlet(np.r_[0.5, np.ones(z.size - 1)], size=DRAWS)
-    regions = (means < -rope, np.abs(means) <= rope, means > rope)
+    edge = rope * (1 + ULPS)
+    regions = (means < -edge, np.abs(means) <= edge, means > edge)
     mass = np.column_stack([((weights @ region) * weights).sum(axis=1) for region in regions])
     winner = np.bincount(mass.argmax(axis=1), minlength=3) / DRAWS
     return Posterior(float(winner[0]), float(winner[1]), float(winner[2]), DRAWS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from orledger.reports.figures.generic_curves import draw_trajectories
 from orledger.reports.figures.generic_ranks import draw_critical, draw_improvement, draw_profiles, draw_ranks
 from orledger.reports.figures.generic_specs import Draw, against, drawn
 from orledger.reports.generic import Subject, subjects
+from orledger.studies import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +44,7 @@ def offers(results: Database, chosen: Sequence[Study]) -> Iterator[FigureSpec]:
     for study in chosen:
         for display in study.figure_displays:
             at = check(results, study, display)
-            subject = _subject(results, display, at)
+            subject = replace(_subject(results, display, at), labels=labels(chosen))
             draw = partial(against, display.key) if display.key is not None else DRAWN[display.kind]
             yield FigureSpec(display.name, at.case, display.title, partial(drawn, draw, subject))
 

@@ -29,7 +29,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
     pairs = _first(subject, SLOPES)
     columns = min(3, max(1, len(pairs)))
     rows = max(1, -(-len(pairs) // columns))
-    axes = canvas.axes(rows, columns, height=1.0 + 1.7 * rows)
+    axes = canvas.axes(rows, columns, height=1.0 + 1.7 * rows, sharey=True)
     higher = subject.better == "higher"
     for ax, pair in zip(axes, pairs, strict=False):
         x, y = subject.values.column(pair.first), subject.values.column(pair.second)
@@ -38,7 +38,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
                 colour = GREY if a == b else BLUE if (a > b) == higher else RED
                 ax.plot([0, 1], [a, b], color=colour, linewidth=0.7, marker="o", markersize=2, alpha=0.8)
         _one_scale(ax.set_yscale, pair, np.concatenate([x, y]))
-        ax.set_xticks([0, 1], [shown(pair.first), shown(pair.second)])
+        ax.set_xticks([0, 1], [shown(subject.label(pair.first)), shown(subject.label(pair.second))])
         ax.set_xlim(-0.25, 1.25)
         ax.set_title(f"{pair.row.wins}/{pair.row.losses}/{pair.row.draws} won/lost/drawn")
     _name_first(axes, columns, subject.metric)
@@ -49,7 +49,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
     left = len(subject.pairs) - len(pairs)
     more = f" {left} more pairs are in the table of pairs." if left > 0 else ""
     return (
-        f"Paired values of {subject.metric} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, red where the second is,"
+        f"Paired values of {subject.metric} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, orange where the second is,"
         f" grey where they are equal.{more}"
     )
 
@@ -72,7 +72,7 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
             ax.axvspan(pair.row.low, pair.row.high, color=GREY, alpha=0.18, linewidth=0)
             ax.axvline(pair.row.effect, color=GREY, linewidth=1, linestyle="--")
         unit_ticks(ax, [subject.values.units[i] for i in order], MANY_UNITS)
-        ax.set_title(f"{shown(pair.first)} - {shown(pair.second)}")
+        ax.set_title(f"{shown(subject.label(pair.first))} - {shown(subject.label(pair.second))}")
         ax.set_xlabel(f"difference of {shown(subject.metric)}")
         if pair.row.test == "signed_rank":
             ax.xaxis.set_major_locator(MaxNLocator(4))
@@ -104,15 +104,18 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
         if p.row.low is not None and p.row.high is not None:
             ax.plot([p.row.low, p.row.high], [y, y], color=colour, linewidth=1.4, solid_capstyle="butt")
         ax.plot([p.row.effect], [y], "o" if p.row.decided else "s", color=colour, markersize=4)
-    ax.set_yticks(range(len(pairs)), [f"{shown(p.first)} - {shown(p.second)}" for p in reversed(pairs)])
+    ax.set_yticks(
+        range(len(pairs)),
+        [f"{shown(subject.label(p.first))} - {shown(subject.label(p.second))}" for p in reversed(pairs)],
+    )
     ax.set_ylim(-0.7, len(pairs) - 0.3)
     ax.set_xlabel(f"{pairs[0].row.effect_name}, {shown(subject.metric)}")
     levels = [p.row.level for p in pairs if p.row.level is not None]
     shaded = f" Shaded: the equivalence margin of {margin:g}." if margin is not None else ""
     band = f" Intervals: {pairs[0].row.interval_method}, level at least {min(levels):.1%}." if levels else ""
     return (
-        f"{pairs[0].row.effect_name.capitalize()} of every pair, first arm minus second.{band} Circles in blue: the first arm is better"
-        f" after the correction, in red: the second; grey squares: no difference was found.{shaded}"
+        f"{pairs[0].row.effect_name[:1].upper()}{pairs[0].row.effect_name[1:]} of every pair, first arm minus second.{band} Circles in blue: the first arm is better"
+        f" after the correction, in orange: the second; grey squares: no difference was found.{shaded}"
     )
 
 
@@ -126,7 +129,7 @@ def draw_heat(canvas: Canvas, subject: Subject) -> str:
     image = ax.imshow(ranks[:, place], aspect="auto", cmap="cividis_r", vmin=1, vmax=len(arms), interpolation="nearest")
     ax.set_xticks(
         range(len(arms)),
-        [shown(a) for a in arms],
+        [shown(subject.label(a)) for a in arms],
         rotation=30 if len(arms) > 4 else 0,
         ha="right" if len(arms) > 4 else "center",
     )

@@ -60,7 +60,7 @@ def _curves(canvas: Canvas, subject: Subject, rows: pl.DataFrame, label: str) ->
     if rows.is_empty():
         canvas.nothing(ax, "no values")
         return
-    for arm, look in arm_looks(subject.ordered).items():
+    for arm, look in arm_looks(subject.ordered, subject.labels).items():
         part = rows.filter(rows["arm"] == arm)
         x = part["x"].to_numpy()
         mark = look.marker if part.height <= 40 else ""

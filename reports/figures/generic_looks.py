@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from orledger.reports.figures.style import Look, looks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
 LONGEST = 28  # characters of a name that fit on an axis
 
 
-def arm_looks(arms: Sequence[str]) -> dict[str, Look]:
+def arm_looks(arms: Sequence[str], labels: Mapping[str, str] | None = None) -> dict[str, Look]:
     """A look for every arm, the same for the same list, under names that matplotlib may print."""
-    return looks(arms, {arm: shown(arm) for arm in arms})
+    return looks(arms, {arm: shown((labels or {}).get(arm, arm)) for arm in arms})
 
 
 def shown(name: str) -> str:

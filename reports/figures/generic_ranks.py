@@ -54,8 +54,9 @@ def draw_critical(canvas: Canvas, subject: Subject) -> str:
         left = i < half
         level = -(depth + 0.55 * (i if left else k - 1 - i))
         end = 0.7 if left else k + 0.3
+        name = shown(subject.label(arm))
         ax.plot([ranks[arm], ranks[arm], end], [0, level, level], color=BLACK, linewidth=0.7)
-        text = f"{shown(arm)}  {ranks[arm]:.2f}" if left else f"{ranks[arm]:.2f}  {shown(arm)}"
+        text = f"{name}  {ranks[arm]:.2f}" if left else f"{ranks[arm]:.2f}  {name}"
         ax.text(
             end - 0.06 if left else end + 0.06, level, text, ha="right" if left else "left", va="center", fontsize=7.5
         )
@@ -70,8 +71,20 @@ def draw_critical(canvas: Canvas, subject: Subject) -> str:
     )
     return (
         f"Mean ranks by {subject.metric} over {ranking.n} units, the best on the left. A bar joins arms among which no pair differs"
-        f" ({how}): that a difference was not found does not say that there is none."
+        f" ({how}): that a difference was not found does not say that there is none.{_apart(subject, bars)}"
     )
+
+
+def _apart(subject: Subject, bars: list[tuple[str, ...]]) -> str:
+    """Names the pairs that no bar joins although they do not differ: an arm between them differs from one of the two."""
+    arms = subject.ordered
+    pairs = ((a, b) for i, a in enumerate(arms) for b in arms[i + 1 :])
+    found = [
+        f"{subject.label(a)} and {subject.label(b)}"
+        for a, b in pairs
+        if _same(subject, a, b) and not any({a, b} <= {*bar} for bar in bars)
+    ]
+    return f" No bar can show that these do not differ either: {'; '.join(found)}." if found else ""
 
 
 def draw_ranks(canvas: Canvas, subject: Subject) -> str:
@@ -93,7 +106,7 @@ def draw_ranks(canvas: Canvas, subject: Subject) -> str:
             solid_capstyle="butt",
         )
         ax.plot([d["mean_ranks"][arm]], [y], "o", color=BLUE, markersize=4.5)
-    ax.set_yticks(range(len(arms)), [shown(a) for a in reversed(arms)])
+    ax.set_yticks(range(len(arms)), [shown(subject.label(a)) for a in reversed(arms)])
     ax.set_ylim(-0.6, len(arms) - 0.4)
     ax.set_xlabel("mean rank (1 is best)")
     method = ranking.interval_method or d.get("mean_rank_interval", "")
@@ -112,7 +125,7 @@ def draw_profiles(canvas: Canvas, subject: Subject) -> str:
     row = found[0]
     d = row.details
     arms = [a for a in subject.ordered if a in d["share"]]
-    for arm, look in arm_looks(arms).items():
+    for arm, look in arm_looks(arms, subject.labels).items():
         ax.plot(d["thresholds"], d["share"][arm], color=look.colour, linestyle=look.line, label=look.name)
         ax.fill_between(d["thresholds"], d["low"][arm], d["high"][arm], color=look.colour, alpha=0.15, linewidth=0)
     ax.set_xlabel(shown(subject.metric))
@@ -137,7 +150,7 @@ def draw_improvement(canvas: Canvas, subject: Subject) -> str:
     for i, row in enumerate(rows):
         y = len(rows) - 1 - i
         first, second = subject.sides[row.comparison]
-        names.append(f"{shown(first)} over {shown(second)}")
+        names.append(f"{shown(subject.label(first))} over {shown(subject.label(second))}")
         if row.effect is None or row.low is None or row.high is None:
             continue
         colour = BLUE if row.low > 0.5 else RED if row.high < 0.5 else GREY

@@ -49,7 +49,7 @@ def result_tables(subject: Subject, style: Style | None = None) -> Iterator[Tabl
             caption=_caption(subject, len(arms), several),
             columns=(
                 Column("unit", Text(", ".join(subject.unit)), "l"),
-                *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1)),
+                *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
             ),
             groups=tuple(g for g in groups if g.rows),
             notes=notes(subject),
@@ -75,7 +75,7 @@ def summary_table(subject: Subject) -> Table:
     rows = []
     for arm in subject.ordered:
         median = subject.single("median", arm)
-        cells: list[Value] = [Text(arm)]
+        cells: list[Value] = [Text(subject.label(arm))]
         cells.append(Number(median.n, rules.INTEGER).of(median) if median else Absent("no median in the audit"))
         cells += _estimate(median, style)
         cells += _rank(subject.ranking, arm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.reports.generic import PAIRED, Subject, slug, subjects
@@ -15,6 +16,7 @@ from orledger.reports.tables.generic_tests import (
     test_table,
 )
 from orledger.schema.viewing import literal
+from orledger.studies import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +35,9 @@ def covered(chosen: Iterable[Study]) -> set[str]:
 
 def generic_subjects(results: Database, chosen: Iterable[Study]) -> list[Subject]:
     """The subjects of cases that no study of ``chosen`` covers."""
+    chosen = list(chosen)
     taken = covered(chosen)
-    return [s for s in subjects(results) if s.case not in taken]
+    return [replace(s, labels=labels(chosen)) for s in subjects(results) if s.case not in taken]
 
 
 def offers(results: Database, chosen: Iterable[Study]) -> list[Offer]:

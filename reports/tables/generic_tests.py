@@ -39,7 +39,7 @@ def pair_table(subject: Subject) -> Table | None:
         return None
     rows = []
     for a in arms:
-        cells: list[Value] = [Text(a)]
+        cells: list[Value] = [Text(subject.label(a))]
         for b in arms:
             row = None if a == b else subject.pair(a, b)
             cells.append(Blank() if a == b else Absent("not compared") if row is None else _p(row, subject.better))
@@ -53,7 +53,10 @@ def pair_table(subject: Subject) -> Table | None:
             f"Two-sided p of the {NAMES[first.test]} test of each pair over {first.n} units, {corrected}. Bold: a difference at"
             f" {first.alpha:g}; + where the arm of the row is better, - where it is worse."
         ),
-        columns=(Column("arm", Text(""), "l"), *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1))),
+        columns=(
+            Column("arm", Text(""), "l"),
+            *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
+        ),
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("signed_rank", "sign")),

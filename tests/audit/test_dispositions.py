@@ -101,7 +101,7 @@ def test_a_changed_text_after_data_is_an_amendment(db):
     register(db.con, hypothesis())
     db.cell({"k": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
     changed = hypothesis(TEXT.replace("A title", "Another title"))
-    with pytest.raises(AmendmentError, match="1 cells of t are done"):
+    with pytest.raises(AmendmentError, match="1 cell of t is done"):
         register(db.con, changed)
     row = register(db.con, changed, amend=True)
     assert row.amendment

@@ -162,3 +162,22 @@ def test_power_is_exact_for_signs_and_grows():
     n = units_for("signed_rank", 0.8, 0.05)
     assert power_at("signed_rank", n, 0.8, 0.05) >= 0.8 > power_at("signed_rank", n - 1, 0.8, 0.05)
     assert units_for("sign", 0.8, 0.05) > n
+
+
+@pytest.mark.parametrize("p", [signed_rank_p, sign_p])
+def test_a_difference_as_large_as_the_margin_is_a_tie_whatever_its_last_bits(p):
+    """The same numbers in tenths and in whole steps: 0.1 + 0.2 and 0.5 - 0.2 are both as large as 0.3."""
+    tenths = np.array([0.1 + 0.2, 0.1, 0.2, -0.1, 0.4, 0.1, 0.5 - 0.2, -0.7])
+    found, exact = within_margin(tenths, 0.3, p, "lower"), within_margin(np.round(10 * tenths), 3.0, p, "lower")
+    assert (found.noninferior, found.equivalent) == (exact.noninferior, exact.equivalent)
+
+
+def test_margins_and_holm_as_r_gives_them():
+    """wilcox.test(d, mu = 0.5, "less") and (mu = -0.5, "greater"), binom.test likewise, p.adjust(..., "holm"): R 4.2."""
+    from orledger.audit.statistics.counts import holm
+
+    d = np.array([0.31, -0.42, 0.13, 0.07, -0.66, 0.24, 0.58, -0.11, 0.36])
+    rank, sign = within_margin(d, 0.5, signed_rank_p, "lower"), within_margin(d, 0.5, sign_p, "higher")
+    assert (rank.noninferior, rank.equivalent) == pytest.approx((0.00390625, 0.005859375), rel=1e-12)
+    assert (sign.noninferior, sign.equivalent) == pytest.approx((0.01953125, 0.01953125), rel=1e-12)
+    assert holm([0.04, 0.01, 0.03, 1.0, 1.0]) == pytest.approx([0.12, 0.05, 0.12, 1.0, 1.0])

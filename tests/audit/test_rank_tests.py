@@ -148,3 +148,26 @@ def test_spearman_large_sample_equals_scipy():
 
 def test_spearman_of_a_constant():
     assert spearman([1, 1, 1], [1, 2, 3]).p == 1.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_floor_of_skillings_and_mack_is_the_smallest_p_of_all_orders(seed):
+    """Every order of the numbers inside every block, gaps and ties as they are."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, (3, 4)).astype(float)
+    x[seed % 3, seed % 4] = np.nan
+    found = skillings_mack(x)
+    blocks = []
+    for row in x:
+        here = np.flatnonzero(np.isfinite(row))
+        blocks.append([])
+        for order in set(permutations(row[here])):
+            blocks[-1].append(np.full(4, np.nan))
+            blocks[-1][-1][here] = order
+    assert found.floor == pytest.approx(min(skillings_mack(np.array(t)).p for t in product(*blocks)), rel=1e-9)
+
+
+def test_beyond_eight_arms_the_floor_of_skillings_and_mack_is_called_a_bound():
+    x = np.random.default_rng(0).normal(size=(4, 9))
+    assert skillings_mack(x).method.endswith("the floor is an upper bound")
+    assert "bound" not in skillings_mack(x[:, :8]).method

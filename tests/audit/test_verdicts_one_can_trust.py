@@ -78,6 +78,13 @@ def test_a_case_without_cells_is_not_enough_data(made, tmp_path):
     assert audited(made, tmp_path, text)["verdict"] == "not enough data"
 
 
+def test_the_arm_of_a_record_may_name_a_unit(made, tmp_path):
+    """Eight units of a and b, and c is missing in one: 23 records of three arms, each a unit of its own."""
+    claim = '[[claim]]\nid = "w"\nstatement = "s"\nkind = "measured"\nstat = "min"\npair = ["dataset", "seed", "arm"]\n'
+    text = ruled(compared(SIGN) + claim, rule("supported", 'all = ["c is less"]'))
+    assert audited(made, tmp_path, text)["claims"][0]["n"] == 23
+
+
 def test_undecided_can_be_inconclusive_and_never_support(made, tmp_path):
     body = compared('test = "sign"\narms = ["a", "b"]\nwhere = { seed = { gt = 5 } }')
     found = audited(made, tmp_path, ruled(body, rule("supported", 'all = ["c is less"]')))
@@ -154,6 +161,32 @@ def test_bounds_decide_only_what_both_decide(made, tmp_path):
     body = compared('test = "sign"\narms = ["c", "b"]\nrefusals = "bounds"')
     (found, *_) = audited(made, tmp_path, ruled(body, rule("supported", 'all = ["c is less"]')))["tests"]
     assert (found["p"], found["outcome"]) == (pytest.approx(18 / 256), "undecided")
+
+
+def test_the_interval_of_bounds_holds_both(made, tmp_path):
+    """c is 0.5 below b in seven units and refuses in one: as large as those, and on either side."""
+    body = compared('test = "signed_rank"\narms = ["c", "b"]\nrefusals = "{}"')
+    found = {}
+    for policy in ("bounds", "worst rank"):
+        text = ruled(body.format(policy), rule("supported", 'all = ["c is less"]')).replace(
+            'id = "X"', f'id = "{policy}"'
+        )
+        path = tmp_path / policy.replace(" ", "-")
+        path.mkdir()
+        found[policy] = audited(made, path, text)["tests"][0]
+    both, worst = found["bounds"], found["worst rank"]
+    assert both["low"] <= worst["low"]
+    assert both["high"] >= worst["high"]
+    assert both["low"] <= -0.5 <= both["high"]
+
+
+def test_a_rule_that_leans_on_what_nobody_knows_says_so(made, tmp_path):
+    """Supported as long as d is not greater; and d has too few units to be anything."""
+    few = 'test = "sign"\narms = ["a", "b"]\nwhere = { dataset = "d0" }'
+    text = ruled(compared(SIGN) + compared(few, "d"), rule("supported", 'all = ["c is less"]\nnone = ["d is greater"]'))
+    found = audited(made, tmp_path, text)
+    assert found["verdict"] == "supported"
+    assert "Nothing is known of d untestable (n = 2" in found["reason"]
 
 
 def test_looking_again_is_counted(made, tmp_path):

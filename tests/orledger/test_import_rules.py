@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = {
     "orledger.errors",
     "orledger.toml_tables",
+    "orledger.wording",
     "orledger.study",
     "orledger.study_displays",
     "orledger.studies",

@@ -144,8 +144,11 @@ def test_every_format_and_the_report_hold_what_is_declared(folder: Path, tmp_pat
         for text in (latex.table(table), render.table_html(table), plain_text.table(table), typst.table(table)):
             assert "Random forest" in text
         assert r"net \& co" in latex.table(table)
-        drawn = {d.name: d for d in draw(results, ["cd", "clock"], [study])}
+        drawn = {d.name: d for d in draw(results, ["cd", "clock", "trial-forest"], [study])}
         assert not any(d.absent for d in drawn.values())
+        assert "Random forest" in latex.table(built["trial-summary"])
+        ticks = [t.get_text() for t in drawn["trial-forest"].figure.axes[0].get_yticklabels()]
+        assert any("Random forest" in t for t in ticks)
         page = render_report(results, title="Trial", chosen=[study])
     for name in ("table-accuracy", "table-overview", "cd", "clock"):
         assert name in page

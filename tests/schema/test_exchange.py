@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
-from orledger.schema import exchange
+from orledger.schema import exchange, opening
 from orledger.schema.checking import check
 from orledger.schema.reading import open_results
 
@@ -132,3 +133,29 @@ def test_nothing_is_overwritten(toy_db: Path, tmp_path: Path) -> None:
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"manifest\.json"):
         exchange.import_folder(tmp_path, tmp_path / "new.duckdb")
+
+
+@pytest.mark.slow
+def test_an_export_larger_than_memory_gives_the_same_bytes(
+    toy_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "large.duckdb"
+    shutil.copy(toy_db, path)
+    with closing(opening.connect(path, "write")) as con:
+        con.execute(
+            "INSERT INTO record SELECT (SELECT min(cell_id) FROM cell), md5(k::VARCHAR), md5((k + 1)::VARCHAR), NULL, NULL, random()"
+            " FROM range(3_000_000) t(k)"
+        )
+    found = {}
+    for memory in ("128", "4096"):
+        monkeypatch.setenv("ORLEDGER_MEMORY_MB", memory)
+        found[memory] = exchange.export(path, tmp_path / memory)["tables"]
+    assert found["128"] == found["4096"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["128", "4096", "large.duckdb"]
+
+
+@pytest.mark.parametrize("text", ["127", "1e3", "", "-5", "10000000000", "\u0663\u0663\u0663"])
+def test_a_bound_of_memory_that_is_none_is_named(toy_db: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("ORLEDGER_MEMORY_MB", text)
+    with pytest.raises(UsageError, match="ORLEDGER_MEMORY_MB"):
+        opening.connect(toy_db)

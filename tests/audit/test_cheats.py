@@ -1,0 +1,279 @@
+"""Cheats, and what the tool answers to each: through the commands where a command does it, else by the hand of somebody who
+has the file and the library.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import closing
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from foreign_file import comparison, computed, query, run, study
+
+from orledger.audit.registry import registration
+from orledger.audit.registry.reading import parse_hypothesis
+from orledger.schema import chain, viewing
+from orledger.schema.opening import connect
+from orledger.schema.transactions import transaction
+from orledger.study import Case, Study
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LESS = comparison('test = "sign"\narms = ["a", "b"]')
+GREATER = LESS.replace('"c is less"', '"c is greater"')
+UNITS = {(f"d{k % 4}", k): {"a": float(k), "b": 20.0 + k} for k in range(8)}
+
+
+def wrote(folder: Path, text: str, name: str = "x.toml") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def audited(path: Path, *options: str | Path) -> dict[str, Any]:
+    done = run("audit", "--db", path, "--json", *options)
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.output)["hypotheses"][0]
+    return found
+
+
+def by_hand(path: Path, hypothesis: str, **columns: object) -> None:
+    """A registration with a proper entry of the chain, written past the command, with ``columns`` as the cheat likes them."""
+    h = parse_hypothesis(hypothesis, "x.toml")
+    row = {
+        "hash": h.hash,
+        "hypothesis": h.id,
+        "mode": h.mode,
+        "statement": h.statement,
+        "file": "x.toml",
+        "text": h.text,
+    }
+    with closing(connect(path, "write")) as con, transaction(con):
+        last = chain.head(con)
+        assert last is not None
+        row |= {"registered": last.written, "cells_done": 0, "amendment": False, "reaches": ["s"], **columns}
+        names = ", ".join(row)
+        con.execute(f"INSERT INTO registration ({names}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+        chain.append(con, "registration", {"hypothesis": h.id}, {"registration": [h.hash]})
+
+
+def findings(path: Path) -> set[str]:
+    with closing(connect(path, "read")) as con:
+        return {f.rule for f in chain.verify(con)}
+
+
+def test_a_clock_that_is_set_back_dates_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registration has the time of the last entry, and the cells that were done by then."""
+    path = computed(tmp_path / "s.duckdb", UNITS)
+
+    class Yesterday(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) - timedelta(days=1)
+
+    monkeypatch.setattr(registration, "datetime", Yesterday)
+    monkeypatch.setattr(chain, "datetime", Yesterday)
+    found = audited(path, "--registry", wrote(tmp_path, LESS))
+    assert (found["known"], found["cells_done_at_registration"]) == ("registered after cells were done", 8)
+    with closing(connect(path, "read")) as con:
+        first = con.execute("SELECT min(finished) FROM cell").fetchall()[0][0]
+        assert con.execute("SELECT registered FROM registration").fetchall()[0][0] >= first
+    assert findings(path) == set()
+
+
+def test_a_registration_that_denies_the_cells_before_it(tmp_path: Path) -> None:
+    """Entered into the chain in good order, after the data, with the count of cells at 0."""
+    path = computed(tmp_path / "s.duckdb", UNITS)
+    by_hand(path, LESS)
+    assert findings(path) == {"a registration came after more cells"}
+    done = run("audit", "--db", path)
+    assert done.exit_code == 6
+    assert "it says that 0 cells were done, and the chain had seen 8" in done.output
+
+
+def test_a_second_text_beside_the_registered_one(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    assert run("register", wrote(tmp_path, LESS), "--db", path).exit_code == 0
+    by_hand(path, GREATER)
+    assert findings(path) == {"a hypothesis has two texts"}
+    assert run("audit", "--db", path).exit_code == 6
+
+
+def test_a_chain_made_anew_from_the_middle_verifies_and_does_not_fit_a_noted_head(tmp_path: Path) -> None:
+    """The registration goes in before the first cell and every later entry is hashed again; nothing inside can tell."""
+    path = computed(tmp_path / "s.duckdb", UNITS)
+    with closing(connect(path, "read")) as con:
+        noted = chain.head(con)
+    assert noted is not None
+    h = parse_hypothesis(LESS, "x.toml")
+    with closing(connect(path, "write")) as con:
+        entries = con.execute("SELECT sequence, kind, written, payload FROM ledger ORDER BY 1").fetchall()
+        items = con.execute("SELECT sequence, part, key, digest FROM ledger_item").fetchall()
+        at = next(e[0] for e in entries if e[1] == "plan")
+        con.execute("DELETE FROM ledger; DELETE FROM ledger_item")
+        for sequence, kind, written, payload in entries:
+            if sequence == at:
+                con.execute(
+                    "INSERT INTO registration (hash, hypothesis, mode, statement, file, text, registered, cells_done, amendment,"
+                    " reaches) VALUES (?, 'X', 'registered', 's', 'x.toml', ?, ?, 0, false, ['s'])",
+                    [h.hash, h.text, written],
+                )
+                chain.append(con, "registration", {}, {"registration": [h.hash]}, now=written)
+            mine = [tuple(i[1:]) for i in items if i[0] == sequence]
+            chain._add(con, kind, json.loads(payload), mine, written)
+    assert findings(path) == set()
+    found = audited(path)
+    assert found["known"] == "registered before the first cell"
+    assert found["receipt"] is None
+    done = run("verify", "--db", path, "--against", noted.hash)
+    assert done.exit_code == 6
+    assert "a noted head is not in the chain" in done.output
+
+
+def test_a_receipt_of_another_database_does_not_serve(tmp_path: Path) -> None:
+    """Nor does an entry that names its file, written after the data."""
+    path, other, receipt = tmp_path / "s.duckdb", tmp_path / "other.duckdb", tmp_path / "r.json"
+    file = wrote(tmp_path, LESS)
+    assert run("register", file, "--db", other).exit_code == 0
+    assert run("verify", "--db", other, "--write-receipt", receipt).exit_code == 0
+    assert run("register", file, "--db", path).exit_code == 0
+    computed(path, UNITS)
+    done = run("verify", "--db", path, "--receipt", receipt)
+    assert done.exit_code == 6
+    assert "a noted head is not in the chain" in done.output
+    with closing(connect(path, "write")) as con, transaction(con):
+        chain.append(con, "receipt", {"head": "0" * 64, "cells": 0, "sha256": "1" * 64}, now=datetime(2020, 1, 1))
+    assert audited(path)["receipt"] is None
+
+
+def test_a_direction_that_is_flipped_after_registration(tmp_path: Path) -> None:
+    """In the file it is found; by another mapping it is refused; and the verdict follows the registered text anyway."""
+    assert run("register", wrote(tmp_path, LESS), "--db", tmp_path / "s.duckdb").exit_code == 0
+    path = study(tmp_path)
+    before = audited(path)
+    mapping = (tmp_path / "s.mapping.toml").read_text(encoding="utf-8").replace('better = "lower"', 'better = "higher"')
+    done = run("import", tmp_path / "s.csv", "--mapping", wrote(tmp_path, mapping, "other.toml"), "--db", path)
+    again = audited(path)
+    assert (again["verdict"], again["tests"][0]["wins"]) == (before["verdict"], before["tests"][0]["wins"]), done.output
+    with closing(connect(path, "write")) as con:
+        con.execute("UPDATE metric SET better = CASE better WHEN 'lower' THEN 'higher' ELSE 'lower' END")
+    assert findings(path) == {"a row was changed"}
+    assert run("audit", "--db", path).exit_code == 6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE cell SET spec = '{\"n\": 2}' WHERE rowid = 0",
+        "UPDATE cell SET keys = MAP {'dataset': 'd9', 'seed': '0'} WHERE rowid = 0",
+        "DELETE FROM cell WHERE state = 'planned'",
+    ],
+)
+def test_a_plan_that_is_changed_between_registration_and_run(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "s.duckdb"
+    assert run("register", wrote(tmp_path, LESS), "--db", path).exit_code == 0
+    computed(path, dict(list(UNITS.items())[:4]), planned=4)
+    with closing(connect(path, "write")) as con:
+        assert con.execute(change).fetchall()[0][0] > 0
+    assert findings(path) & {"a row was changed", "a row is gone"}
+    assert run("audit", "--db", path).exit_code == 6
+
+
+def test_units_that_are_added_after_the_first_result(tmp_path: Path) -> None:
+    """Planned by the command itself, so that nothing was changed: the verdict says so and claims no level."""
+    path = tmp_path / "s.duckdb"
+    assert run("register", wrote(tmp_path, LESS), "--db", path).exit_code == 0
+    computed(path, UNITS)
+    assert "c used more units" not in audited(path)["level"]
+    computed(path, {("d9", 99): {"a": 1.0, "b": 2.0}})
+    found = audited(path)
+    assert "c was planned, before the first result, for 8 units and evaluated on 9" in found["remarks"]
+    assert "c used more units than were fixed before the first result" in found["level"]
+
+
+@pytest.mark.parametrize("way", ["text into data", "data into text"])
+def test_a_registration_that_is_smuggled_in_by_a_merge(tmp_path: Path, way: str) -> None:
+    """Made in an empty database, after the data of another were there."""
+    data, text = computed(tmp_path / "data.duckdb", UNITS), tmp_path / "text.duckdb"
+    assert run("register", wrote(tmp_path, LESS), "--db", text).exit_code == 0
+    out, source = (data, text) if way == "text into data" else (text, data)
+    done = run("db", "merge", out, source)
+    assert done.exit_code == 0, done.output
+    assert findings(out) == set()
+    found = audited(out)
+    assert (found["known"], found["cells_done_at_registration"]) == ("registered after cells were done", 8)
+
+
+def test_a_registration_from_before_the_data_stays_one_in_a_merge(tmp_path: Path) -> None:
+    text, data = tmp_path / "text.duckdb", tmp_path / "data.duckdb"
+    assert run("register", wrote(tmp_path, LESS), "--db", text).exit_code == 0
+    shutil.copy(text, data)
+    computed(data, UNITS)
+    assert run("db", "merge", text, data).exit_code == 0
+    assert audited(text)["known"] == "registered before the first cell"
+
+
+def test_a_view_of_a_study_is_seen_through(tmp_path: Path) -> None:
+    """The hypothesis declares a study without cells and reads one that has eight, through a view with an innocent name."""
+    path = computed(tmp_path / "s.duckdb", UNITS)
+    (tmp_path / "views").mkdir()
+    sql = 'CREATE VIEW "my view" AS SELECT * FROM other_view; '.replace("other_view", "u_plain")
+    wrote(tmp_path / "views", "CREATE VIEW u_plain AS SELECT seed AS k, m AS value FROM s_t;\n" + sql, "v.sql")
+    with closing(connect(path, "write")) as con:
+        viewing.refresh(con, [Study("s", cases=(Case("s", "nowhere"),), views="views", path=str(tmp_path))])
+        text = query('SELECT k, value FROM "my view"').replace('case = "s"', 'case = "u"')
+        row = registration.register(con, parse_hypothesis(text, "x.toml"))
+    assert (row.reaches, row.cells_done) == (("s", "u"), 8)
+
+
+@pytest.mark.parametrize("table", ["audit", "disposition", "test_result"])
+def test_an_earlier_look_that_is_deleted(tmp_path: Path, table: str) -> None:
+    path = computed(tmp_path / "s.duckdb", UNITS)
+    audited(path, "--registry", wrote(tmp_path, LESS))
+    with closing(connect(path, "write")) as con:
+        con.execute(f"DELETE FROM {table}")
+    assert findings(path) == {"a row is gone"}
+    assert run("audit", "--db", path).exit_code == 6
+
+
+def test_a_view_that_turns_the_numbers(tmp_path: Path) -> None:
+    """No record is touched; what the audit reads them through is."""
+    path = computed(tmp_path / "s.duckdb", UNITS)
+    assert audited(path, "--registry", wrote(tmp_path, LESS))["verdict"] == "supported"
+    with closing(connect(path, "write")) as con:
+        text = con.execute("SELECT sql FROM duckdb_views() WHERE view_name = 's_t'").fetchall()[0][0]
+        con.execute("DROP VIEW s_t")
+        con.execute(
+            text.replace(
+                "max(\"value\") FILTER (WHERE (metric = 'm'))", "(-max(\"value\") FILTER (WHERE (metric = 'm')))"
+            )
+        )
+    done = run("audit", "--db", path)
+    assert done.exit_code == 6
+    assert "a view was changed: s_t" in done.output
+    assert run("db", "migrate", "--db", path).exit_code == 0
+    assert audited(path)["verdict"] == "supported"
+
+
+def test_a_function_that_turns_the_numbers(tmp_path: Path) -> None:
+    path = computed(tmp_path / "s.duckdb", UNITS)
+    with closing(connect(path, "write")) as con:
+        con.execute("CREATE MACRO avg(x) AS max(x)")
+    done = run("audit", "--registry", wrote(tmp_path, LESS), "--db", path)
+    assert done.exit_code == 6
+    assert "a function was added: avg" in done.output
+
+
+def test_a_source_that_would_read_a_file_of_this_machine(tmp_path: Path) -> None:
+    path = computed(tmp_path / "s.duckdb", UNITS)
+    secret = wrote(tmp_path, "secret", "secret.txt")
+    with closing(connect(path, "write")) as con:
+        con.execute("DROP TABLE recheck_finding")
+        con.execute(f"CREATE VIEW recheck_finding AS SELECT content AS paper FROM read_text('{secret}')")
+    done = run("db", "merge", tmp_path / "out.duckdb", path)
+    assert done.exit_code == 6
+    assert "recheck_finding is a view, and a table is expected" in done.output
+    assert not (tmp_path / "out.duckdb").exists()

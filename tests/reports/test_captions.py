@@ -1,0 +1,65 @@
+"""No caption, note or heading swallows a space, says the same number twice as a range, or leaves its words half filled in."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from orledger.reports.figures.drawing import draw
+from orledger.reports.tables import latex, render
+from orledger.reports.tables.building import build_tables
+from orledger.reports.tables.table import Table
+
+# A table's name that runs into the next word, a sentence that runs into the next, two spaces, a space before a stop.
+SWALLOWED = re.compile(
+    r"Table [A-Z]\w*?\d(?=[a-z])|[a-z)][.;:,](?=[A-Za-z]{3})(?<!e\.g)(?<!i\.e)|\S  +\S|\w \.(?:\s|$)|\bNone\b|\bnan\b"
+)
+BETWEEN = re.compile(r"between (\S+) and \1(?![\w.])")
+FILES = re.compile(r"\borledger(?:\.\w+)+|\w+\.(?:toml|csv|tex|duckdb|json)\b|\w+\.\w+\(|https?://\S+")
+
+
+def problems(text: str) -> list[str]:
+    plain = FILES.sub("file", text)
+    found = [plain[max(0, m.start() - 25) : m.end() + 25] for m in SWALLOWED.finditer(plain)]
+    return found + [m[0] for m in BETWEEN.finditer(plain)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Table 3over the floor", "Table A3over it", "ends.Then goes on", "two  spaces", "between 17 and 17", "is nan"],
+)
+def test_the_check_finds_what_it_is_for(text: str) -> None:
+    assert problems(text.replace("Table 3over", "Table A3over"))
+
+
+@pytest.mark.parametrize(
+    "text", ["Table A3 over it", "see study.toml.", "between 17 and 17.5", "e.g. this", "p = 0.5, n = 3"]
+)
+def test_and_nothing_else(text: str) -> None:
+    assert problems(text) == []
+
+
+def found(tables: list[Table], *parts: str) -> dict[str, list[str]]:
+    """By table, what is wrong with its caption, notes or headings."""
+    told = {}
+    for t in tables:
+        values = {"caption": (t.caption,), "notes": t.notes, "headings": tuple(c.header for c in t.columns)}
+        told[t.name] = [p for part in parts for v in values[part] for p in problems(render.plain(v))]
+    return {name: p for name, p in told.items() if p}
+
+
+def test_captions_and_notes_of_all_tables(synthetic, audited) -> None:
+    assert found(build_tables(synthetic), "caption", "notes", "headings") == {}
+    assert found(build_tables(audited), "caption", "headings") == {}  # the notes repeat hostile reasons on purpose
+
+
+def test_latex_keeps_the_space_after_the_name_of_a_table(audited) -> None:
+    for table in build_tables(audited):
+        assert not re.search(r"\\fi [a-z]", latex.table(table)), table.name  # TeX drops a space after a control word
+
+
+@pytest.mark.slow
+def test_captions_of_all_figures(audited) -> None:
+    told = {d.name: problems(d.caption) for d in draw(audited)}
+    assert {name: p for name, p in told.items() if p} == {}
