@@ -123,21 +123,18 @@ def plainly(text: Any) -> Markup:
     return Markup(str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
 
 
-def tsv(rows: Iterable[Iterable[Any]]) -> Markup:
-    """Rows as tab-separated lines: a table of one text, which the page turns into a real one when it is opened."""
-    lines = ("\t".join(re.sub(r"\s+", " ", number(v)) for v in row) for row in rows)
-    return plainly("\n".join(lines))
-
-
-def differing(found: Iterable[Difference]) -> list[tuple[Any, ...]]:
-    """Differences as rows: table, row, column, printed, ours, ratio, verdict."""
-    return [(d.table, d.row, d.column, d.printed, d.ours, ratio(d.ratio), d.verdict) for d in found]
+def differing(found: Iterable[Difference]) -> pl.DataFrame:
+    """Differences from a publication as rows."""
+    columns = ("table", "row", "column", "printed", "ours", "ratio", "verdict")
+    rows = [(d.table, d.row, d.column, d.printed, number(d.ours), ratio(d.ratio), d.verdict) for d in found]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
 def settling(found: Iterable[Finding]) -> pl.DataFrame:
     """Findings of a recheck as rows."""
     columns = ("place", "printed", "recomputed", "verdict", "rule", "why")
-    return pl.DataFrame([[str(getattr(f, c)) for c in columns] for f in found], schema=columns, orient="row")
+    rows = [[str(getattr(f, c)) for c in columns] for f in found]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
@@ -155,8 +152,6 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
         "short": short,
         "ratio": ratio,
         "plainly": plainly,
-        "tsv": tsv,
-        "differing": differing,
         "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
         "slug": slug,
         "arm": lambda key: (labels or {}).get(key, key),
@@ -303,12 +298,13 @@ def render_report(
     opening = Opening(pack, Drilldown(quick))
     hypotheses = tell(ledger, pack, labels)
     printed = printed_by(here)
-    compared, lines, checked, settled = [], [], [], 0
+    compared, lines, checked, nearer, settled = [], [], [], 0, 0
     if printed is not None:
         step("recheck of the printed numbers")
         compared = differences(tables, printed)
         lines = table_lines(compared, tables, printed)
         checked = recheck(printed.publication)
+        nearer = pack.add(differing(d for d in compared if d.verdict != APART))
         settled = pack.add(settling(f for f in checked if f.verdict.good))
     folder, titles = files("orledger.templates"), headings(ledger, here)
     cases = case_views(opening, tables, figures, here, titles, step)
@@ -318,6 +314,7 @@ def render_report(
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        nearer=nearer,
         settled=settled,
         pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64
         ledger=ledger,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from orledger.reports.source import Database
 
-HEAD = 40  # rows that are carried of an answer that is not carried whole
-WHOLE = 250  # rows up to which the answer of a test, a claim or a number is carried whole
+HEAD = 24  # rows that are carried of an answer that is not carried whole
+WHOLE = 180  # rows up to which the answer of a test, a claim or a number is carried whole
 DIGITS = 6  # significant digits of a number in a carried row
 
 
