@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.explorer import cells, hypotheses, metrics, overview, papers, tables
+from orledger.explorer import cells, hypotheses, metrics, overview
 from orledger.explorer.guard import Guard
 from orledger.explorer.mirror import Mirror
-from orledger.reports.report.compare import FRAMES, compare
 from orledger.schema.describing import tables as described
 
 if TYPE_CHECKING:
@@ -34,7 +33,10 @@ KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def application(x: Explorer) -> Starlette:
-    """The pages of an explorer as an application that any ASGI server can run."""
+    """The pages of an explorer as an application that any ASGI server can run.
+
+    What draws and computes (matplotlib, scipy) is imported by the pages that need it, so that the server listens at once.
+    """
 
     def home(request: Request) -> Response:
         with x.mirror.results() as results:
@@ -86,10 +88,14 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_claim.html.j2", request, results, **found)
 
     def all_tables(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             return x.page("explorer_tables.html.j2", request, results, **tables.listed(results))
 
     def one_table(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.table_page(results, request.path_params["name"])
             if found is None:
@@ -97,6 +103,8 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_table.html.j2", request, results, **found)
 
     def number(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.number_page(results, request.query_params, lambda query: x.ask(results, query))
             if found is None:
@@ -104,6 +112,8 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_number.html.j2", request, results, **found)
 
     def one_figure(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.figure(results, request.path_params["name"])
             title = dict(f[:2] for f in tables.listed(results)["figures"]).get(request.path_params["name"], "")
@@ -113,6 +123,8 @@ def application(x: Explorer) -> Starlette:
             return x.page("explorer_figure.html.j2", request, results, name=name, title=title, queries=queries)
 
     def image(request: Request) -> Response:
+        from orledger.explorer import tables
+
         with x.mirror.results() as results:
             found = tables.figure(results, request.path_params["name"])
         if found is None:
@@ -147,10 +159,14 @@ def application(x: Explorer) -> Starlette:
         return Response(buffer.getvalue(), media_type=KINDS[kind], headers=saved)
 
     def rechecked(request: Request) -> Response:
+        from orledger.explorer import papers
+
         with x.mirror.results() as results:
             return x.page("explorer_recheck.html.j2", request, results, papers=papers.papers(results))
 
     def compared(request: Request) -> Response:
+        from orledger.reports.report.compare import FRAMES, compare
+
         if x.other is None:
             return x.missing(request, "no second database", "orledger serve --compare OTHER.duckdb")
         second = Mirror(x.other, x.limits)
@@ -161,6 +177,22 @@ def application(x: Explorer) -> Starlette:
             second.close()
         frames = {n: getattr(result, n) for n in FRAMES}
         return x.page("explorer_compare.html.j2", request, result=result, frames=frames)
+
+    def kept(page: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        """``page``, made once for each state of the database and address: the same question has the same answer."""
+
+        def answer(request: Request) -> Response:
+            address = f"{request.url.path}?{request.url.query}"
+            with x.mirror.results() as results:
+                found = results.recall(address)
+                if found is not None:
+                    return HTMLResponse(found)
+                made = page(request)
+                if made.status_code == 200:
+                    results.keep(address, bytes(made.body))
+                return made
+
+        return answer
 
     async def problem(request: Request, error: Exception) -> Response:
         message, hint = (
@@ -180,22 +212,22 @@ def application(x: Explorer) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/", home),
-            Route("/run", run),
-            Route("/cells", all_cells),
-            Route("/cell/{cell_id}", one_cell),
-            Route("/metric", metric),
-            Route("/hypothesis/{name:path}", hypothesis),
-            Route("/test/{id}", one_test),
-            Route("/claim/{id}", one_claim),
-            Route("/tables", all_tables),
-            Route("/table/{name}", one_table),
-            Route("/number", number),
+            Route("/", kept(home)),
+            Route("/run", kept(run)),
+            Route("/cells", kept(all_cells)),
+            Route("/cell/{cell_id}", kept(one_cell)),
+            Route("/metric", kept(metric)),
+            Route("/hypothesis/{name:path}", kept(hypothesis)),
+            Route("/test/{id}", kept(one_test)),
+            Route("/claim/{id}", kept(one_claim)),
+            Route("/tables", kept(all_tables)),
+            Route("/table/{name}", kept(one_table)),
+            Route("/number", kept(number)),
             Route("/figure/{name}.svg", image),
-            Route("/figure/{name}", one_figure),
+            Route("/figure/{name}", kept(one_figure)),
             Route("/sql", sql),
             Route("/query.{kind:str}", download),
-            Route("/recheck", rechecked),
+            Route("/recheck", kept(rechecked)),
             Route("/compare", compared),
             Route("/static/report.css", report_file("report.css", "text/css")),
             Route("/static/report.js", report_file("report.js", "text/javascript")),

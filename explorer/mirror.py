@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import threading
 import time
+from collections import OrderedDict
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
+PAGES = 200  # pages that are kept for each state of the database
 TRIES = 5  # a file that is written to while it is copied is copied again
 
 State = tuple[tuple[str, int, int], ...]
@@ -45,6 +47,20 @@ class Copied(Results):
                 self._copy.made[key] = make()
             found: Made = self._copy.made[key]
             return found
+
+    def recall(self, address: str) -> bytes | None:
+        """The page at ``address`` as it was made from this copy before; None when it was not, or was forgotten."""
+        with self._copy.making:
+            if address in self._copy.pages:
+                self._copy.pages.move_to_end(address)
+            return self._copy.pages.get(address)
+
+    def keep(self, address: str, page: bytes) -> None:
+        """Keeps a page for as long as the copy; the one that was longest not asked for makes room."""
+        with self._copy.making:
+            self._copy.pages[address] = page
+            if len(self._copy.pages) > PAGES:
+                self._copy.pages.popitem(last=False)
 
 
 class Mirror:
@@ -143,6 +159,7 @@ class _Copy:
         self.results, self.path, self.state, self.note = results, path, state, note
         self.users = 0
         self.made: dict[tuple[str, ...], Any] = {}
+        self.pages: OrderedDict[str, bytes] = OrderedDict()
         self.making = threading.RLock()
 
     def close_if_unused(self) -> None:

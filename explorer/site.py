@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -12,13 +13,13 @@ from starlette.responses import HTMLResponse
 
 from orledger import __version__
 from orledger.explorer.mirror import Mirror
-from orledger.reports.report.document import environment
 from orledger.schema.sandbox import Limits, run_query
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
+    from jinja2 import Environment
     from starlette.requests import Request
 
     from orledger.schema.reading import Results
@@ -40,11 +41,24 @@ class Explorer:
     def __post_init__(self) -> None:
         self.mirror = Mirror(self.path, self.limits)
         self.slots = threading.BoundedSemaphore(AT_ONCE)
-        self.env = environment()
-        self.env.filters |= {
+        self._once = threading.Lock()
+
+    @property
+    def env(self) -> Environment:
+        """The templates, read when the first page is asked for: what they stand on takes longer to load than to listen."""
+        with self._once:
+            return self._env
+
+    @cached_property
+    def _env(self) -> Environment:
+        from orledger.reports.report.document import environment
+
+        env = environment()
+        env.filters |= {
             "duration": duration,
             "data": lambda value: Markup(json.dumps(value).replace("<", "\\u003c")),  # noqa: S704 - JSON without a tag
         }
+        return env
 
     def page(
         self, template: str, request: Request, results: Results | None = None, /, *, status: int = 200, **context: Any

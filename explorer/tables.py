@@ -63,7 +63,8 @@ def table(results: Copied, name: str) -> Table | None:
         spec = offered(results, here).get(name)
         return None if spec is None else build(spec, results, labels=studies.labels(here))
 
-    return results.remember(("table", name), make)
+    known = any(name == found for found, *_ in listed(results)["tables"])
+    return results.remember(("table", name), make) if known else None
 
 
 def table_page(results: Copied, name: str) -> dict[str, Any] | None:
@@ -114,4 +115,5 @@ def figure(results: Copied, name: str) -> tuple[bytes, tuple[str, ...]] | None:
             drawn.figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
         return buffer.getvalue(), tuple(drawn.queries)
 
-    return results.remember(("figure", name), make)
+    known = any(name == found for found, *_ in listed(results)["figures"])
+    return results.remember(("figure", name), make) if known else None

@@ -3,7 +3,8 @@
 First what is refuted by what is known: a rule that refutes and rests on failed claims or decided tests alone counts, whatever
 else could not be tested. Then what the hypothesis needs: if a needed comparison or claim has no data the verdict is "not
 enough data"; if a needed test could not have decided at its n, "not testable at this n". Then the rules in order; the first
-whose conditions all hold gives the verdict. If none does, the declared ``otherwise``.
+whose conditions all hold gives the verdict. If none does, the declared ``otherwise``; but where nothing is known of all that
+the rules ask about, it neither supports nor refutes.
 """
 
 from __future__ import annotations
@@ -58,6 +59,14 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
         if applies(rule, states):
             return _by_rule(hypothesis, number, rule, states, tests, claims)
     assert hypothesis.otherwise is not None  # a file that only describes is never decided
+    if hypothesis.otherwise in (Verdict.SUPPORTED, *AGAINST):
+        asked = list(dict.fromkeys(t.id for r in hypothesis.rules for t in (*r.all, *r.any, *r.none)))
+        absent = [n for n in asked if states[n] & ABSENT]
+        weak = [n for n in asked if Outcome.UNTESTABLE in states[n]]
+        if len(absent) + len(weak) == len(asked):
+            if absent:
+                return Decision(Verdict.NO_DATA, f"no data for {_listed(absent)}", None, tuple(asked))
+            return _untestable(hypothesis, weak, states, tests, claims)
     lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 

@@ -124,9 +124,15 @@ def _tests(terms: Sequence[Term], deciding: Mapping[str, Evaluation]) -> list[st
 def _coarser(tests: Sequence[Evaluation], coarser: Mapping[str, Evaluation], alpha: float) -> Iterator[str]:
     """Units that share a coarser one: what the level does not speak about."""
     shared: dict[str, list[Evaluation]] = {}
-    for e in tests:
-        if e.comparison.id in coarser and not e.comparison.independent_by_setting:
-            shared.setdefault(", ".join(e.comparison.coarser), []).append(coarser[e.comparison.id])
+    bare: dict[str, list[Evaluation]] = {}
+    for e in (e for e in tests if e.comparison.coarser and not e.comparison.independent_by_setting):
+        outer = ", ".join(e.comparison.coarser)
+        if e.comparison.id in coarser:
+            shared.setdefault(outer, []).append(coarser[e.comparison.id])
+        else:
+            bare.setdefault(outer, []).append(e)
+    for outer, rows in bare.items():
+        yield f"For other values of {outer} the units of {_names(rows)} may be too fine, and no row with {outer} as the unit can be had"
     for outer, rows in shared.items():
         found = [e.result.details["intraclass_correlation"] for e in rows]
         known = [x for x in found if x is not None]

@@ -51,7 +51,11 @@ def speaks(
     alike = f"further values of {', '.join(e.comparison.unit)} like {'this' if e.result.n == 1 else 'these'} {units}"
     pair = next((coarser[t.comparison.id] for t in counts if t.comparison.id in coarser), None)
     if pair is None or again is None:
-        return Sensitivity(alike, "", None, "")
+        lone = next((t.comparison for t in counts if t.comparison.coarser), None)
+        if lone is None:
+            return Sensitivity(alike, "", None, "")
+        outer = ", ".join(lone.coarser)
+        return Sensitivity(alike, outer, None, f"with {outer} as the unit: no row, {lone.test} cannot flip whole units")
     outer = ", ".join(pair.comparison.coarser)
     inner = ", ".join(k for k in pair.comparison.unit if k not in pair.comparison.coarser)
     text = f"further values of {inner} at {these(pair.result.n, 'value', outer)} ({units}); not other values of {outer}"

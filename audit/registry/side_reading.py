@@ -55,11 +55,11 @@ def _variants(t: TomlTable) -> Iterator[tuple[str, str, tuple[tuple[str, Quantit
         yield from _opponents(t, "", "", {})
         return
     lists = [_one_key(TomlTable({k: v}, t.file, each.place)) for k, v in each.data.items()] or [_one_key(each)]
-    for values in product(*(values for _, values in lists)):
-        chosen = {key: v for (key, _), v in zip(lists, values, strict=True)}
+    for picked in product(*(values for _, values in lists)):
+        chosen = {key: v for (key, _), v in zip(lists, picked, strict=True)}
         own = {k: v for k, v in chosen.items() if k in ("arm", "label")}  # of a record, and no keys of its cell
         where = {k: v for k, v in chosen.items() if k not in own}
-        suffix, words = "".join(f"/{v}" for v in values), "".join(f", {k} {v}" for k, v in chosen.items())
+        suffix, words = "".join(f"/{v}" for v in picked), "".join(f", {k} {v}" for k, v in chosen.items())
         yield from _opponents(TomlTable({**t.data, **own}, t.file, t.place, t.seen), suffix, words, where)
 
 

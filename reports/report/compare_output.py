@@ -44,7 +44,7 @@ def ratio_table(result: Comparison, metric: str = "rmse", case: str = "a") -> Ta
     )
     caption = Text(f"{metric} of {result.right} over {result.left}, cell by cell; 1 would be exact reproduction.")
     empty = (Row("none", (Text("none"), *(Absent("the databases share no such record") for _ in columns[1:]))),)
-    return Table("compare", f"Ratios of {metric}", caption, columns, (Group(tuple(rows) or empty),))
+    return Table(caption, columns, (Group(tuple(rows) or empty),), name="compare", title=f"Ratios of {metric}")
 
 
 def comparison_tables(result: Comparison, folder: Path) -> list[Path]:

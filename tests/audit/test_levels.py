@@ -98,6 +98,19 @@ def test_units_that_share_a_dataset_are_too_fine_for_other_datasets(tmp_path: Pa
     assert "intraclass correlation of the differences up to 1.00" in found
 
 
+def test_a_test_that_cannot_flip_whole_units_says_that_it_has_no_row(tmp_path: Path) -> None:
+    cells = {(f"d{k % 4}", k): {"a": 1.0 * k, "b": 20.0 + k, "c": 40.0 + k} for k in range(8)}
+    body = C.replace('"sign"', '"friedman"').replace('["a", "b"]', '["a", "b", "c"]')
+    found = level(tmp_path, text(body, 'all = ["c is different"]', head=HEAD), cells)
+    assert (
+        "For other values of dataset the units of c may be too fine, and no row with dataset as the unit can be had"
+        in found
+    )
+    with closing(connect(tmp_path / "s.duckdb", "read")) as con:
+        shown = con.execute("SELECT coarser_unit, coarser_verdict, coarser_reason FROM disposition").fetchall()
+    assert shown == [("dataset", None, "with dataset as the unit: no row, friedman cannot flip whole units")]
+
+
 def test_looking_again_loses_the_level_of_a_fixed_n_and_not_of_an_anytime_test(tmp_path: Path) -> None:
     both = text(C, head=SEEDS) + "\n"
     any_time = both.replace('"sign"', '"sign_anytime"').replace('id = "X"', 'id = "Y"')

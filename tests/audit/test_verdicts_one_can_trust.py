@@ -189,6 +189,19 @@ def test_a_rule_that_leans_on_what_nobody_knows_says_so(made, tmp_path):
     assert "Nothing is known of d untestable (n = 2" in found["reason"]
 
 
+@pytest.mark.parametrize("otherwise", ["supported", "refuted", "partially refuted"])
+def test_nothing_known_neither_supports_nor_refutes(made, tmp_path, otherwise):
+    """Without needs, the declared otherwise would decide on two units that could not, or on none at all."""
+    few = compared('test = "sign"\narms = ["a", "b"]\nwhere = { dataset = "d0" }')
+    none = compared('test = "sign"\narms = ["a", "b"]\nwhere = { dataset = "d0", seed = 1 }', "d")
+    weak = audited(made, tmp_path, ruled(few, rule("supported", 'all = ["c is less"]'), otherwise))
+    assert weak["verdict"] == "not testable at this n"
+    text = ruled(few + none, rule("refuted", 'any = ["c is greater", "d is greater"]'), otherwise)
+    assert audited(made, tmp_path, text, "--amend")["verdict"] == "not enough data"
+    known = ruled(few + compared(SIGN, "e"), rule("supported", 'any = ["c is less", "e is greater"]'), otherwise)
+    assert audited(made, tmp_path, known, "--amend")["verdict"] == otherwise
+
+
 def test_looking_again_is_counted(made, tmp_path):
     """More rows between two audits: the second one says that there was a first."""
     path = study(tmp_path, rows=6)

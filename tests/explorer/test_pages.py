@@ -60,7 +60,7 @@ def test_a_cell_shows_its_records_refusals_and_neighbours(client: TestClient) ->
     text = client.get("/cell/c2").text
     assert "<td>2</td>" in text
     assert "<td>3</td>" in text
-    assert "-0.5" in text
+    assert "−0.5" in text
     assert 'href="/cell/' in text
     assert "ValueError" in client.get("/cell/c6").text
     assert client.get("/cell/nobody").status_code == 404
@@ -246,6 +246,26 @@ def test_a_snapshot_that_a_killed_run_left_is_not_believed(database: Path) -> No
             third.close()
     finally:
         mirror.close()
+
+
+def test_pages_are_kept_as_long_as_the_database_and_no_more_than_so_many(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", 0.0)
+    monkeypatch.setattr("orledger.explorer.mirror.PAGES", 3)
+    x = Explorer(database)
+    with TestClient(application(x), base_url="http://localhost") as client:
+        first = client.get("/cells").text
+        assert client.get("/cells").text == first
+        for k in range(5):
+            client.get(f"/cells?word={k}")
+        client.get("/cell/nobody")
+        with x.mirror.results() as results:
+            assert list(results._copy.pages) == [f"/cells?word={k}" for k in (2, 3, 4)]
+        con = connect(database, "write")
+        con.execute("DELETE FROM cell WHERE cell_id = 'c7'")
+        con.close()
+        assert "7 cells" in client.get("/cells").text
 
 
 def test_fifty_clients_at_once_without_an_error(client: TestClient) -> None:
