@@ -259,9 +259,11 @@ def tell(ledger: Ledger, pack: Pack, labels: Mapping[str, str]) -> dict[str, str
     for row in (*ledger.tests, *ledger.claims):
         row["query"] = pack.ask(row["units_sql"], limit=WHOLE, ordered=False)
     first: dict[int, str] = {}  # tests of the same values share a query, which the page prints once
+    judged = {d["hypothesis"] for d in ledger.dispositions}
     for test in ledger.tests:
         test["said"] = said(test, hypotheses.get(test["registration"]), names)
-        test["query_of"] = first.setdefault(test["query"].place, test["test_id"])
+        if test["hypothesis"] in judged:  # the others stand in tables only
+            test["query_of"] = first.setdefault(test["query"].place, test["test_id"])
     return {h.id: h.title for h in hypotheses.values()}
 
 
