@@ -92,6 +92,7 @@ SCENARIOS = (
     Scenario("informative refusals, dropped", refused=0.8),
     Scenario("informative refusals, worst rank", refused=0.8, refusals="worst rank"),
     Scenario("informative refusals, bounds", refused=0.8, refusals="bounds"),
+    Scenario("three looks, signed rank", looks=3),
     Scenario("three looks, sign test", looks=3, test="sign"),
     Scenario("three looks, anytime", looks=3, test="sign_anytime"),
 )

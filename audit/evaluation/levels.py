@@ -141,8 +141,8 @@ def _coarser(tests: Sequence[Evaluation], coarser: Mapping[str, Evaluation], alp
         if largest <= 0:
             fine = "may be too fine (no positive intraclass correlation of the differences is seen)"
         yield (
-            f"For other values of {outer} the units {fine}: a level of {alpha:g} is kept there by the row with {outer} as the"
-            " unit alone"
+            f"For other values of {outer} the units {fine} and the intervals too short: a level of {alpha:g} is kept there by the"
+            f" row with {outer} as the unit alone"
         )
 
 

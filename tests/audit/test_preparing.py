@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
+from orledger.audit.evaluation.pairing import Matched
+from orledger.audit.evaluation.preparing import blocked
 from orledger.audit.evaluation.units import Ledger
 
 NESTED = 'test = "mcnemar"\nevent = { gt = 0 }\nunit = ["split"]\nblocked = "mean"\n'
@@ -95,3 +99,21 @@ def test_blocks_of_events_are_reduced_as_declared(db, blocked, leaning):
     events(db, [[(0, 1), (0, 0), (1, 1)]] * 6)
     body = NESTED.replace('"mean"', f'"{blocked}"') + 'arms = ["a", "b"]\n'
     assert evaluate(Ledger(db.results), comparison(body))[0].result.n_nonzero == leaning
+
+
+def test_units_stay_in_the_order_in_which_they_come():
+    """Sums of the same numbers in another order differ in their last bits: the order of units is part of a result."""
+    names = [f"u{7 * k % 400}" for k in range(400)]
+    units = pl.DataFrame({"split": [n for n in names for _ in range(2)], "rel": ["0", "1"] * 400})
+    matrix = np.arange(1600, dtype=float).reshape(800, 2)
+    c = comparison('test = "friedman"\narms = ["a", "b", "c"]\nunit = ["split"]\nblocked = "mean"\n')
+    found = blocked(c, Matched(("split", "rel"), units, matrix, np.ones((800, 2), dtype=np.int64), ()))
+    assert found.units["split"].to_list() == names
+    assert found.matrix[:, 0].tolist() == [4 * k + 1.0 for k in range(400)]
+
+
+def test_points_that_a_query_leaves_open_count_nothing_and_are_no_error(db):
+    db.splits([(-1,), (-2,), (-3,)], rels=(0,))
+    query = "SELECT split::VARCHAR AS split, rel::VARCHAR AS rel, value, points FROM (VALUES (0, 0, 1.0, NULL), (1, 0, 2.0, 3), (2, 0, 3.0, NULL)) t(split, rel, value, points)"
+    c = comparison(f'test = "signed_rank"\na = {{ sql = "{query}" }}\nb = {{ arm = "b" }}\n')
+    assert evaluate(Ledger(db.results), c)[0].result.n == 3

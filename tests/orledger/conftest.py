@@ -10,7 +10,9 @@ from doc_pages import ROOT, SMALL_PRESET, invoke
 
 from orledger.runners import plan
 
-SHOWN = ("Aprofile", "Bp", "Cinv")  # figures stand for all of them here; tests/reports draws every one
+# Figures that stand for all of them here; tests/reports and test_cli_study draw every one.
+SHOWN = ("Aprofile", "Bp", "Cinv")
+GENERIC = ("critical", "forest")
 LOAD_PRESET = plan.load_preset
 
 
@@ -34,8 +36,11 @@ def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    every = figures.declared
+    every, offered = figures.declared, figures.generic_specs.offers
     monkeypatch.setattr(figures, "declared", lambda chosen=None: {n: s for n, s in every(chosen).items() if n in SHOWN})
+    monkeypatch.setattr(
+        figures.generic_specs, "offers", lambda *a: [s for s in offered(*a) if s.name.endswith(GENERIC)]
+    )
     monkeypatch.setattr(
         plan,
         "load_preset",

@@ -45,6 +45,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert "Commands:" in done.stdout
 
 
+@pytest.mark.slow  # it measures time; the test before it says what makes the difference
 def test_help_takes_less_than_a_third_of_importing_torch() -> None:
     """Best of several, side by side, so that a busy machine slows both."""
 
@@ -162,8 +163,7 @@ def test_errors_have_a_message_an_exit_code_and_no_traceback(
     ],
 )
 def test_a_query_that_ignores_limits_is_ended_with_its_process(toy_db: Path, query: str) -> None:
-    """Values of functions are outside DuckDB's memory limit, and some functions cannot be interrupted."""
-    began = time.monotonic()
+    """Values of functions are outside DuckDB's memory limit, and some functions cannot be interrupted: its code says it was."""
     done = process(
         "sql",
         query,
@@ -172,7 +172,6 @@ def test_a_query_that_ignores_limits_is_ended_with_its_process(toy_db: Path, que
         env={**os.environ, "ORLEDGER_SQL_SECONDS": "1", "ORLEDGER_SQL_MEMORY_MB": "200"},
     )
     assert done.returncode == 7, done.stderr
-    assert time.monotonic() - began < 60
 
 
 def test_a_closed_pipe_is_not_an_accident(toy_db: Path) -> None:

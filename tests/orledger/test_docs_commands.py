@@ -82,6 +82,7 @@ def test_the_commands_of_a_page_run(page: Path, desk: Path, monkeypatch: pytest.
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_commands_for_ray_run(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="the ray extra is not installed")

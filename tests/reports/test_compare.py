@@ -11,13 +11,13 @@ from orledger.reports.report.compare import compare
 
 def database():
     con = synthetic_db.connect()
-    synthetic_db.build(con)
+    synthetic_db.build(con, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, datasets=("diabetes", "yacht"))
     return con
 
 
 @pytest.fixture(scope="module")
-def reference(synthetic):
-    return synthetic
+def reference():
+    return synthetic_db.Adapter(database())
 
 
 def test_a_database_is_identical_to_itself(reference):
