@@ -145,6 +145,7 @@ def _document(file: Path | None) -> Document | None:
 
 def _publication(annotations: Sequence[Path], study: str | None, *, needed: bool) -> Publication | None:
     from orledger.audit.recheck.data import parse_publication
+    from orledger.toml_tables import read_text
 
     if study is not None and annotations:
         raise UsageError("both --study and --annotations were given", hint="leave one of them out")
@@ -155,7 +156,7 @@ def _publication(annotations: Sequence[Path], study: str | None, *, needed: bool
     files = [f for path in annotations for f in (sorted(path.glob("*.toml")) if path.is_dir() else [path])]
     if not files:
         raise UsageError(f"{annotations[0]} holds no TOML file", hint="name a file of annotations, or a folder of them")
-    return parse_publication({str(f): f.read_text(encoding="utf-8") for f in files})
+    return parse_publication({str(f): read_text(f) for f in files})
 
 
 def _of_study(study: str | None) -> Publication:

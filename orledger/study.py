@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
+from orledger.toml_tables import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +105,7 @@ class Study:
         if not where:
             return {}
         entries = sorted((e for e in self._folder(where).iterdir() if e.name.endswith(suffix)), key=lambda e: e.name)
-        return {e.name: e.read_text(encoding="utf-8") for e in entries}
+        return {e.name: read_text(e) for e in entries}
 
     def _folder(self, where: str) -> Traversable:
         """A folder beside study.toml, or inside an installed package: ``mylab/presets`` or ``mylab.presets``."""

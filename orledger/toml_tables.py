@@ -13,6 +13,7 @@ from orledger.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
 
 _REQUIRED: Any = object()
 
@@ -29,6 +30,14 @@ SHORT.maxlist = SHORT.maxdict = 20
 
 class TomlError(UsageError):
     """A registry or mapping file that does not say what it must."""
+
+
+def read_text(file: Traversable, name: str = "") -> str:
+    """The text of ``file``; UsageError, under ``name`` or its own, for one that cannot be read or is no text in UTF-8."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name or file}: cannot be read as a text: {error}", hint="give a text in UTF-8") from error
 
 
 @dataclass

@@ -15,7 +15,7 @@ from orledger import studies
 from orledger.errors import OrledgerError
 from orledger.schema import catalogue
 from orledger.schema.catalogue import TYPES, Arm, Catalogue, Key, Metric
-from orledger.toml_tables import TomlTable, parse
+from orledger.toml_tables import TomlTable, parse, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def declared(case: Case, study: Study) -> Catalogue:
     """What a case of ``study`` declares about its keys, arms and metrics, and whose case it is."""
-    text = files(case.package).joinpath("catalog.toml").read_text(encoding="utf-8")
-    found = parse_catalogue(case.name, text, f"{case.package}/catalog.toml")
+    name = f"{case.package}/catalog.toml"
+    found = parse_catalogue(case.name, read_text(files(case.package).joinpath("catalog.toml"), name), name)
     return replace(found, study=(study.name, study.title, study.citation))
 
 

@@ -116,16 +116,35 @@ class Numbers:
         return self.display.arms or self.at.arms
 
     @cached_property
-    def samples(self) -> dict[Names, list[float]]:
-        """All values by metric, arm and the keys that stand in rows and columns, in this order."""
+    def frame(self) -> pl.DataFrame:
+        """One row per cell and arm, with the metrics."""
         d = self.display
         where = {k: list(v) for k, v in d.where}
         frame = self.source.wide(self.at.case, self.at.block, self.arms, d.metrics, self.at.keys, where=where)
-        self.source.need(frame, f"value of {', '.join(d.metrics)}")
+        return self.source.need(frame, f"value of {', '.join(d.metrics)}").filter(pl.col("label").is_null())
+
+    @cached_property
+    def places(self) -> dict[Names, list[int]]:
+        """The rows of ``frame`` by arm and the keys that stand in rows and columns."""
+        found: dict[Names, list[int]] = {}
+        for i, row in enumerate(self.frame.iter_rows(named=True)):
+            found.setdefault((str(row["arm"]), *(_shown(row[k]) for k in self.keys)), []).append(i)
+        return found
+
+    def behind(self, at: dict[str, str]) -> pl.DataFrame:
+        """The rows that the number at a place was computed from; a rank comes from all arms of their cells."""
+        spot = (at.get(ARM, self.arms[0]), *(at[k] for k in self.keys))
+        mine = self.frame[self.places.get(spot, [])].drop_nulls(at.get(METRIC, self.display.metrics[0]))
+        if at.get(STATISTIC, self.display.statistics[0]) != "rank":
+            return mine
+        return self.frame.join(mine, on="cell_id", how="semi")
+
+    @cached_property
+    def samples(self) -> dict[Names, list[float]]:
+        """All values by metric, arm and the keys that stand in rows and columns, in this order."""
+        d, frame = self.display, self.frame
         found: dict[Names, list[float]] = {}
         for row in frame.iter_rows(named=True):
-            if row["label"] is not None:
-                continue
             spot = tuple(_shown(row[k]) for k in self.keys)
             for metric in d.metrics:
                 if row[metric] is not None:
@@ -222,11 +241,12 @@ class Numbers:
         if score is None:
             few = statistic == "sd" and self._sample(at).size
             return Absent("one value has no spread" if few else "no value was recorded")
-        style = self._style(at.get(METRIC, self.display.metrics[0]), statistic)
+        metric = at.get(METRIC, self.display.metrics[0])
+        style = self._style(metric, statistic)
         if statistic == "quartiles":
             q1, q3 = np.quantile(self._sample(at), [0.25, 0.75])
-            return MedianIQR(score, float(q1), float(q3), style)
-        return Number(score, style)
+            return MedianIQR(score, float(q1), float(q3), style).of_records(self.behind(at), metric)
+        return Number(score, style).of_records(self.behind(at), metric)
 
     def _style(self, metric: str, statistic: str) -> Style:
         if statistic == "n":

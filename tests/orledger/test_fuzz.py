@@ -105,6 +105,13 @@ def test_the_good_file_is_understood(known: dict[str, Reads], kind: str, tmp_pat
         assert done.exit_code in (0, 5, 6), done.output  # 6: a finding; 5: made-up data fail the gate
 
 
+@pytest.mark.parametrize("kind", ["preset", "hypothesis", "mapping", "annotations", "study.toml", "catalogue", "views"])
+def test_a_text_that_is_none_in_utf_8(known: dict[str, Reads], kind: str, tmp_path: Path) -> None:
+    reads = known[kind]
+    (tmp_path / reads.name).write_bytes(b"\xb7" + reads.seed)
+    assert judge(reads.commands[0](tmp_path, tmp_path / reads.name)) is None
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_odd_files(known: dict[str, Reads], kind: str) -> None:
     try_many(known[kind], 2)

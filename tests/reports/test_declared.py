@@ -18,6 +18,7 @@ from orledger.audit.importing.tables import read_tables
 from orledger.audit.importing.writing import draft
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.errors import UsageError
+from orledger.reports.drilldown import Drilldown, numbers
 from orledger.reports.figures.drawing import draw
 from orledger.reports.report.document import render_report
 from orledger.reports.tables import latex, plain_text, render, typst
@@ -132,6 +133,24 @@ def test_several_metrics_and_statistics(folder: Path, tmp_path: Path) -> None:
         assert float(row["accuracy_sd"]) == pytest.approx(np.std(own, ddof=1))
         assert float(row["accuracy_rank"]) == pytest.approx(ranks[k])
         assert int(row["seconds_n"]) == (14 if k == 2 else 16)
+
+
+def test_every_number_opens_to_its_records(folder: Path, tmp_path: Path) -> None:
+    """The median, the spread and the count follow from the rows that open; a rank opens to all arms of the cells."""
+    with open_results(folder / "trial.duckdb") as results:
+        (table,) = build_tables(results, chosen=[declared(tmp_path, OVERVIEW)], names=["overview"])
+        opener = Drilldown(results)
+        for place, value in numbers(table):
+            behind = opener.behind(value)
+            assert behind is not None, place
+            metric, statistic = place.column.split()
+            own = results.sql(behind.queries[0].sql)[metric].to_numpy()
+            expected = {"median": np.median(own), "sd": np.std(own, ddof=1), "n": own.size}.get(statistic)
+            if expected is not None:
+                assert value.value == pytest.approx(expected), place
+            else:
+                there = 48 if metric == "accuracy" else 42 if place.row == "net & co" else 46
+                assert own.size == there, place  # the arms of the cells in which this one has a value
 
 
 def test_every_format_and_the_report_hold_what_is_declared(folder: Path, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class Number:
     @property
     def whole(self) -> bool:
         """Whether it is printed without decimals or exponent: a count, as far as one can see."""
-        return self.last == 0 and self.value == int(self.value)
+        return self.last == 0 and self.value.is_integer()
 
     @property
     def exact(self) -> Enclosure:
