@@ -181,7 +181,7 @@ def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
         more = f" ({bad.height} entries are not)" if bad.height > 1 else ""
         raise DataError(
             f"{_place(bad)}, column {row['_column']!r}: {row['value']!r} is not a finite number{more}",
-            hint=f"correct it, or add it to missing in {mapping.file}",
+            hint=f"correct it, or add it to missing in {mapping.file or 'a mapping file (orledger import --mapping)'}",
         )
     bad = rows.filter(pl.col("idx").is_not_null() & pl.col("_idx").is_null())
     if not bad.is_empty():
