@@ -82,8 +82,11 @@ def snapshot(db: Path, out: Path | None, as_json: bool) -> None:
 @db.command()
 @click.argument("folder", type=PlacePath())
 @db_option
+@click.option(
+    "--compact", is_flag=True, help="Smaller files, in several times the time; for what is shipped or archived."
+)
 @json_option
-def export(folder: Place, db: Path, as_json: bool) -> None:
+def export(folder: Place, db: Path, compact: bool, as_json: bool) -> None:
     """Write every table to FOLDER as Parquet, with a manifest of hashes; equal databases give equal bytes.
 
     FOLDER may be an address: s3://, gs:// or az://.
@@ -93,7 +96,7 @@ def export(folder: Place, db: Path, as_json: bool) -> None:
     if isinstance(folder, Path):
         check_folder(folder)
     with steps("export"), addresses.writing_folder(folder, new=True) as local:
-        manifest = exchange.export(db, local)
+        manifest = exchange.export(db, local, compact=compact)
     _show_manifest(manifest, as_json, f"{folder}: {{tables}} tables, {{rows:,}} rows")
 
 

@@ -137,6 +137,14 @@ def init(file: Path, out: Path | None) -> None:
         write_file(out, text)
 
 
+@recheck.command()
+def schema() -> None:
+    """Print the JSON schema of annotation files, with every rule and its operands."""
+    from orledger.audit.recheck.annotation_schema import annotation_schema
+
+    echo_json(annotation_schema())
+
+
 def _document(file: Path | None) -> Document | None:
     from orledger.audit.recheck.reading.opening import read_document
 

@@ -111,13 +111,15 @@ def figures(
     help="The HTML file; the PDF stands beside it. A name ending in .pdf makes the PDF alone.",
 )
 @click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
-@click.option("--title", default="Audit report", show_default=True, help="Heading of the report.")
+@click.option("--title", help="Heading of the report.  [default: Audit report, and the title of the study]")
 @study_option
 @json_option
-def report(db: Path, out: Place, pdf: bool | None, title: str, references: tuple[str, ...], as_json: bool) -> None:
+def report(
+    db: Path, out: Place, pdf: bool | None, title: str | None, references: tuple[str, ...], as_json: bool
+) -> None:
     """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
 
-    The first screen says what was run, what was registered and when, and what follows; every table, figure and test opens to its query and rows.
+    The first screen says what was run, what was registered and when, and what follows; every number, figure and test opens to its query and rows.
     """
     from orledger.errors import UsageError
     from orledger.expected import expected_cells

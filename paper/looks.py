@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from orledger.paper.names import ARMS
-from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, VIOLET, Look
+from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, Look
 
-# Colour, marker, line. No marker of Case B is made of strokes only, because a stroke cannot be drawn open.
-DRAWN: dict[str, tuple[str, str, str | tuple[int, tuple[float, ...]]]] = {
-    "released": (RED, "s", "-"),
-    "morozov": (BLUE, "o", "-"),
-    "ml2": (ORANGE, "^", "--"),
-    "gcv": (GREEN, "v", "-."),
-    "lcurve": (PINK, "D", ":"),
-    "oracle": (BLACK, "x", (0, (1, 1))),
-    "dak": (GREY, "s", ":"),
-    "dak_kl": (BLACK, "p", ":"),
-    "cp": (ORANGE, "^", "--"),
-    "ncp": (VIOLET, "v", (0, (1, 1.5))),
-    "triv": (PINK, "D", (0, (4, 2))),
-    "or1": (BLUE, "o", "-"),
-    "or1_nf": (SKY, "P", "-"),
-    "or1_int": (GREEN, "h", "-"),
-    "or2": (RED, "*", "-"),
-    "or2_oracle": (RED, "d", ":"),
-    "wcp": (ORANGE, "<", ":"),
-    "cp_centre": (GREEN, ">", ":"),
-    "ei": (GREY, "s", "-"),
-    "ucb": (ORANGE, "^", "-"),
-    "k1": (BLUE, "o", "-"),
-    "k2": (GREEN, "D", "--"),
-    "k5": (RED, "v", ":"),
-    "shape": (PINK, "*", "-"),
+Line = str | tuple[int, tuple[float, ...]]
+
+# A colour means one thing in all figures: the kind of arm it is, whichever case the arm belongs to. Arms of one kind are told
+# apart by marker and line. Red is kept for what fails and for limits, violet for other backends. No marker of Case B is made
+# of strokes only, because a stroke cannot be drawn open.
+NAVY, GOLD, PLUM, BROWN = "#08306B", "#8A6500", "#7B2D5E", "#8C4A2F"
+KINDS: dict[str, dict[str, tuple[str, Line]]] = {
+    # optimal recovery as the paper proposes it; then with less of its guarantee or more of its reach; then taken further
+    BLUE: {"morozov": ("o", "-"), "or1": ("o", "-"), "k1": ("o", "-")},
+    SKY: {"or1_nf": ("P", "-"), "k2": ("D", "--"), "shape": ("*", "-")},
+    NAVY: {"or2": ("*", "-"), "or2_oracle": ("d", ":"), "k5": ("v", ":")},
+    # an interval conditional on the data at hand
+    GREEN: {"or1_int": ("h", "-")},
+    # the Bayesian counterpart; and a variant of it
+    ORANGE: {"ml2": ("^", "--"), "dak": ("s", ":"), "ei": ("s", "-")},
+    GOLD: {"dak_kl": ("p", ":"), "ucb": ("^", "-")},
+    # calibrated on held-out data; and scaled by the model besides
+    PINK: {"gcv": ("v", "-."), "cp": ("^", "--"), "wcp": ("<", ":"), "cp_centre": (">", "-.")},
+    PLUM: {"ncp": ("v", (0, (1, 1.5)))},
+    # as released; nothing learned; knows the truth
+    BROWN: {"released": ("s", "-")},
+    GREY: {"lcurve": ("D", ":"), "triv": ("D", (0, (4, 2)))},
+    BLACK: {"oracle": ("x", (0, (1, 1)))},
 }
-LOOKS: dict[str, Look] = {arm: Look(ARMS[arm], *drawn) for arm, drawn in DRAWN.items()}
+LOOKS: dict[str, Look] = {
+    arm: Look(ARMS[arm], colour, *drawn) for colour, arms in KINDS.items() for arm, drawn in arms.items()
+}
 
 # What is not an arm never borrows the colour of one. Datasets have a palette of their own (Paul Tol's muted one) and a marker
 # each; noise levels are shades of one violet, darker with more noise; grids, heads of the ablation and rungs compared in

@@ -107,27 +107,24 @@
     if (answer.error) return [element("p", { className: "note", textContent: answer.error })];
     const rows = answer.rows.map((row) => row.map((value, i) => (i === answer.cell ? data.cells[value] : value)));
     const isText = (column) => rows.some((row) => typeof row[column] === "string");
-    const more = answer.total > rows.length ? `The first ${rows.length} of ${answer.total} rows; orledger sql gives all.` : `${rows.length} rows.`;
+    const more = answer.total > rows.length ? `The first ${rows.length} of ${answer.total} rows. All of them: this query in orledger sql, or on the SQL page of orledger serve.` : `${rows.length} rows.`;
     if (rows.length === 1 && answer.columns.length > 8) {
       const pairs = answer.columns.map((name, i) => [name, rows[0][i]]).filter(([, value]) => value !== null && value !== "");
       return [tableOf(["column", "value"], pairs, () => true)];
     }
-    return [rows.length ? tableOf(answer.columns, rows, isText) : "", element("p", { className: "soft", textContent: more })];
+    if (!rows.length) return [element("p", { className: "soft", textContent: "No rows." })];
+    const box = tableOf(answer.columns, rows, isText);
+    if (rows.length <= 100) return [box, element("p", { className: "soft", textContent: more })];
+    const input = element("input", { type: "search" });
+    const count = element("span", { className: "soft", role: "status", textContent: more });
+    filtering(input, box.firstChild, count);
+    return [element("p", { className: "filter" }, element("label", {}, "Filter ", input), " ", count), box];
   };
   const fill = async (details) => {
     for (const pre of details.querySelectorAll(":scope > pre.sql")) pre.after(copying(pre));
     if (details.dataset.rows !== undefined) {
       const data = await pack();
       details.append(...rowsOf(data, data.answers[details.dataset.rows]));
-    }
-    if (details.dataset.lines !== undefined) {
-      const pre = details.querySelector("pre.lines");
-      const [columns, ...rows] = pre.textContent.trim().split("\n").map((line) => line.split("\t"));
-      const box = tableOf(columns, rows, (column) => details.dataset.lines.includes(String(column)));
-      const input = element("input", { type: "search" });
-      const count = element("span", { className: "soft", role: "status", textContent: `${rows.length} rows` });
-      filtering(input, box.firstChild, count);
-      pre.replaceWith(element("p", { className: "filter" }, element("label", {}, "Filter ", input), " ", count), box);
     }
     reachable(details);
   };

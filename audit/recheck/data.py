@@ -24,10 +24,13 @@ KINDS = frozenset(
     {"value", "count", "ratio", "percentage", "p-value", "interval end", "share", "slope", "sum", "claim"}
 )
 EXACT_KINDS = frozenset({"count", "sum"})
-_NUMBER_KEYS = frozenset({"id", "printed", "kind", "place", "meaning", "case", "metric", "arm", "range", "exact"})
-_COLUMN_KEYS = frozenset({"name", "kind", "meaning", "metric", "arm", "range", "exact"})
-_TABLE_KEYS = frozenset({"place", "case", "meaning", "metric", "arms", "columns", "rows"})
-_CHECK_KEYS = frozenset({"target", "rule", "convention", "each", "table", "or", "stated", "cause"})
+NUMBER_KEYS = frozenset(
+    {"id", "printed", "kind", "place", "meaning", "case", "metric", "arm", "range", "exact", "line"}
+)
+COLUMN_KEYS = frozenset({"name", "kind", "meaning", "metric", "arm", "range", "exact"})
+TABLE_KEYS = frozenset({"place", "case", "meaning", "metric", "arms", "columns", "rows"})
+CHECK_KEYS = frozenset({"target", "rule", "convention", "each", "table", "or", "stated", "cause"})
+FILE_KEYS = frozenset({"place", "case", "table", "number", "check"})
 
 
 def _require(file: str, entry: str, table: Mapping[str, Any], key: str, kind: type, expected: str) -> Any:
@@ -70,14 +73,14 @@ def _number(file: str, entry: str, spec: Mapping[str, Any], **where: Any) -> Pub
 
 def _table_numbers(file: str, name: str, table: Mapping[str, Any]) -> Iterator[Published]:
     entry = f"table {name}"
-    _reject_unknown(file, entry, table, _TABLE_KEYS)
+    _reject_unknown(file, entry, table, TABLE_KEYS)
     place = _require(file, entry, table, "place", str, "words that say where the table stands")
     columns = _require(file, entry, table, "columns", list, "a list of columns")
     rows = _require(file, entry, table, "rows", dict, "a table of rows: name = [printed, ...]")
     arms = table.get("arms", {})
     for column in columns:
         _require(file, entry, column, "name", str, "the column's name")
-        _reject_unknown(file, f"{entry}, column {column['name']}", column, _COLUMN_KEYS)
+        _reject_unknown(file, f"{entry}, column {column['name']}", column, COLUMN_KEYS)
     for row, cells in rows.items():
         if not isinstance(cells, list) or len(cells) != len(columns):
             raise malformed(
@@ -112,7 +115,7 @@ def _place(file: str, entry: str, spec: Mapping[str, Any], content: Mapping[str,
 def _single_numbers(file: str, content: Mapping[str, Any]) -> Iterator[Published]:
     for position, spec in enumerate(content.get("number", [])):
         entry = f"number {spec.get('id', f'at position {position}')}"
-        _reject_unknown(file, entry, spec, _NUMBER_KEYS)
+        _reject_unknown(file, entry, spec, NUMBER_KEYS)
         yield _number(
             file,
             entry,
@@ -124,7 +127,16 @@ def _single_numbers(file: str, content: Mapping[str, Any]) -> Iterator[Published
             column=None,
             meaning=_require(file, entry, spec, "meaning", str, "what the number is, in words"),
             case=spec.get("case", content.get("case")),
+            line=_line(file, entry, spec),
         )
+
+
+def _line(file: str, entry: str, spec: Mapping[str, Any]) -> int | None:
+    """The line of the source that a number stands on, where the annotation says so."""
+    line = spec.get("line")
+    if line is not None and (not isinstance(line, int) or isinstance(line, bool) or line < 1):
+        raise malformed(file, entry, "line", line, "the line of the source, a whole number from 1")
+    return line
 
 
 def _fill(value: Any, words: Mapping[str, str]) -> Any:
@@ -171,7 +183,7 @@ def _check(file: str, entry: str, spec: Mapping[str, Any]) -> Check:
     return Check(
         target=spec["target"],
         rule=_require(file, entry, spec, "rule", str, "the name of a rule"),
-        arguments={key: value for key, value in spec.items() if key not in _CHECK_KEYS},
+        arguments={key: value for key, value in spec.items() if key not in CHECK_KEYS},
         source=f"{file}: {entry}",
         convention=spec.get("convention", ""),
         alternatives=tuple(_check(file, entry, other) for other in others),
@@ -189,7 +201,7 @@ def parse_publication(texts: Mapping[str, str]) -> Publication:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{file}: not TOML: {error}", hint="correct the file at the line named") from error
-        _reject_unknown(file, "file", content, frozenset({"place", "case", "table", "number", "check"}))
+        _reject_unknown(file, "file", content, FILE_KEYS)
         found = [p for name, table in content.get("table", {}).items() for p in _table_numbers(file, name, table)]
         for number in [*found, *_single_numbers(file, content)]:
             if number.id in numbers:

@@ -58,7 +58,7 @@ def locate(publication: Publication, document: Document) -> dict[str, Located]:
     for name, number in publication.numbers.items():
         choices = _claims(number, document) if number.kind == "claim" else _choices(number, index, pairs, spelled)
         if choices:
-            best = max(choices, key=lambda c: _score(number, c))
+            best = max(choices, key=lambda c: (-_lines_away(number, c), _score(number, c)))
             found[name] = Located(best.id, best.file, best.line, best.sentence, best.place, len(choices))
     return found
 
@@ -134,6 +134,11 @@ def _spelled(document: Document) -> dict[str, list[Instance]]:
                     Instance(key, number, place, place, sentence.file, line, sentence.text, ("sentence", k), at)
                 )
     return found
+
+
+def _lines_away(number: Published, instance: Instance) -> int:
+    """How far a place is from the line that the annotation gives; all places are as near as any where it gives none."""
+    return 0 if number.line is None else abs(instance.line - number.line)
 
 
 def _score(number: Published, instance: Instance) -> float:

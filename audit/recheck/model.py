@@ -55,6 +55,7 @@ class Published:
     arm: str | None = None
     exact: bool = False
     bounds: tuple[float, float] = (-math.inf, math.inf)
+    line: int | None = None
 
     @property
     def impossible(self) -> str:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.automatic.checking import recheck_document
+from orledger.audit.recheck.automatic.checking import by_check, recheck_document
 from orledger.audit.recheck.checking import NamedCheck, evaluate, named_checks
 from orledger.audit.recheck.inventory import Instance, instances, reached
 from orledger.audit.recheck.reading.numbers import normal
@@ -121,25 +121,33 @@ def annotated_power(publication: Publication) -> list[Power]:
 
 
 def document_power(document: Document) -> list[Power]:
-    """The power of the checks that need no annotation, by table and by section."""
-    baseline = recheck_document(document)
-    known = reached(baseline)
-    near = _neighbours(document, baseline)
-    quiet: dict[tuple[str, int], set[tuple[str, str]]] = {}
+    """The power of the checks that need no annotation, by table and by section.
+
+    A change is judged by the checks that read its number, over the sentences and tables that these relate it to.
+    """
+    baseline = by_check(document)
+    reading: dict[str, set[str]] = defaultdict(set)
+    for name, found in baseline.items():
+        for one in reached(found):
+            reading[one].add(name)
+    near = _neighbours(document, [f for found in baseline.values() for f in found])
+    quiet: dict[tuple[tuple[str, int], frozenset[str]], set[tuple[str, str]]] = {}
     tallies: dict[str, _Tally] = defaultdict(_Tally)
     for instance in instances(document):
         tally = tallies[instance.section]
         tally.numbers += 1
-        tally.read += instance.id in known
-        if instance.id not in known:
+        names = frozenset(reading.get(instance.id, ()))
+        tally.read += bool(names)
+        if not names:
             tally.bare.append(f"{instance.file}:{instance.line}: {instance.number.text}")
-        if instance.group not in quiet:
-            quiet[instance.group] = _bad(recheck_document(_part(document, instance.group, near, None, "")))
+        key = (instance.group, names)
+        if key not in quiet:
+            quiet[key] = _bad(recheck_document(_part(document, instance.group, near, None, ""), names))
         for printed, last in changes(_digits(instance)):
             noticed = False
-            if instance.id in known:  # what no relation reads cannot be noticed
+            if names:  # what no relation reads cannot be noticed
                 part = _part(document, instance.group, near, instance, printed)
-                noticed = bool(_bad(recheck_document(part)) - quiet[instance.group])
+                noticed = bool(_bad(recheck_document(part, names)) - quiet[key])
             tally.add(last, noticed)
     return [tally.power(place) for place, tally in tallies.items()]
 

@@ -60,12 +60,13 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A named recomputation with the types of its operands."""
+    """A named recomputation with the types of its operands; `home` is the module it comes from."""
 
     name: str
     compute: Callable[..., Iterable[Recomputed]]
     types: Mapping[str, Any]
     required: frozenset[str] = field(default_factory=frozenset)
+    home: str = ""
 
 
 RULES: dict[str, Rule] = {}
@@ -89,7 +90,7 @@ def rule(function: F) -> F:
             return [Recomputed("", truth=typing.cast(Truth, result))]
         return typing.cast(Iterable[Recomputed], result)
 
-    RULES[function.__name__] = Rule(function.__name__, compute, types, required - {"target"})
+    RULES[function.__name__] = Rule(function.__name__, compute, types, required - {"target"}, function.__module__)
     return function
 
 

@@ -92,6 +92,10 @@ def page(paths: Mapping[str, Path], pictures: Path | None = None) -> str:
     for name, path in paths.items():
         with open_results(path) as results:
             parts += [f"Cells of `{name}`:", table(results.sql(CELLS))]
+    parts.append(
+        "The six cells of `perturbation` that are planned and not done belong to further seeds, which an earlier text of the preset asked for. The corpus of `open` "
+        "is in [open/corpus](open/corpus); `fair` is not shipped, and `orledger run b --preset fair` computes it in minutes."
+    )
     for q in questions():
         parts += [f"## {q['title']}", q["words"].strip()]
         if q["database"] not in paths:

@@ -12,7 +12,7 @@ from orledger.paper.looks import HEADS as MARKS_OF_HEADS
 from orledger.paper.looks import look
 from orledger.paper.names import HEADS, REGIMES
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter
-from orledger.reports.figures.style import BLACK, GREY, RED, spread
+from orledger.reports.figures.style import BLACK, GREY, spread
 from orledger.schema.frames import as_number, the_number
 
 BUDGET = """
@@ -215,7 +215,7 @@ def draw_ablation(canvas: Canvas) -> str:
             at = place + np.asarray(spread(values.size, 0.25))
             ax.plot(at, values, marker, color=BLACK, mfc=fill, mew=0.6, ms=3, alpha=0.8)
             if values.size:
-                ax.plot([place - 0.35, place + 0.35], [np.median(values)] * 2, color=RED, lw=1.4)
+                ax.plot([place - 0.35, place + 0.35], [np.median(values)] * 2, color=BLACK, lw=1.4)
             ax.set(yscale="log", title=f"{scale} half-width")
         for ax in axes:
             ax.set_xticks(range(len(HEADS)), list(HEADS.values()), rotation=50, ha="right", fontsize=6)
@@ -224,7 +224,7 @@ def draw_ablation(canvas: Canvas) -> str:
     letter(axes)
     return (
         f"Two suspected defects crossed on {total} trained networks: clamping or dropping constant feature columns, and delivering from all "
-        "rows or from the fit rows. Refusals are counted and never averaged into a width; the other panels show delivered heads only, red bars at the medians. Squares and hatched bars: clamped; circles and plain bars: dropped; open: all rows."
+        "rows or from the fit rows. Refusals are counted and never averaged into a width; the other panels show delivered heads only, bars at the medians. Squares and hatched bars: clamped; circles and plain bars: dropped; open: all rows."
     )
 
 

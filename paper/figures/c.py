@@ -11,11 +11,11 @@ from orledger.paper.looks import look
 from orledger.paper.names import RUNGS, rung_pair
 from orledger.paper.names import benchmark as benchmark_name
 from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power, words
-from orledger.reports.figures.style import BLACK, BLUE, GREY, ORANGE, RED, SKY, VIOLET
+from orledger.reports.figures.style import BLACK, GREY, RED
 
 ARMS = ("ei", "ucb", "k1", "k2", "k5")
-# A pair of rungs has a colour of its own: those of the rungs belong to the arms.
-PAIRS = (("1-2", 1.0, VIOLET, "o"), ("2-5", 3.0, SKY, "s"), ("1-5", 4.0, BLACK, "^"))
+# Pairs of rungs are no arms: they are shades of grey, told apart by their markers.
+PAIRS = (("1-2", 1.0, "#A8A8A8", "o"), ("2-5", 3.0, "#606060", "s"), ("1-5", 4.0, "#1A1A1A", "^"))
 FLOOR = 1e-6  # below this the paper's mu grid cannot resolve a dispersion, and nor do we quote one
 NONE = "no Case C trajectories in this database"
 BANDED = ("ei", "k1")  # arms whose spread is drawn: five bands over each other would hide all of them
@@ -166,7 +166,7 @@ def draw_criterion(canvas: Canvas) -> str:
         (f, s): data.filter((pl.col("fires") == f) & (pl.col("same") == s)).height for f in (1, 0) for s in (1, 0)
     }
     grid = np.array([[counts[1, 1], counts[1, 0]], [counts[0, 1], counts[0, 0]]])
-    axes[0].imshow(np.log10(grid + 1), cmap="Blues", vmin=0, vmax=np.log10(grid.max() + 1) * 1.6)
+    axes[0].imshow(np.log10(grid + 1), cmap="Greys", vmin=0, vmax=np.log10(grid.max() + 1) * 1.6)
     for (i, j), value in np.ndenumerate(grid):
         axes[0].text(
             j, i, f"{value:,}", ha="center", va="center", fontsize=10, color=RED if (i, j) == (0, 1) else BLACK
@@ -207,9 +207,15 @@ def draw_criterion(canvas: Canvas) -> str:
     )
     whole = whole.filter(pl.col("arm") == "k1")
     at = [k / 10 for k in range(11)]
-    for flag, colour, name in ((1, BLUE, "path unchanged"), (0, ORANGE, "path changed")):
+    for flag, line, name in ((1, "-", "path unchanged"), (0, "--", "path changed")):
         axes[3].hist(
-            whole.filter(pl.col("same") == flag)["fires"], bins=at, histtype="step", color=colour, lw=1.4, label=name
+            whole.filter(pl.col("same") == flag)["fires"],
+            bins=at,
+            histtype="step",
+            color=BLACK,
+            ls=line,
+            lw=1.4,
+            label=name,
         )
     axes[3].set(
         xlabel="fraction of steps it fires", ylabel="(seed, pair) cells", title="whole trajectories of OR-LCB 1×"

@@ -66,8 +66,8 @@ def draw_bands(canvas: Canvas) -> str:
         low, high = line["center"] - line["half"], line["center"] + line["half"]
         if arm == "or1":
             axes[0].fill_between(line["x"], low, high, color=style.colour, alpha=0.18, lw=0)
-        axes[0].plot(line["x"], low, color=style.colour, ls=style.line, lw=1, rasterized=True)
-        axes[0].plot(line["x"], high, color=style.colour, ls=style.line, lw=1, label=style.name, rasterized=True)
+        axes[0].plot(line["x"], low, color=style.colour, ls=style.line, lw=1)
+        axes[0].plot(line["x"], high, color=style.colour, ls=style.line, lw=1, label=style.name)
     reach = np.ptp(truth["y"].to_numpy())
     bottom, top = axes[0].get_ylim()
     limits = max(bottom, truth["y"].min() - 2 * reach), min(top, truth["y"].max() + 2 * reach)

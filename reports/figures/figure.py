@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.style import GREY, TEXT_WIDTH
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from orledger.reports.source import Database
 
 
+MANY_DECADES = 1e5  # beyond this, ticks between the decades are a grey bar
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -113,6 +114,8 @@ def tidy(figure: Figure) -> None:
             else:
                 axis.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
             axis.set_minor_formatter(NullFormatter())
+            if scale == "log" and low > 0 and high / low > MANY_DECADES:
+                axis.set_minor_locator(NullLocator())
 
 
 def decade(value: float) -> str:

@@ -51,6 +51,7 @@ RC: dict[str, Any] = {
     "font.size": 7.5,
     "axes.titlesize": 8.5,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # titles stand on the axes; finding room above ticks at the top, which no figure has, costs a tenth of the time
     "axes.labelsize": 8,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -122,20 +123,18 @@ def plainly(text: Any) -> Markup:
     return Markup(str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
 
 
-def tsv(rows: Iterable[Iterable[Any]]) -> Markup:
-    """Rows as tab-separated lines: a table of one text, which the page turns into a real one when it is opened."""
-    lines = ("\t".join(re.sub(r"\s+", " ", number(v)) for v in row) for row in rows)
-    return plainly("\n".join(lines))
+def differing(found: Iterable[Difference]) -> pl.DataFrame:
+    """Differences from a publication as rows."""
+    columns = ("table", "row", "column", "printed", "ours", "ratio", "verdict")
+    rows = [(d.table, d.row, d.column, d.printed, number(d.ours), ratio(d.ratio), d.verdict) for d in found]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
-def differing(found: Iterable[Difference]) -> list[tuple[Any, ...]]:
-    """Differences as rows: table, row, column, printed, ours, ratio, verdict."""
-    return [(d.table, d.row, d.column, d.printed, d.ours, ratio(d.ratio), d.verdict) for d in found]
-
-
-def settling(found: Iterable[Finding]) -> list[tuple[Any, ...]]:
-    """Findings of a recheck as rows: where, printed, recomputed, verdict, rule, why."""
-    return [(f.place, f.printed, f.recomputed, f.verdict, f.rule, f.why) for f in found]
+def settling(found: Iterable[Finding]) -> pl.DataFrame:
+    """Findings of a recheck as rows."""
+    columns = ("place", "printed", "recomputed", "verdict", "rule", "why")
+    rows = [[str(getattr(f, c)) for c in columns] for f in found]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
@@ -153,9 +152,6 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
         "short": short,
         "ratio": ratio,
         "plainly": plainly,
-        "tsv": tsv,
-        "differing": differing,
-        "settling": settling,
         "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
         "slug": slug,
         "arm": lambda key: (labels or {}).get(key, key),
@@ -262,8 +258,12 @@ def tell(ledger: Ledger, pack: Pack, labels: Mapping[str, str]) -> dict[str, str
     hypotheses, names = registered(ledger.registrations), Names(labels)
     for row in (*ledger.tests, *ledger.claims):
         row["query"] = pack.ask(row["units_sql"], limit=WHOLE, ordered=False)
+    first: dict[int, str] = {}  # tests of the same values share a query, which the page prints once
+    judged = {d["hypothesis"] for d in ledger.dispositions}
     for test in ledger.tests:
         test["said"] = said(test, hypotheses.get(test["registration"]), names)
+        if test["hypothesis"] in judged:  # the others stand in tables only
+            test["query_of"] = first.setdefault(test["query"].place, test["test_id"])
     return {h.id: h.title for h in hypotheses.values()}
 
 
@@ -300,12 +300,14 @@ def render_report(
     opening = Opening(pack, Drilldown(quick))
     hypotheses = tell(ledger, pack, labels)
     printed = printed_by(here)
-    compared, lines, checked = [], [], []
+    compared, lines, checked, nearer, settled = [], [], [], 0, 0
     if printed is not None:
         step("recheck of the printed numbers")
         compared = differences(tables, printed)
         lines = table_lines(compared, tables, printed)
         checked = recheck(printed.publication)
+        nearer = pack.add(differing(d for d in compared if d.verdict != APART))
+        settled = pack.add(settling(f for f in checked if f.verdict.good))
     folder, titles = files("orledger.templates"), headings(ledger, here)
     cases = case_views(opening, tables, figures, here, titles, step)
     quick.close()
@@ -314,6 +316,8 @@ def render_report(
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        nearer=nearer,
+        settled=settled,
         pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64
         ledger=ledger,
         studies=here,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from orledger.reports.source import Database
 
-HEAD = 60  # rows of a query over a whole block that a report carries
-WHOLE = 400  # rows up to which the answer of a test, a claim or a number is carried whole
+HEAD = 24  # rows that are carried of an answer that is not carried whole
+WHOLE = 180  # rows up to which the answer of a test, a claim or a number is carried whole
 DIGITS = 6  # significant digits of a number in a carried row
 
 
@@ -41,7 +41,7 @@ class Pack:
     cells: dict[str, int] = field(default_factory=dict)
 
     def ask(self, sql: str, *, limit: int = HEAD, ordered: bool = True) -> Query:
-        """The query with the place of its answer, of which the first ``limit`` rows are carried.
+        """The query with the place of its answer: all rows up to ``limit`` of them, and of a longer one the first few.
 
         A query that leaves the order of its rows to the database (``ordered`` false) is carried sorted, the same in every
         build. One that no longer runs carries its error.
@@ -58,13 +58,16 @@ class Pack:
             return Query(sql, len(self.answers) - 1, 0)
         if not ordered:
             frame = frame.sort([c for c in frame.columns if not frame[c].dtype.is_nested()])
-        return Query(sql, self.add(frame.head(limit), len(frame)), len(frame))
+        carried = frame if len(frame) <= limit else frame.head(HEAD)
+        return Query(sql, self.add(carried, len(frame)), len(frame))
 
-    def add(self, frame: pl.DataFrame, total: int) -> int:
-        """The place of the rows of ``frame``, which are the first of ``total``."""
+    def add(self, frame: pl.DataFrame, total: int | None = None) -> int:
+        """The place of the rows of ``frame``: all there are, or the first of ``total``."""
         cells = frame.columns.index("cell_id") if "cell_id" in frame.columns else -1
         rows = [[self._value(v, i == cells) for i, v in enumerate(row)] for row in frame.iter_rows()]
-        self.answers.append({"columns": frame.columns, "rows": rows, "total": total, "cell": cells})
+        self.answers.append(
+            {"columns": frame.columns, "rows": rows, "total": len(rows) if total is None else total, "cell": cells}
+        )
         return len(self.answers) - 1
 
     def _value(self, value: Any, is_cell: bool) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,20 @@ from orledger.errors import OrledgerError
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import save
 from orledger.reports.report.differences import printed_by
+from orledger.reports.report.document import REFERENCE, heading, headings
 from orledger.reports.report.ledger import gather
+from orledger.reports.report.wording import Names, registered, said
 from orledger.reports.tables import latex as tex
-from orledger.reports.tables.building import build_tables
+from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from orledger.reports.figures.figure import Drawn
     from orledger.reports.source import Database, Planned
+    from orledger.reports.tables.building import TableSpec
+    from orledger.reports.tables.table import Table
     from orledger.study import Study
 
 SECONDS = 180
@@ -51,12 +57,39 @@ def compile_document(folder: Path, name: str, latex: str) -> Path:
     return folder / f"{name}.pdf"
 
 
+@dataclass(frozen=True)
+class Part:
+    """A section of the document: a case with its figures and its tables."""
+
+    title: str
+    figures: list[Drawn]
+    tables: list[Table]
+
+
+def parts(
+    titles: Mapping[str, str], figures: Sequence[Drawn], tables: Sequence[Table], specs: Mapping[str, TableSpec]
+) -> list[Part]:
+    """The sections in the order of ``titles``; a case that nobody foresaw comes last."""
+    drawn: dict[str, list[Drawn]] = {}
+    for figure in figures:
+        drawn.setdefault(figure.case or REFERENCE, []).append(figure)
+    tabled: dict[str, list[Table]] = {}
+    for table in tables:
+        tabled.setdefault(specs[table.name].case or REFERENCE, []).append(table)
+    known = dict(titles) | {name: name for name in (*drawn, *tabled) if name not in titles}
+    return [
+        Part(title, drawn.get(name, []), tabled.get(name, []))
+        for name, title in known.items()
+        if name in drawn or name in tabled
+    ]
+
+
 def write_pdf(
     db: Database,
     path: Path,
     *,
     latex: str,
-    title: str = "Audit report",
+    title: str | None = None,
     planned: Sequence[Planned] = (),
     figures: Iterable[str] = (),
     chosen: Sequence[Study] | None = None,
@@ -66,8 +99,12 @@ def write_pdf(
     ``planned``, ``figures`` and ``chosen`` are those of ``render_report``.
     """
     here = studies.present(db) if chosen is None else chosen
-    printed = printed_by(here)
+    printed, ledger, names = printed_by(here), gather(db), Names(studies.labels(here))
     tables = build_tables(db, planned, chosen=here)
+    hypotheses = registered(ledger.registrations)
+    for test in ledger.tests:
+        test["said"] = said(test, hypotheses.get(test["registration"]), names)
+    titles = headings(ledger, here)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         shown = []
@@ -76,11 +113,14 @@ def write_pdf(
             shown.append(drawn)
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
-        text = tex.environment().get_template("report.tex.j2").render(
-            title=title,
-            ledger=gather(db),
-            tables=tables,
-            figures=shown,
+        environment = tex.environment()
+        environment.filters["named"] = names.within
+        text = environment.get_template("report.tex.j2").render(
+            title=heading(here) if title is None else title,
+            ledger=ledger,
+            hypotheses={h.id: h.title for h in hypotheses.values()},
+            titles=titles,
+            parts=parts(titles, shown, tables, offered(db, here)),
             reasons=printed.reasons if printed is not None else (),
             typed=vocabulary(here).typed,
         )  # fmt: skip

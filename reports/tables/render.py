@@ -174,9 +174,9 @@ def table_html(
         for row in group.rows:
             cells = []
             for i, (column, cell) in enumerate(zip(t.columns, row.cells, strict=True)):
-                tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
                 key = html.escape(sort_key(cell), quote=True)
                 body = inline_html(cell, marks, links=links)
+                tag, scope = ("th", ' scope="row"') if i == 0 and body else ("td", "")  # an empty cell heads no row
                 place = Place(t.name, row.key, column.key)
                 target = opens(place) if opens is not None and place in places and cell.origin else None
                 if target is not None:

@@ -98,6 +98,18 @@ def test_aggregated_over_seeds(db):
     assert e.result.effect == pytest.approx(-0.2)  # cv 0.1, 0.2, 0.3 against twice as much
 
 
+def test_two_values_have_a_dispersion_and_one_has_none(db):
+    """The deviation of 9 and 11 is the root of 2, over a mean of 10; a unit with a single seed is dropped and says why."""
+    for split, seeds in enumerate(((9.0, 11.0), (9.0, 11.0), (9.0,))):
+        for seed, v in enumerate(seeds):
+            db.cell({"split": split, "rel": 0, "seed": seed}, [("a", "m", v), ("b", "m", 10 + 2 * (v - 10))])
+    c = comparison('test = "signed_rank"\narms = ["a", "b"]\naggregate = { over = ["seed"], stat = "cv" }\n')
+    result = evaluate(Ledger(db.results), c)[0].result
+    assert result.n == 2
+    assert result.effect == pytest.approx(-(2**0.5) / 10)
+    assert any("one value is not enough for cv" in d.reason for d in result.dropped)
+
+
 def test_two_cells_for_one_unit_are_not_guessed_between(db):
     db.splits([(-1, -2)])
     db.cell({"split": 0, "rel": 0, "extra": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])

@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, rankdata, wilcoxon
@@ -143,6 +144,7 @@ def test_untied_equals_scipy_exact():
         assert signed_rank(d).p == pytest.approx(wilcoxon(d, method="exact").pvalue, rel=1e-12)
 
 
+@pytest.mark.skipif(scipy.__version__.startswith("1.13"), reason="scipy 1.13 answers exact with the approximation here")
 def test_why_not_scipy():
     """With zeros and ties scipy's auto gives a normal approximation unasked and its exact ignores the ties."""
     auto, exact = wilcoxon(BORTZ).pvalue, wilcoxon(BORTZ, method="exact").pvalue

@@ -30,6 +30,15 @@ def test_a_round_trip_gives_equal_bytes_and_a_clean_database(toy_db: Path, tmp_p
         assert old.records().equals(new.records())
 
 
+def test_a_compact_export_holds_the_same_database(toy_db: Path, tmp_path: Path) -> None:
+    exchange.export(toy_db, tmp_path / "plain")
+    exchange.export(toy_db, tmp_path / "compact", compact=True)
+    assert files(tmp_path / "plain")["record.parquet"] != files(tmp_path / "compact")["record.parquet"]
+    exchange.import_folder(tmp_path / "compact", tmp_path / "copy.duckdb")
+    exchange.export(tmp_path / "copy.duckdb", tmp_path / "again")
+    assert files(tmp_path / "plain") == files(tmp_path / "again")
+
+
 def test_the_order_of_completion_does_not_reach_the_bytes(tmp_path: Path) -> None:
     """Two databases filled in opposite orders export the same records."""
     from toy_case import run_toy, toy_plan

@@ -11,7 +11,7 @@ from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from orledger.audit.recheck.reading.document import Document
 
@@ -37,17 +37,25 @@ CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
 }
 
 
-def recheck_document(document: Document) -> list[Finding]:
-    """One finding per relation that the document satisfies or breaks, in the order of `CHECKS`."""
-    found: list[Finding] = []
+def by_check(document: Document, names: Collection[str] | None = None) -> dict[str, list[Finding]]:
+    """The findings of every check, or of the named ones, by the name of the check and in the order of `CHECKS`."""
+    found: dict[str, list[Finding]] = {}
     for name, check in CHECKS.items():
+        if names is not None and name not in names:
+            continue
+        found[name] = []
         try:
-            found.extend(check(document))
+            found[name].extend(check(document))
         except (ArithmeticError, ValueError, LookupError, TypeError, RecursionError) as error:
-            found.append(_broken(document, name, error))
+            found[name].append(_broken(document, name, error))
+    return found
+
+
+def recheck_document(document: Document, names: Collection[str] | None = None) -> list[Finding]:
+    """One finding per relation that the document satisfies or breaks, by every check or by the named ones."""
     seen: Counter[str] = Counter()
     named = []
-    for finding in found:
+    for finding in (f for found in by_check(document, names).values() for f in found):
         seen[finding.id] += 1
         named.append(finding if seen[finding.id] == 1 else replace(finding, id=f"{finding.id} {seen[finding.id]}"))
     return named

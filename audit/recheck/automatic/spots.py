@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding
@@ -69,8 +70,14 @@ def in_cell(grid: Grid, row: int, column: int) -> Spot:
 def in_sentence(sentence: Sentence, start: int, printed: str) -> Spot:
     """The spot of a piece of a sentence."""
     line, end = sentence.line_at(start), start + len(printed)
-    inside = tuple(number_id(sentence, n) for n in numbers_in(sentence.text) if start < n.end <= end)
+    inside = tuple(number_id(sentence, n) for n in _numbers(sentence.text) if start < n.end <= end)
     return Spot(f"{sentence.file}:{line}:{start}", sentence.place, sentence.file, line, sentence.text, printed, inside)
+
+
+@lru_cache(maxsize=16)
+def _numbers(text: str) -> tuple[Number, ...]:
+    """The numbers of a sentence; the checks ask for those of one sentence again and again."""
+    return tuple(numbers_in(text))
 
 
 def number_id(sentence: Sentence, number: Number) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -118,14 +119,37 @@ class Document:
 
 
 # A stop that ends no sentence.
+LONGEST = 2_000  # characters of a sentence: what is longer is a list or a file that is no text
+WIDEST = 500  # columns that one cell of a table may span
+_ENDLESS = re.compile(r"\d{61,}")
+_MOST_NOTES = 20
 _SHORT = re.compile(
     r"(?:\b(?:[A-Z]|[a-z]|Fig|Figs|Tab|Table|Eq|Eqs|Sec|Secs|App|Thm|Prop|Lem|Rem|Cor|Def|Alg|Ref|Refs|No|Nos|vs|cf|al|etc|"
     r"resp|approx|rel|e\.g|i\.e|w\.r\.t|i\.i\.d|Dr|Prof|St|ca|std|norm|const|temp|pred|max|min|avg|dev|est|ibid|viz)\.)$"
 )
 
 
+def readable(text: str, file: str) -> tuple[str, list[str]]:
+    """The text without strings of digits that no number has, and a note about each line that had one."""
+    notes = [
+        f"{file}:{text.count(chr(10), 0, m.start()) + 1}: {len(m[0])} digits in a row are no number and were not read"
+        for m in itertools.islice(_ENDLESS.finditer(text), _MOST_NOTES)
+    ]
+    return (_ENDLESS.sub("…", text) if notes else text), notes
+
+
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of the sentences of a text; an empty line ends one too."""
+    """(start, end) of the sentences of a text; an empty line ends one too, and one without an end is cut at a space."""
+    for start, end in _sentences(text):
+        while end - start > LONGEST:
+            cut = text.rfind(" ", start, start + LONGEST)
+            cut = cut if cut > start else start + LONGEST
+            yield start, cut
+            start = cut
+        yield start, end
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for match in re.finditer(r"[.!?][\"”’)\]]*(?=\s+[\"“‘(\[]?[A-Z0-9\\κμσλ])|\n\s*\n", text):
         if match[0].strip() and _SHORT.search(text[max(0, match.start() - 8) : match.start() + 1]):

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orledger.audit.recheck.reading.document import readable
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def _lines(path: Path, root: Path, notes: list[str], above: tuple[str, ...]) -> 
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint="name a file that exists") from error
     name = path.resolve().relative_to(root).as_posix()
+    text, endless = readable(text, name)
+    notes.extend(endless)
     found: list[tuple[str, str, int]] = []
     for number, raw in enumerate(text.splitlines(), start=1):
         line = _COMMENT.sub(r"\1", raw)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.document import Cell, Grid, rectangular
+from orledger.audit.recheck.reading.document import WIDEST, Cell, Grid, rectangular
 from orledger.audit.recheck.reading.latex_source import group_end, skip_space
 from orledger.audit.recheck.reading.latex_text import plain
 
@@ -153,7 +153,7 @@ def _cell(source: LatexSource, start: int, end: int, column: int, down: dict[int
     _, line = source.origin(min(start + lead, max(end - 1, start)))
     has_digit = any(c.isdigit() for c in text)
     across = _MULTI.search(raw)
-    span = int(across[1]) if across else 1
+    span = min(int(across[1]), WIDEST) if across else 1
     cell = Cell(text, line, words.bold and has_digit, words.underlined and has_digit, max(1, span))
     rows = _DOWN.search(raw)
     if rows and int(rows[1]) > 1:

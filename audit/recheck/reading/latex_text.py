@@ -44,7 +44,7 @@ _SECTIONS = frozenset(
     {"section", "subsection", "subsubsection", "chapter", "part", "paragraph", "subparagraph", "title"}
 )
 _DEEPEST = 25
-_MOST = 100_000  # expansions in one piece of text: macros that double themselves end here
+_MOST = 20_000  # expansions in one piece of text: macros that double themselves end here
 
 
 @dataclass

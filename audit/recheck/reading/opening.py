@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.document import Cell, Document, Grid, rectangular
+from orledger.audit.recheck.reading.document import Cell, Document, Grid, readable, rectangular
 from orledger.audit.recheck.reading.latex import read_latex
 from orledger.audit.recheck.reading.markdown import read_markdown
 from orledger.audit.recheck.reading.web import read_html
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 ENDINGS = (".tex", ".ltx", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm")
 LARGEST = 50_000_000  # bytes
+MOST_ROWS = 1_000  # of a table: a longer one is data, and relations between all its lines would take hours
+
+
+_READERS = {".md": read_markdown, ".markdown": read_markdown, ".html": read_html, ".htm": read_html}
 
 
 def read_document(path: Path) -> Document:
@@ -31,15 +36,22 @@ def read_document(path: Path) -> Document:
         if size > LARGEST:
             raise UsageError(f"{path} has {size} bytes", hint=f"at most {LARGEST}: name the main file of the paper")
         if ending in (".tex", ".ltx"):
-            return read_latex(path)
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+            return _bounded(read_latex(path))
+        text, notes = readable(path.read_text(encoding="utf-8-sig", errors="replace"), path.name)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint="name a file that exists") from error
-    if ending in (".md", ".markdown"):
-        return read_markdown(path, text)
-    if ending in (".html", ".htm"):
-        return read_html(path, text)
-    return read_delimited(path, text)
+    document = _bounded(_READERS.get(ending, read_delimited)(path, text))
+    return replace(document, notes=(*document.notes, *notes))
+
+
+def _bounded(document: Document) -> Document:
+    """The document with the first rows of tables that are data and not print, and a note about each."""
+    long = [grid for grid in document.grids if len(grid.rows) > MOST_ROWS]
+    if not long:
+        return document
+    notes = [f"{g.file}:{g.line}: {g.name} has {len(g.rows)} rows; the first {MOST_ROWS} were read" for g in long]
+    grids = tuple(replace(g, rows=g.rows[:MOST_ROWS], blocks=g.blocks[:MOST_ROWS]) for g in document.grids)
+    return replace(document, grids=grids, notes=(*document.notes, *notes))
 
 
 def read_delimited(path: Path, text: str) -> Document:

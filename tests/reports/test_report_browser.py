@@ -1,0 +1,161 @@
+"""The report in a real Chromium: on a desk and on a phone, light, dark and printed, by mouse and by keyboard, and for everybody."""
+
+import re
+import shutil
+
+import pytest
+
+from orledger.reports.report.document import render_report
+
+pytestmark = pytest.mark.browser
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PRINTED = {"width": "210mm", "height": "297mm"}
+
+
+@pytest.fixture(scope="module")
+def path(audited, tmp_path_factory):
+    made = tmp_path_factory.mktemp("report") / "report.html"
+    made.write_text(render_report(audited, figures=["Aprofile", "Cinv"]), encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    playwright = pytest.importorskip("playwright.sync_api")
+    if chromium is None:
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as p:
+        found = p.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def tab(browser, path):
+    """The page on a desk; nothing it says to the console and nothing it asks of the world goes unnoticed."""
+    said, asked = [], []
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.on("console", lambda m: said.append(m.text))
+    page.on("pageerror", lambda e: said.append(str(e)))
+    page.on("request", lambda r: asked.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
+    page.goto(path.as_uri())
+    yield page
+    page.close()
+    assert said == []
+    assert asked == []
+
+
+def test_tables_sort_and_filter(tab):
+    cells = "#blocks tbody tr td:nth-child(8)"
+    before = [int(t) for t in tab.locator(cells).all_inner_texts()]
+    tab.locator("#blocks thead th:nth-child(8) button").click()
+    assert [int(t) for t in tab.locator(cells).all_inner_texts()] == sorted(before)
+    assert tab.locator("#blocks thead th:nth-child(8)").get_attribute("aria-sort") == "ascending"
+    tab.locator("#blocks thead th:nth-child(8) button").press("Enter")
+    assert [int(t) for t in tab.locator(cells).all_inner_texts()] == sorted(before, reverse=True)
+    tab.locator("input[data-filter=recheck-t]").fill("inconsistent")
+    assert 0 < tab.locator("#recheck-t tbody tr:visible").count() < tab.locator("#recheck-t tbody tr").count()
+
+
+def test_a_number_opens_to_its_records_and_its_query(tab):
+    """By keyboard, with focus in the dialog; the rows are those that the shown query gives."""
+    link = tab.locator("h3#table-Barms + figure a.n").first
+    link.press("Enter")
+    dialog = tab.locator("dialog.behind")
+    dialog.wait_for()
+    assert re.match(r"Table Barms, .+: \S", dialog.locator("h2").inner_text())
+    promised = int(re.match(r"(\d+) records? of", dialog.locator("h3").first.inner_text())[1])
+    assert dialog.locator("table").first.locator("tbody tr").count() == promised
+    assert dialog.locator("pre.sql").first.text_content().startswith("SELECT")
+    tab.keyboard.press("Escape")
+    assert tab.locator("dialog.behind").count() == 0
+
+
+def test_queries_open_with_rows_and_a_copy_button(tab):
+    disclosure = tab.locator("#case-a details[data-rows]").first
+    disclosure.locator("summary").first.press("Enter")
+    disclosure.locator("table tbody tr").first.wait_for()
+    assert disclosure.locator("button.copy").inner_text() == "Copy the SQL"
+    later = tab.locator("#closer")
+    later.locator("summary").click()
+    later.locator("table tbody tr").first.wait_for()
+    later.locator("input").fill("absent here")
+    assert 0 < later.locator("tbody tr:visible").count() < later.locator("tbody tr").count()
+
+
+def test_the_contents_find_tables_and_say_where_one_is(tab):
+    assert tab.locator("nav a[aria-current]").inner_text() == "Findings"
+    tab.locator("#find").fill("ladder")
+    shown = tab.locator("nav li:visible a").all_inner_texts()
+    assert any("Table Aladder" in t for t in shown)
+    assert not any("Table Barms" in t for t in shown)
+    tab.locator("#find").fill("")
+    for name in ("table-Barms", "hypothesis-H4", "figure-Cinv"):
+        tab.evaluate(f"location.hash = '#{name}'")
+        tab.wait_for_function(f"document.querySelector('nav a[aria-current]')?.hash === '#{name}'")
+        top = tab.evaluate(f"document.getElementById('{name}').getBoundingClientRect().top")
+        assert 0 <= top < 120, name
+        assert tab.evaluate(f"document.getElementById('{name}').tagName") == "H3"
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_overflows_and_captions_stand_outside_the_scrollers(tab, width):
+    tab.set_viewport_size({"width": width, "height": 844})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.locator(".scroll .caption, .scroll caption").count() == 0
+    wide = tab.evaluate(
+        "[...document.querySelectorAll('.caption')].filter(c => c.getBoundingClientRect().right > innerWidth).length"
+    )
+    assert wide == 0
+
+
+def test_the_page_is_small_enough_to_open_at_once(tab):
+    assert tab.evaluate("document.querySelectorAll('*').length") < 40_000
+
+
+def test_print_has_its_contents_first_and_cuts_nothing(tab):
+    """On paper the contents stand before the findings, no table is wider than the page, no heading ends one."""
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 688, "height": 1017})  # A4 less its margins
+    assert tab.locator("nav").is_visible()
+    assert not tab.locator("#find").is_visible()
+    assert tab.evaluate(
+        "document.querySelector('nav').getBoundingClientRect().top < document.querySelector('main').getBoundingClientRect().top"
+    )
+    cut = tab.evaluate(
+        "[...document.querySelectorAll('table')].filter(t => t.checkVisibility() && t.getBoundingClientRect().right > innerWidth + 1).map(t => t.getAttribute('aria-labelledby') || t.id)"
+    )
+    assert cut == []
+    assert tab.evaluate(
+        "[...document.querySelectorAll('h2, h3')].every(h => getComputedStyle(h).breakAfter === 'avoid')"
+    )
+    assert tab.pdf(**PRINTED, print_background=True)[:5] == b"%PDF-"
+
+
+def test_without_scripts_everything_but_packed_rows_is_there(browser, path):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("noscript p").is_visible()
+    assert page.locator("nav a[href='#table-Barms']").is_visible()
+    assert page.locator("details[data-rows] pre.sql").count() > 100
+    context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_axe_finds_nothing(browser, path, width, scheme):
+    """The rules of WCAG 2 A and AA and of good practice: names, contrast, headings, landmarks, keyboard."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(path.as_uri())
+    found = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}).response
+    assert [(v["id"], [n["target"] for n in v["nodes"][:3]]) for v in found["violations"]] == []
+    page.close()
