@@ -59,7 +59,7 @@ def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", contr
             + (
                 "every unit has every arm"
                 if complete
-                else f"{int(np.isnan(matrix).any(axis=1).sum())} of {len(matrix)} units lack an arm"
+                else f"{(lacking := int(np.isnan(matrix).any(axis=1).sum()))} of {len(matrix)} units {'lacks' if lacking == 1 else 'lack'} an arm"
             )
         )
         lines += _comparison(id=deciding, title=f"All arms, {guess.primary}", test=omnibus, arms=arms, over=over)

@@ -100,3 +100,29 @@ def test_what_is_no_table_is_told() -> None:
         orledger.study_from(42)
     with pytest.raises(UsageError, match="several levels"):
         orledger.study_from(pd.DataFrame({("a", "b"): [1.0]}))
+
+
+def test_captions_say_which_units_and_runs_are_missing() -> None:
+    """Nine datasets by two seeds: one dataset without an arm, and one value that rests on one run instead of two."""
+    rows = [
+        {"dataset": f"d{i}", "seed": seed, "method": arm, "accuracy": float(X[i, k]) + seed / 100}
+        for i in range(9)
+        for seed in (0, 1)
+        for k, arm in enumerate("abc")
+        if (i, arm) != (4, "c") and (i, arm, seed) != (7, "a", 1)
+    ]
+    with orledger.study_from(rows, "holes", better="higher") as study:
+        assert "omnibus test: Skillings-Mack, because 1 of 9 units lacks an arm" in study.reasons
+        captions = {t.name: str(t.caption) for t in study.tables()}
+    assert "Means of fewer runs than other arms have there: a on d7 (1 of 2)." in captions["holes-results"]
+    assert "over the 8 units that have every arm (1 lacks one)" in captions["holes-results"]
+    assert "over the 8 units that have every arm (1 lacks one)" in captions["holes-summary"]
+    assert "over the 8 to 9 units that have both arms" in captions["holes-pairs"]
+
+
+def test_a_database_that_is_not_there_names_those_that_are() -> None:
+    orledger.study_from(LONG, "mine", better="higher").close()
+    with pytest.raises(orledger.errors.DatabaseError) as refused:
+        orledger.open("results.duckdb")
+    assert "mine.duckdb" in str(refused.value)
+    assert "orledger study TABLE.csv" in str(refused.value)
