@@ -117,7 +117,7 @@ def describe(table: pl.DataFrame) -> Columns:
     """The columns of a table from ``read_tables``, without those that hold lists."""
     source = str(table[SOURCE][0])
     files = table[SOURCE].n_unique()
-    kept = [c for c in table.columns if c not in (ROW, SOURCE) and not table.schema[c].is_nested()]
+    kept = [c for c, kind in table.schema.items() if c not in (ROW, SOURCE) and not kind.is_nested()]
     texts = table.select(pl.col(c).cast(pl.String).str.strip_chars().alias(c) for c in kept)
     texts = texts.with_columns(pl.when(pl.all().is_in(list(MISSING))).then(None).otherwise(pl.all()).name.keep())
     comma = _decimal_comma(texts.drop(FILE_COLUMN, strict=False))

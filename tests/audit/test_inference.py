@@ -149,6 +149,15 @@ def test_pairs_control_and_best():
     assert asked(compare="best") == ["c/a", "c/b"]
     with pytest.raises(UsageError, match="arms are a, b, c"):
         asked(compare="control", control="z")
+    many = pl.DataFrame(
+        {
+            "dataset": ["u"] * 201 + ["v"] * 201,
+            "method": [f"m{k}" for k in range(201)] * 2,
+            "acc": [0.5, 0.6, 0.7] * 134,
+        }
+    )
+    with pytest.raises(UsageError, match="201 arms make 20100 pairs"):
+        draft(stacked([("t.csv", many)]), "t.csv")
 
 
 def test_scales_that_differ_give_a_sign_test():
