@@ -126,3 +126,15 @@ def test_a_database_that_is_not_there_names_those_that_are() -> None:
         orledger.open("results.duckdb")
     assert "mine.duckdb" in str(refused.value)
     assert "orledger study TABLE.csv" in str(refused.value)
+
+
+def test_scales_of_their_own_no_median_is_bold_and_what_the_untestable_lack_is_said() -> None:
+    """Seven games of very different scores: the sign test of six pairs has the floor 2 / 2**7, six times that after Holm."""
+    from orledger.audit.evaluation.summary import audit_lines
+
+    games = [{"game": f"g{i}", **{arm: 10.0**i * (k + 1) for k, arm in enumerate("abcd")}} for i in range(7)]
+    with orledger.study_from(games, "games", better="higher") as study:
+        summary = next(t for t in study.tables() if t.name == "games-summary")
+        assert not any(row.cells[2].bold for group in summary.groups for row in group.rows)
+        said = " ".join(" ".join(audit_lines(study.audit())).split())
+    assert "the untestable have the floor 0.016 before the correction over 6 tests" in said
