@@ -114,6 +114,8 @@ def test_captions_say_which_units_and_runs_are_missing() -> None:
     with orledger.study_from(rows, "holes", better="higher") as study:
         assert "omnibus test: Skillings-Mack, because 1 of 9 units lacks an arm" in study.reasons
         captions = {t.name: str(t.caption) for t in study.tables()}
+        drawn = next(study.figures(["holes-differences"])).caption
+    assert "Of 3 pairs the 2 with the smallest p" in drawn
     assert "Means of fewer runs than other arms have there: a on d7 (1 of 2)." in captions["holes-results"]
     assert "over the 8 units that have every arm (1 lacks one)" in captions["holes-results"]
     assert "over the 8 units that have every arm (1 lacks one)" in captions["holes-summary"]
