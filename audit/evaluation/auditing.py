@@ -111,7 +111,7 @@ def audit(
         replaced = {h.id for h in hypotheses}
         stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
         check_names(results, [*hypotheses, *stored])
-    with closing(connect(path, "write")) as con, transaction(con):
+    with translated(path), closing(connect(path, "write")) as con, transaction(con):
         for h in hypotheses:
             register(con, h, amend=amend, now=now)
         if current_registrations(con):

@@ -89,8 +89,11 @@ def test_line(e: Evaluation) -> str:
         parts.append(f"{r.wins}/{r.losses}/{r.draws}")
     if e.bounded:
         parts.append(f"{counted(e.bounded, 'value is a bound', 'values are bounds')}")
-    if r.dropped:
-        parts.append(f"{counted(len(r.dropped), 'unit')} dropped")
+    if r.dropped and set(e.comparison.pair) > set(e.comparison.unit):  # named value by value, finer than the units
+        parts.append(f"{counted(len(r.dropped), 'value')} absent")
+    elif r.dropped:
+        counts = Counter("incomplete" if d.partial else "dropped" for d in {d.unit: d for d in r.dropped}.values())
+        parts += [f"{counted(n, 'unit')} {word}" for word, n in sorted(counts.items())]
     return ", ".join(parts)
 
 
@@ -174,7 +177,7 @@ def _test_data(e: Evaluation) -> dict[str, Any]:
         "margin": asdict(e.within) if e.within else None,
         "posterior": asdict(e.posterior) if e.posterior else None,
         **{f: getattr(r, f) for f in fields},
-        "dropped": [{"unit": d.unit, "reason": d.reason} for d in r.dropped],
+        "dropped": [{"unit": d.unit, "reason": d.reason, "partial": d.partial} for d in r.dropped],
     }
 
 
