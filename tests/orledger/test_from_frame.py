@@ -12,6 +12,7 @@ from scipy.stats import wilcoxon
 
 import orledger
 from orledger.errors import DataError, UsageError
+from orledger.reports.report.ledger import gather
 
 X = np.round(np.random.default_rng(5).uniform(0.5, 0.9, (9, 3)) + np.array([0.0, 0.05, 0.1]), 3)
 LONG = {
@@ -114,7 +115,9 @@ def test_captions_say_which_units_and_runs_are_missing() -> None:
     with orledger.study_from(rows, "holes", better="higher") as study:
         assert "omnibus test: Skillings-Mack, because 1 of 9 units lacks an arm" in study.reasons
         captions = {t.name: str(t.caption) for t in study.tables()}
+        missing = [(r["arm"], r["cells"], r["reason"]) for r in gather(study).arm_refusals]
         drawn = next(study.figures(["holes-differences"])).caption
+    assert missing == [("a", 1, "no entry in what was imported"), ("c", 2, "no entry in what was imported")]
     assert "Of 3 pairs the 2 with the smallest p" in drawn
     assert "Means of fewer runs than other arms have there: a on d7 (1 of 2)." in captions["holes-results"]
     assert "over the 8 units that have every arm (1 lacks one)" in captions["holes-results"]
