@@ -255,7 +255,12 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
     if guess.mapping.described(guess.primary).better is None:
         raise UsageError(
             f"the table does not say whether lower or higher {guess.primary!r} is better",
-            hint="say so with --better higher or --better lower",
+            hint="say so with --better higher or --better lower"
+            + (
+                "; --metric NAME gives the numbers a name"
+                if guess.mapping.form == "wide" and guess.primary == "value"
+                else ""
+            ),
         )
     decides = [m.name for m in described if m.better and m.name != guess.primary]
     if decides:
@@ -326,6 +331,12 @@ def _arm_reason(columns: Columns, arm: str, wishes: Wishes) -> str:
 
 def _which_arm(columns: Columns, left: Sequence[str]) -> DataError:
     options = [c for c in left if c in columns.texts and not columns.constant(c)]
+    alone = next((c for c in left if words.is_one_of(c, words.ARMS) and columns.count(c) == 1), None)
+    if alone is not None and not options:
+        return DataError(
+            f"{columns.source}: {alone} has one value, {columns.values(alone)[0]!r}, so there is nothing to compare",
+            hint="give a table with at least two arms (methods, models, algorithms)",
+        )
     return DataError(
         f"{columns.source}: cannot tell which column names the arms (methods, models, algorithms)",
         hint=f"say so with --arm COLUMN; columns with words are {', '.join(options) or 'none'}",

@@ -85,8 +85,10 @@ def summary_table(subject: Subject) -> Table:
         rows.append(Row(arm, tuple(cells)))
     lower = subject.better == "lower"
     medians = [subject.single("median", a) for a in subject.ordered]
-    marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
-    rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
+    # Pairs are compared by signs where units have scales of their own: there a median over units says little, and none is the best.
+    if not subject.pairs or any(p.row.test != "sign" for p in subject.pairs):
+        marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
+        rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
     return Table(
         name=f"{subject.name}-summary",
         title=f"Summary of {subject.metric}",

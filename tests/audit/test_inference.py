@@ -263,3 +263,8 @@ def test_a_direction_that_was_said_is_that_of_the_named_metric_alone():
     found = guess("dataset,method,quality,Laufzeit\n" + rows, wishes=Wishes(metrics=("quality",), better="higher"))
     assert {m.name: m.better for m in found.mapping.metrics} == {"quality": "higher", "Laufzeit": None}
     assert any(r.startswith("Laufzeit: stored and not tested") for r in found.reasons)
+
+
+def test_one_arm_alone_is_said_to_be_one():
+    with pytest.raises(DataError, match="method has one value, 'x', so there is nothing to compare"):
+        guess("dataset,method,accuracy\nu,x,0.5\n")
