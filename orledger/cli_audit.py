@@ -8,7 +8,8 @@ import click
 
 from orledger.cli_look import audit_line, steps
 from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
-from orledger.errors import DatabaseError, UsageError
+from orledger.errors import UsageError
+from orledger.schema.explaining import missing
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -118,7 +119,7 @@ def audit(
             echo_table(rows, right=numbers)
         return
     if not db.exists():
-        raise DatabaseError(f"{db} does not exist", hint="name it with --db, or make one with orledger run")
+        raise missing(db)
     if effect is not None:
         raise UsageError("--effect concerns --power", hint="add --power, or leave --effect out")
     with steps("audit"):
@@ -128,3 +129,9 @@ def audit(
         return
     for line in summary.audit_lines(found, every_test=every_test):
         click.echo(audit_line(line))
+    if not found.findings:
+        click.echo(
+            "note: no hypothesis is registered, so nothing was tested; write one (docs/registry.md; orledger init drafts one for a"
+            f" table), then: orledger audit --db {db} --registry FILE.toml",
+            err=True,
+        )

@@ -22,6 +22,7 @@ from orledger.cli_options import (
     warn,
 )
 from orledger.cli_output import check_file, check_folder, filling, out_option, write_file, writing_to
+from orledger.wording import sized
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,7 +165,7 @@ def report(
         echo_json({"files": [{"path": str(path), "bytes": path.stat().st_size} for path in wanted]})
         return
     for path in wanted:
-        click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+        click.echo(f"{path}: {sized(path.stat().st_size)}")
 
 
 @click.command()

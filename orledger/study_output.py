@@ -6,6 +6,8 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orledger.wording import sized
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -24,7 +26,7 @@ class Written:
     @property
     def line(self) -> str:
         """One line for people."""
-        size = f"{self.files} files" if self.path.is_dir() else f"{self.bytes / 1e6:.1f} MB"
+        size = f"{self.files} files" if self.path.is_dir() else sized(self.bytes)
         return f"{self.path}: {size}"
 
 

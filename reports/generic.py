@@ -51,6 +51,13 @@ class Values:
         mine = self.records.filter(pl.col("unit") == unit)
         return mine if arm is None else mine.filter(pl.col("arm") == arm)
 
+    def short(self) -> list[tuple[str, str, int, int]]:
+        """Unit, arm, its runs and the most runs of an arm on that unit, where the arm has some and fewer than that."""
+        runs = self.records.group_by("unit", "arm").agg(pl.col("cell_id").n_unique().alias("n"))
+        runs = runs.with_columns(pl.col("n").max().over("unit").alias("most")).filter(pl.col("n") < pl.col("most"))
+        order = {u: i for i, u in enumerate(self.units)}
+        return sorted(runs.iter_rows(), key=lambda r: (order[r[0]], self.arms.index(r[1])))
+
     def ranks(self, better: str) -> NDArray[np.float64]:
         """Ranks within units, 1 the best, ties sharing, among the arms that have a value; NaN where there is none."""
         signed = self.matrix if better == "lower" else -self.matrix
@@ -197,6 +204,17 @@ class Subject:
         """The row with mean ranks and their intervals: of the estimate, or of Friedman's test."""
         found = (*self.of("mean_ranks"), *self.of("friedman"))
         return next((t for t in found if "mean_rank_low" in t.details), None)
+
+    @property
+    def ranked_units(self) -> str:
+        """How many units the mean ranks are over, and how many have none because an arm is missing there; empty without ranks."""
+        if self.ranking is None:
+            return ""
+        units = f"{self.ranking.n} units"
+        lacking = int(np.isnan(self.values.matrix).any(axis=1).sum())
+        if not lacking or self.ranking.n + lacking != len(self.values.units):  # the latter: units came after the audit
+            return units
+        return f"{units} that have every arm ({lacking} {'lacks' if lacking == 1 else 'lack'} one)"
 
     @cached_property
     def ordered(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def verify(folder: Path) -> dict[str, Any]:
         raise UsageError(f"{folder} has no {MANIFEST}", hint="give a folder written by orledger db export") from None
     except KeyError as error:
         raise VerificationError(f"{folder / MANIFEST} is damaged: {error} is missing", hint=ANOTHER) from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise VerificationError(f"{folder / MANIFEST} is damaged: {error}", hint=ANOTHER) from error
     return manifest
 

@@ -96,7 +96,12 @@ def is_damage(error: Exception) -> bool:
 
 def missing(path: Path) -> DatabaseError:
     """The DatabaseError for a file that is not there."""
-    return DatabaseError(f"no database at {path}", hint=f"orledger run all --preset smoke --db {path} makes one")
+    beside = sorted(p.name for p in path.parent.glob("*.duckdb"))[:3] if path.parent.is_dir() else []
+    there = f"name one with --db (in this folder: {', '.join(beside)}), or make one: " if beside else ""
+    return DatabaseError(
+        f"no database at {path}",
+        hint=f"{there}orledger study TABLE.csv for results of your own, orledger run all --preset smoke --db {path} for the study that ships",
+    )
 
 
 def _locked(path: Path, text: str) -> LockedError:

@@ -111,7 +111,7 @@ def audit(
         replaced = {h.id for h in hypotheses}
         stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
         check_names(results, [*hypotheses, *stored])
-    with closing(connect(path, "write")) as con, transaction(con):
+    with translated(path), closing(connect(path, "write")) as con, transaction(con):
         for h in hypotheses:
             register(con, h, amend=amend, now=now)
         if current_registrations(con):
@@ -132,7 +132,7 @@ def audit(
     if broken:
         remark = f"the database is not as it was recorded ({counted(len(broken), 'finding')}): {broken[0]}"
         found = replace(found, findings=tuple(replace(f, remarks=(*f.remarks, remark)) for f in found.findings))
-    with closing(connect(path, "write")) as con, transaction(con):
+    with translated(path), closing(connect(path, "write")) as con, transaction(con):
         hashes = {r.hash for r in current_registrations(con)}
         if data_state(con)[0] != found.data_hash or hashes != {f.registration.hash for f in found.findings}:
             raise VerificationError(

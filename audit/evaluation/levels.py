@@ -68,9 +68,10 @@ def _refusals(tests: Sequence[Evaluation]) -> Iterator[str]:
     ]
     if left_out:
         most = max(n for _, n in left_out)
+        part = any(d.refused and d.partial for e, _ in left_out for d in e.result.dropped)
         yield (
             f"{_names([e for e, _ in left_out])} left{' up to' if len(left_out) > 1 else ''} {most}"
-            f" {'unit' if most == 1 else 'units'} out in which a side refused or failed, and an arm that refuses where it is"
+            f" {'unit' if most == 1 else 'units'} out{', wholly or in part,' if part else ''} in which a side refused or failed, and an arm that refuses where it is"
             ' bad looks better than it is (refusals = "bounds" decides only what no refusal could turn)'
         )
 

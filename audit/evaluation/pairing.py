@@ -77,8 +77,10 @@ def _dropped(
         lone = table.filter(pl.col(f"v{j}").is_null()).join(u.absent, on=keys, how="anti", nulls_equal=True)
         for row in lone.select(keys).iter_rows():
             found.setdefault(unit_name(row), []).append(f"{names[j]}: no partner")
+    entered = {unit_name(row) for row in kept.select(keys).iter_rows()}
     return tuple(
-        Dropped(unit, "; ".join(dict.fromkeys(reasons)), unit in refused) for unit, reasons in sorted(found.items())
+        Dropped(unit, "; ".join(dict.fromkeys(reasons)), unit in refused, unit in entered)
+        for unit, reasons in sorted(found.items())
     )
 
 

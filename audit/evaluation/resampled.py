@@ -32,7 +32,7 @@ THRESHOLDS = 101  # points of a profile
 
 def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str]) -> TestResult:
     """The estimate that ``comparison`` asks for; it has no p, and too few units leave it uncomputed."""
-    dropped = _dropped(units, names)
+    dropped = _dropped(comparison, units, names)
     if comparison.test == "mean_ranks":
         return _mean_ranks(comparison, units, names)
     if comparison.test == "median":
@@ -119,11 +119,14 @@ def _runs(comparison: Comparison, units: Units) -> dict[tuple[str, ...], NDArray
     return {tuple(row[:-1]): np.asarray(row[-1], dtype=float) for row in grouped.iter_rows()}
 
 
-def _dropped(units: Sequence[Units], names: Sequence[str]) -> tuple[Dropped, ...]:
+def _dropped(comparison: Comparison, units: Sequence[Units], names: Sequence[str]) -> tuple[Dropped, ...]:
+    """What is absent, run by run; partial where the unit of the run has others in every arm."""
+    keys = [k for k in comparison.unit if k in units[0].keys]
+    entered = set.intersection(*(set(u.values.select(keys).iter_rows()) for u in units))
     return tuple(
-        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}", declined(r[-1]))
+        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}", declined(r[-1]), of in entered)
         for n, u in zip(names, units, strict=True)
-        for r in u.absent.iter_rows()
+        for r, of in zip(u.absent.iter_rows(), u.absent.select(keys).iter_rows(), strict=True)
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from orledger.audit.evaluation.auditing import Audit, AuditFinding
+    from orledger.audit.statistics.result import Dropped
 
 
 def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
@@ -78,7 +79,7 @@ def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]
             "posterior_within": e.posterior.within if e.posterior else None,
             "posterior_above": e.posterior.above if e.posterior else None,
             "refusals": str(c.refusals), "registered_units": e.planned,
-            "dropped": _json([asdict(d) for d in r.dropped]), "details": _json(dict(r.details)),
+            "dropped": _json([_left_out(d) for d in r.dropped]), "details": _json(dict(r.details)),
             "versions": _json(dict(r.versions)), "units_sql": e.units_sql,
         }  # fmt: skip
     claim_ids = {}
@@ -89,7 +90,7 @@ def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]
             "statement": k.claim.statement, "state": str(k.state), "low": k.interval.low, "high": k.interval.high,
             "level": k.interval.level, "interval_method": k.interval.method,
             "clearly": str(k.clearly[0]) if k.clearly else None, "observed": k.observed, "value": k.value, "n": k.n,
-            "counterexamples": _json([*k.counterexamples, *(asdict(d) for d in k.dropped)]), "units_sql": k.units_sql,
+            "counterexamples": _json([*k.counterexamples, *(_left_out(d) for d in k.dropped)]), "units_sql": k.units_sql,
         }  # fmt: skip
     if f.decision is None or f.sensitivity is None:
         return
@@ -111,6 +112,10 @@ def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]
 def digest(*parts: str) -> str:
     """A short hash of several texts: the id of a row."""
     return sha256("\x1f".join(parts).encode()).hexdigest()[:24]
+
+
+def _left_out(d: Dropped) -> dict[str, Any]:
+    return {k: v for k, v in asdict(d).items() if v or k != "partial"}
 
 
 def _json(value: Any) -> str:

@@ -54,8 +54,14 @@ def _counts(f: AuditFinding) -> str:
     deciding = [e for e in f.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED)]
     counts = Counter(e.outcome for e in deciding)
     text = f"{counted(len(deciding), 'test')}: " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
-    floors = [e.result.floor for e in deciding if e.outcome == Outcome.UNTESTABLE and e.result.floor is not None]
-    return f"{text}; floors of the untestable from {min(floors):.2g} to {max(floors):.2g}" if floors else text
+    hopeless = [e for e in deciding if e.outcome == Outcome.UNTESTABLE and e.result.floor is not None]
+    floors = sorted({f"{e.result.floor:.2g}" for e in hopeless}, key=float)
+    if not floors:
+        return text
+    between = f"the floor {floors[0]}" if len(floors) == 1 else f"floors from {floors[0]} to {floors[-1]}"
+    sizes = sorted({e.family_size for e in hopeless if e.p_holm is not None and e.family_size})
+    before = f" before the correction over {' or '.join(map(str, sizes))} tests" if sizes else ""
+    return f"{text}; the untestable have {between}{before}, and --power says how many units they need"
 
 
 def test_line(e: Evaluation) -> str:
@@ -83,8 +89,11 @@ def test_line(e: Evaluation) -> str:
         parts.append(f"{r.wins}/{r.losses}/{r.draws}")
     if e.bounded:
         parts.append(f"{counted(e.bounded, 'value is a bound', 'values are bounds')}")
-    if r.dropped:
-        parts.append(f"{counted(len(r.dropped), 'unit')} dropped")
+    if r.dropped and set(e.comparison.pair) > set(e.comparison.unit):  # named value by value, finer than the units
+        parts.append(f"{counted(len(r.dropped), 'value')} absent")
+    elif r.dropped:
+        counts = Counter("incomplete" if d.partial else "dropped" for d in {d.unit: d for d in r.dropped}.values())
+        parts += [f"{counted(n, 'unit')} {word}" for word, n in sorted(counts.items())]
     return ", ".join(parts)
 
 
@@ -168,7 +177,7 @@ def _test_data(e: Evaluation) -> dict[str, Any]:
         "margin": asdict(e.within) if e.within else None,
         "posterior": asdict(e.posterior) if e.posterior else None,
         **{f: getattr(r, f) for f in fields},
-        "dropped": [{"unit": d.unit, "reason": d.reason} for d in r.dropped],
+        "dropped": [{"unit": d.unit, "reason": d.reason, "partial": d.partial} for d in r.dropped],
     }
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from orledger.audit.importing.inference import Guess
 
 COMPARED = ("pairs", "control", "best")
+MOST_PAIRS = (
+    20_000  # Holm's correction over more of them leaves nothing to find, and a report of them is read by nobody
+)
 FEW_DIGITS = 5  # decimals up to which a table counts as rounded
 SPREAD = 10.0  # typical values of two units that differ by more than this factor are not on one scale
 SEEN = (
@@ -59,7 +62,7 @@ def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", contr
             + (
                 "every unit has every arm"
                 if complete
-                else f"{int(np.isnan(matrix).any(axis=1).sum())} of {len(matrix)} units lack an arm"
+                else f"{(lacking := int(np.isnan(matrix).any(axis=1).sum()))} of {len(matrix)} units {'lacks' if lacking == 1 else 'lack'} an arm"
             )
         )
         lines += _comparison(id=deciding, title=f"All arms, {guess.primary}", test=omnibus, arms=arms, over=over)
@@ -118,6 +121,11 @@ def _against(
     """The arm that all others are compared with; None for all pairs."""
     if compare == "pairs" and control is None:
         pairs = len(arms) * (len(arms) - 1) // 2
+        if pairs > MOST_PAIRS:
+            raise UsageError(
+                f"{len(arms)} arms make {pairs} pairs, and at most {MOST_PAIRS} are compared",
+                hint="--control ARM or --best compares one arm with the rest; --arm, --key and --ignore say what the columns are",
+            )
         told.append(
             f"comparisons: all {pairs} pairs, Holm's correction over them"
             if pairs > 1

@@ -15,10 +15,16 @@ from orledger.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+NUMBER_WITH_COMMA = r"^[+-]?\d*(,\d+)?([eE][+-]?\d+)?$"
+THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
+
 
 @dataclass
 class Columns:
-    """A table, its columns by kind, and the questions that inference asks of them; ``frame`` holds stripped texts."""
+    """A table, its columns by kind, and the questions that inference asks of them; ``frame`` holds stripped texts.
+
+    ``comma`` is a number with a decimal comma as it stands in the table, and empty where numbers have points.
+    """
 
     frame: pl.DataFrame
     numeric: pl.DataFrame
@@ -26,6 +32,7 @@ class Columns:
     texts: tuple[str, ...]
     source: str
     files: int
+    comma: str = ""
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -110,13 +117,32 @@ def describe(table: pl.DataFrame) -> Columns:
     """The columns of a table from ``read_tables``, without those that hold lists."""
     source = str(table[SOURCE][0])
     files = table[SOURCE].n_unique()
-    kept = [c for c in table.columns if c not in (ROW, SOURCE) and not table.schema[c].is_nested()]
+    kept = [c for c, kind in table.schema.items() if c not in (ROW, SOURCE) and not kind.is_nested()]
     texts = table.select(pl.col(c).cast(pl.String).str.strip_chars().alias(c) for c in kept)
     texts = texts.with_columns(pl.when(pl.all().is_in(list(MISSING))).then(None).otherwise(pl.all()).name.keep())
-    numeric = texts.select(pl.all().cast(pl.Float64, strict=False))
+    comma = _decimal_comma(texts.drop(FILE_COLUMN, strict=False))
+    points = pl.all().str.replace(",", ".", literal=True) if comma else pl.all()
+    numeric = texts.select(points.cast(pl.Float64, strict=False))
     numbers = tuple(
         c for c in kept
         if c != FILE_COLUMN and numeric[c].null_count() == texts[c].null_count() and texts[c].null_count() < texts.height
     )  # fmt: skip
     words = tuple(c for c in kept if c not in numbers and texts[c].null_count() < texts.height)
-    return Columns(texts, numeric, numbers, words, source, files)
+    return Columns(texts, numeric, numbers, words, source, files, comma)
+
+
+def _decimal_comma(texts: pl.DataFrame) -> str:
+    """A number such as 0,72 where the table means 0.72: all of its column are such, and no number of the table has a point.
+
+    1,234 alone may be a thousand and more, so the comma must stand where no separator of thousands can. Empty when there is none.
+    """
+    columns = [c.drop_nulls() for c in texts if c.null_count() < len(c)]
+    numbers = [c for c in columns if c.cast(pl.Float64, strict=False).null_count() == 0]
+    if any(c.str.contains(".", literal=True).any() for c in numbers):
+        return ""
+    for column in columns:
+        if column.str.contains(NUMBER_WITH_COMMA).all():
+            found = column.filter(column.str.contains(",", literal=True) & ~column.str.contains(THOUSANDS))
+            if len(found):
+                return str(found[0])
+    return ""

@@ -50,7 +50,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     columns = describe(table)
     for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
         columns.require(said)
-    told: list[str] = []
+    told = [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
     reason = next((c for c in columns.texts if words.is_one_of(c, words.REASONS)), None)
     if reason in (wishes.arm, *wishes.keys, *wishes.ignore):
         reason = None
@@ -59,7 +59,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
     start = Mapping(
         study=wishes.study or _study(name), block="main", form="rows", keys=(), file="", reason=reason,
-        reason_wins=reason == UNFINISHED,
+        reason_wins=reason == UNFINISHED, decimal="," if columns.comma else ".",
     )  # fmt: skip
     metric = next((c for c in left if c in columns.texts and words.is_one_of(c, words.METRICS)), None)
     value = next((c for c in left if c in columns.numbers and words.is_one_of(c, words.VALUES)), None)
@@ -142,7 +142,8 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
     ]  # fmt: skip
     if not metrics:
         raise DataError(
-            f"{columns.source}: no column looks like a result", hint=f"--metric COLUMN; columns are {', '.join(rest)}"
+            f"{columns.source}: no column looks like a result",
+            hint=f"name it with --metric COLUMN; columns are {', '.join(c for c in rest if c != FILE_COLUMN)}",
         )
     keys, idx = _keys(columns, [c for c in rest if c not in metrics], [arm], wishes, told)
     metrics = _without_copies(columns, metrics, told) if not wishes.metrics else metrics
@@ -233,7 +234,9 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
     described = []
     for m in guess.mapping.metrics:
         found = words.direction(m.name)
-        better = wishes.better if wishes.better and (m.name == guess.primary or found is None) else found and found[0]
+        # What was said is about the metrics that were named: a column beside them may be a cost.
+        asked = m.name == guess.primary or (found is None and m.name in wishes.metrics)
+        better = wishes.better if wishes.better and asked else found and found[0]
         why = (
             "as you said"
             if better is not None and (found is None or better != found[0])
@@ -243,12 +246,21 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
         )
         if better is not None:
             guess.reasons.append(f"{m.name}: {better} is better, {why}")
+        elif m.name != guess.primary:
+            guess.reasons.append(
+                f"{m.name}: stored and not tested, its name does not say whether lower or higher is better"
+            )
         described.append(replace(m, better=better, scale=wishes.scale if m.name == guess.primary else None))
     guess.mapping = replace(guess.mapping, metrics=tuple(described))
     if guess.mapping.described(guess.primary).better is None:
         raise UsageError(
             f"the table does not say whether lower or higher {guess.primary!r} is better",
-            hint="say so with --better higher or --better lower",
+            hint="say so with --better higher or --better lower"
+            + (
+                "; --metric NAME gives the numbers a name"
+                if guess.mapping.form == "wide" and guess.primary == "value"
+                else ""
+            ),
         )
     decides = [m.name for m in described if m.better and m.name != guess.primary]
     if decides:
@@ -319,6 +331,12 @@ def _arm_reason(columns: Columns, arm: str, wishes: Wishes) -> str:
 
 def _which_arm(columns: Columns, left: Sequence[str]) -> DataError:
     options = [c for c in left if c in columns.texts and not columns.constant(c)]
+    alone = next((c for c in left if words.is_one_of(c, words.ARMS) and columns.count(c) == 1), None)
+    if alone is not None and not options:
+        return DataError(
+            f"{columns.source}: {alone} has one value, {columns.values(alone)[0]!r}, so there is nothing to compare",
+            hint="give a table with at least two arms (methods, models, algorithms)",
+        )
     return DataError(
         f"{columns.source}: cannot tell which column names the arms (methods, models, algorithms)",
         hint=f"say so with --arm COLUMN; columns with words are {', '.join(options) or 'none'}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from orledger.audit.importing.mapping import Mapping
 
 PLACE = ("arm", "metric", "label", "idx")
+LARGEST = 1e300  # differences and sums of larger numbers leave the range of float64
 
 
 def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
@@ -175,13 +177,17 @@ def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:
 
 
 def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
-    bad = rows.filter(pl.col("value").is_not_null() & ~pl.col("_number").is_finite().fill_null(False))
+    usable = (pl.col("_number").abs() <= LARGEST).fill_null(False)
+    bad = rows.filter(pl.col("value").is_not_null() & ~usable)
     if not bad.is_empty():
         row = bad.row(0, named=True)
-        more = f" ({bad.height} entries are not)" if bad.height > 1 else ""
+        finite = row["_number"] is not None and isfinite(row["_number"])
+        what = f"beyond {LARGEST:g}, where sums overflow" if finite else "not a finite number"
+        more = f" ({bad.height} entries are no usable numbers)" if bad.height > 1 else ""
+        file = mapping.file or "a mapping file (orledger import --mapping)"
         raise DataError(
-            f"{_place(bad)}, column {row['_column']!r}: {row['value']!r} is not a finite number{more}",
-            hint=f"correct it, or add it to missing in {mapping.file}",
+            f"{_place(bad)}, column {row['_column']!r}: {row['value']!r} is {what}{more}",
+            hint=f"correct it, or add it to missing in {file}",
         )
     bad = rows.filter(pl.col("idx").is_not_null() & pl.col("_idx").is_null())
     if not bad.is_empty():

@@ -55,6 +55,11 @@ def read_table(path: Path) -> pl.DataFrame:
         if path.suffix.lower() in PARQUET:
             return pl.read_parquet(path)
         data = path.read_bytes()
+        if b"\0" in data:
+            raise DataError(
+                f"{path}: holds NUL bytes, so it is no text in UTF-8",
+                hint="save it as CSV in UTF-8 (not UTF-16), or as Parquet",
+            )
         separator = _separator(data)
         table = pl.read_csv(data, infer_schema=False, separator=separator)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -98,6 +103,11 @@ def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
         if frame.is_empty():
             raise DataError(
                 f"{name}: the table has no rows", hint="give a table with a header line and at least one row"
+            )
+        if "" in frame.columns and frame[""].null_count() < frame.height:
+            raise DataError(
+                f"{name}: column {frame.columns.index('') + 1} has values and no name",
+                hint="name it in the header line",
             )
         marks = [pl.lit(name).alias(SOURCE)]
         if FILE_COLUMN not in frame.columns:

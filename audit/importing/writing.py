@@ -76,6 +76,8 @@ def mapping_text(mapping: Mapping, reasons: tuple[str, ...] = ()) -> str:
     ]
     if mapping.ignore:
         lines.append(f"ignore = {listed(mapping.ignore)}")
+    if mapping.decimal != ".":
+        lines.append(f"decimal = {quoted(mapping.decimal)}")
     lines += ["", f"[{mapping.form}]", *_shape(mapping)]
     if mapping.combined is not None:
         lines += ["", "[combined]", f"name = {quoted(mapping.combined)}", f"metrics = {listed(mapping.combines)}"]

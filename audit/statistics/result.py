@@ -22,11 +22,15 @@ def library_versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A unit that did not enter a test, and why; ``refused`` when a side declined or failed, and was not merely absent."""
+    """A unit that did not enter a test, and why; ``refused`` when a side declined or failed, and was not merely absent.
+
+    ``partial`` when it did enter, with the values that were there: some repetitions are missing, or an arm of an incomplete block.
+    """
 
     unit: str
     reason: str
     refused: bool = False
+    partial: bool = False
 
 
 @dataclass(frozen=True)

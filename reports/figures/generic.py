@@ -46,11 +46,9 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
         ax.set_axis_off()
     if not pairs:
         canvas.nothing(axes[0], "the audit compares no pair of arms")
-    left = len(subject.pairs) - len(pairs)
-    more = f" {left} more pairs are in the table of pairs." if left > 0 else ""
     return (
         f"Paired values of {subject.metric} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, orange where the second is,"
-        f" grey where they are equal.{more}"
+        f" grey where they are equal.{_left_out(subject, len(pairs))}"
     )
 
 
@@ -79,7 +77,7 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
         _one_scale(ax.set_xscale, pair, d)
     level = pairs[0].row.level if pairs else None
     band = f" The band is the stored {level:.1%} interval of the {pairs[0].row.effect_name} (dashed)." if level else ""
-    return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}"
+    return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}{_left_out(subject, len(pairs))}"
 
 
 def draw_forest(canvas: Canvas, subject: Subject) -> str:
@@ -138,6 +136,15 @@ def draw_heat(canvas: Canvas, subject: Subject) -> str:
     bar = canvas.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
     bar.set_label("rank within the unit (1 is best)")
     return f"Ranks by {subject.metric} of the arms on every unit ({', '.join(subject.unit)}), ties sharing; white where an arm has no value."
+
+
+def _left_out(subject: Subject, drawn: int) -> str:
+    """Says that a figure shows some pairs of many, and by what they were chosen."""
+    return (
+        f" Of {len(subject.pairs)} pairs the {drawn} with the smallest p; the table of pairs has all."
+        if drawn < len(subject.pairs)
+        else ""
+    )
 
 
 def _first(subject: Subject, count: int) -> list[Pair]:

@@ -70,7 +70,7 @@ def draw_critical(canvas: Canvas, subject: Subject) -> str:
         f"{test.test.replace('_', ' ')} tests at {test.alpha:g}, Holm's correction" if test else "no pairs were tested"
     )
     return (
-        f"Mean ranks by {subject.metric} over {ranking.n} units, the best on the left. A bar joins arms among which no pair differs"
+        f"Mean ranks by {subject.metric} over {subject.ranked_units}, the best on the left. A bar joins arms among which no pair differs"
         f" ({how}): that a difference was not found does not say that there is none.{_apart(subject, bars)}"
     )
 
@@ -110,9 +110,7 @@ def draw_ranks(canvas: Canvas, subject: Subject) -> str:
     ax.set_ylim(-0.6, len(arms) - 0.4)
     ax.set_xlabel("mean rank (1 is best)")
     method = ranking.interval_method or d.get("mean_rank_interval", "")
-    return (
-        f"Mean ranks by {subject.metric} over {ranking.n} units with {ranking.level or 0.95:.0%} intervals ({method})."
-    )
+    return f"Mean ranks by {subject.metric} over {subject.ranked_units} with {ranking.level or 0.95:.0%} intervals ({method})."
 
 
 def draw_profiles(canvas: Canvas, subject: Subject) -> str:

@@ -38,6 +38,18 @@ GROUP BY case_name, block, arm, {ALIKE.format("refused")}
 ORDER BY case_name, block, arm, reason
 """
 
+# A table that was brought in need not have a row for every arm of a cell: nobody declined there, and no number is there either.
+UNSAID = """
+WITH brought AS (SELECT case_name, block, cell_id, cell FROM all_cells WHERE imported AND state = 'done'),
+     named AS (SELECT cell_id, arm FROM all_records SEMI JOIN brought USING (cell_id)
+               UNION SELECT cell_id, arm FROM all_refusals SEMI JOIN brought USING (cell_id)),
+     arms AS (SELECT DISTINCT case_name, block, arm FROM named JOIN brought USING (cell_id))
+SELECT case_name, block, arm, 'no entry in what was imported' AS reason, count(*) AS cells, NULL::DOUBLE AS smallest_margin,
+       NULL::DOUBLE AS largest_margin, string_agg(cell, ', ' ORDER BY cell) AS names
+FROM brought JOIN arms USING (case_name, block) ANTI JOIN named USING (cell_id, arm)
+GROUP BY case_name, block, arm ORDER BY case_name, block, arm
+"""
+
 CELL_REFUSALS = """
 SELECT case_name, block, state, coalesce(reason, split_part(error, chr(10), -2), 'not run yet') AS reason, count(*) AS cells,
        string_agg(cell, ', ' ORDER BY cell) AS names
@@ -119,7 +131,7 @@ def gather(db: Database) -> Ledger:
         content_hash=content_hash(db),
         runs=_dicts(db.sql(RUNS)),
         blocks=_dicts(db.sql(BLOCKS)),
-        arm_refusals=_dicts(db.sql(ARM_REFUSALS)),
+        arm_refusals=_dicts(db.sql(ARM_REFUSALS)) + _dicts(db.sql(UNSAID)),
         cell_refusals=_dicts(db.sql(CELL_REFUSALS)),
         registrations=_dicts(db.sql(REGISTRATIONS)),
         audit=audit,

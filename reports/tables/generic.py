@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from orledger.reports.audit_rows import TestRow
 
 PART = 40  # units in one table, so that it fits a page
+NAMED = 5  # values of fewer runs that a caption names
 RANKED = 6  # arms beyond which ranks no longer fit beside the values
 
 
@@ -84,13 +85,15 @@ def summary_table(subject: Subject) -> Table:
         rows.append(Row(arm, tuple(cells)))
     lower = subject.better == "lower"
     medians = [subject.single("median", a) for a in subject.ordered]
-    marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
-    rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
+    # Pairs are compared by signs where units have scales of their own: there a median over units says little, and none is the best.
+    if not subject.pairs or any(p.row.test != "sign" for p in subject.pairs):
+        marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
+        rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
     return Table(
         name=f"{subject.name}-summary",
         title=f"Summary of {subject.metric}",
         caption=Text(
-            f"Every arm over its units, best mean rank first; {subject.better} {subject.metric} is better. "
+            f"Every arm over its units, best mean rank first{_over(subject)}; {subject.better} {subject.metric} is better. "
             f"{_intervals(subject, with_runs)}"
         ),
         columns=tuple(columns),
@@ -170,11 +173,22 @@ def _estimate(row: TestRow | None, style: Style) -> list[Value]:
 
 def _caption(subject: Subject, arms: int, several: str) -> Value:
     mean = f" Values are means over {', '.join(subject.repeats)}." if subject.repeats else ""
+    short = [f"{subject.label(arm)} on {unit} ({n} of {most})" for unit, arm, n, most in subject.values.short()]
+    if subject.repeats and short:
+        more = f"; and {len(short) - NAMED} more" if len(short) > NAMED else ""
+        mean += f" Means of fewer runs than other arms have there: {'; '.join(short[:NAMED])}{more}."
     ranks = " Ranks within a row in brackets." if arms <= RANKED else ""
+    if over := _over(subject):
+        ranks += f" Mean ranks are{over}."
     return Text(
         f"{subject.described or subject.metric} by {', '.join(subject.unit)}{several}; {subject.better} is better, the best of a row in bold."
         f"{mean}{ranks}"
     )
+
+
+def _over(subject: Subject) -> str:
+    """Which units the mean ranks are over, where some have none."""
+    return f" over the {subject.ranked_units}" if "that have" in subject.ranked_units else ""
 
 
 def _intervals(subject: Subject, with_runs: bool) -> str:
@@ -182,7 +196,7 @@ def _intervals(subject: Subject, with_runs: bool) -> str:
     medians = subject.of("median")
     words = []
     if medians:
-        words.append(f"Medians: {medians[0].interval_method}")
+        words.append(f"medians: {medians[0].interval_method}")
     if ranking is not None:
         words.append(f"mean ranks: {ranking.interval_method or ranking.details.get('mean_rank_interval', '')}")
     if with_runs:

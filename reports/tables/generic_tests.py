@@ -45,12 +45,14 @@ def pair_table(subject: Subject) -> Table | None:
             cells.append(Blank() if a == b else Absent("not compared") if row is None else _p(row, subject.better))
         rows.append(Row(a, tuple(cells)))
     first = subject.pairs[0].row
+    counts = sorted({p.row.n for p in subject.pairs})
+    over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
     corrected = "Holm's correction over the family" if first.p_holm is not None else "no correction"
     return Table(
         name=f"{subject.name}-pairs",
         title=f"Pairs of arms, {subject.metric}",
         caption=Text(
-            f"Two-sided p of the {NAMES[first.test]} test of each pair over {first.n} units, {corrected}. Bold: a difference at"
+            f"Two-sided p of the {NAMES[first.test]} test of each pair over {over}, {corrected}. Bold: a difference at"
             f" {first.alpha:g}; + where the arm of the row is better, - where it is worse."
         ),
         columns=(

@@ -149,6 +149,15 @@ def test_pairs_control_and_best():
     assert asked(compare="best") == ["c/a", "c/b"]
     with pytest.raises(UsageError, match="arms are a, b, c"):
         asked(compare="control", control="z")
+    many = pl.DataFrame(
+        {
+            "dataset": ["u"] * 201 + ["v"] * 201,
+            "method": [f"m{k}" for k in range(201)] * 2,
+            "acc": [0.5, 0.6, 0.7] * 134,
+        }
+    )
+    with pytest.raises(UsageError, match="201 arms make 20100 pairs"):
+        draft(stacked([("t.csv", many)]), "t.csv")
 
 
 def test_scales_that_differ_give_a_sign_test():
@@ -213,3 +222,49 @@ def test_runs_of_sacred_are_a_table(tmp_path):
     (tmp_path / "runs" / "3" / "run.json").write_text("[]")
     with pytest.raises(DataError, match=r"3/run\.json: expected an object"):
         read_tables([path])
+
+
+def semicolons(*values: str):
+    """A study of two methods on three datasets whose scores are ``values``, with semicolons between columns."""
+    names = product("uvw", "ab")
+    text = "dataset;method;score\n" + "\n".join(f"{d};{m};{v}" for (d, m), v in zip(names, values, strict=True))
+    return stacked([("t.csv", pl.read_csv(text.encode(), infer_schema=False, separator=";"))])
+
+
+def test_decimal_commas_are_seen_and_written_into_the_mapping():
+    table = semicolons("0,72", "0,7", "1", "", "-1,5e-1", ",25")
+    made = draft(table, "t.csv")
+    assert "numbers: with decimal commas, such as 0,72" in made.reasons
+    mapping = parse_mapping(made.mapping_text, "t.mapping.toml")
+    assert mapping.decimal == ","
+    assert to_records(table, mapping)["value"].to_list() == [0.72, 0.7, 1.0, None, -0.15, 0.25]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("1,234", "2,345", "12,500", "1", "2", "3"),  # may be thousands
+        ("0,72", "0.7", "0,5", "0,1", "0,2", "0,3"),  # both conventions in one column
+        ("1,234,567", "0,5", "0,5", "0,1", "0,2", "0,3"),
+    ],
+)
+def test_commas_that_may_be_anything_else_are_asked_about(values):
+    with pytest.raises(DataError, match="no column looks like a result"):
+        infer(semicolons(*values), "t.csv", Wishes(arm="method"))
+
+
+def test_commas_in_a_table_whose_numbers_have_points_are_no_decimals():
+    text = 'dataset,method,classes,acc\nu,a,"0,1",0.5\nu,b,"0,1",0.6\nv,a,"0,2",0.7\nv,b,"0,2",0.8\n'
+    assert guess(text).mapping.decimal == "."
+
+
+def test_a_direction_that_was_said_is_that_of_the_named_metric_alone():
+    rows = "".join(f"{d},{m},0.{i}1,{i}.5\n" for i, (d, m) in enumerate(product("uvw", "ab"), 1))
+    found = guess("dataset,method,quality,Laufzeit\n" + rows, wishes=Wishes(metrics=("quality",), better="higher"))
+    assert {m.name: m.better for m in found.mapping.metrics} == {"quality": "higher", "Laufzeit": None}
+    assert any(r.startswith("Laufzeit: stored and not tested") for r in found.reasons)
+
+
+def test_one_arm_alone_is_said_to_be_one():
+    with pytest.raises(DataError, match="method has one value, 'x', so there is nothing to compare"):
+        guess("dataset,method,accuracy\nu,x,0.5\n")

@@ -7,10 +7,12 @@ import re
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 import pytest
 from foreign_file import HEAD, computed, run
 
+from orledger.audit.evaluation import auditing
 from orledger.audit.statistics.clusters import intraclass
 from orledger.schema.opening import connect
 
@@ -181,3 +183,16 @@ def test_the_intraclass_correlation_is_that_of_an_analysis_of_variance() -> None
     assert intraclass(np.concatenate(groups), names) == pytest.approx((f - 1) / (f - 1 + typical))
     assert intraclass([1.0, 2.0], ["a", "b"]) is None
     assert intraclass([1.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"]) is None
+
+
+@pytest.mark.parametrize("when", ["register_descriptions", "store"])
+def test_a_disk_that_fills_up_is_a_database_error(tmp_path, monkeypatch, when):
+    """DuckDB notices a full disk at the commit: a message and the exit code of the database."""
+    level(tmp_path, text(C), values())
+
+    def full(*_, **__):
+        raise duckdb.TransactionException("Failed to commit: No space left on device")
+
+    monkeypatch.setattr(auditing, when, full)
+    done = run("audit", "--db", tmp_path / "s.duckdb")
+    assert (done.exit_code, "s.duckdb is full" in done.output) == (3, True), done.output

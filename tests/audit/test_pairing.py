@@ -7,6 +7,7 @@ import pytest
 from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
+from orledger.audit.evaluation.summary import test_line as line_of
 from orledger.audit.evaluation.units import Ledger, load_units
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.statistics.signedrank import signed_rank
@@ -96,6 +97,27 @@ def test_aggregated_over_seeds(db):
     e, *_ = evaluate(Ledger(db.results), c)
     assert e.result.n == 3
     assert e.result.effect == pytest.approx(-0.2)  # cv 0.1, 0.2, 0.3 against twice as much
+
+
+def test_a_unit_that_lost_a_seed_enters_and_is_not_called_dropped(db):
+    for split in range(3):
+        for seed in range(2):
+            lost = [("a", "out of memory")] if split == 2 or (split, seed) == (1, 1) else []
+            db.cell(
+                {"split": split, "rel": 0, "seed": seed},
+                [("b", "m", 1.0)] + [("a", "m", 2.0)] * (not lost),
+                refusals=lost,
+            )
+    over = 'aggregate = { over = ["seed"], stat = "mean" }\n'
+    for test in ('test = "signed_rank"\narms = ["a", "b"]\n', 'test = "mean_ranks"\narms = ["a", "b"]\n'):
+        e, *_ = evaluate(Ledger(db.results), comparison(test + over))
+        assert e.result.n == 2
+        assert {d.unit: d.partial for d in e.result.dropped} == {"1/0": True, "2/0": False}
+        assert line_of(e).endswith("1 unit dropped, 1 unit incomplete")
+    runs = 'test = "improvement"\narms = ["a", "b"]\npair = ["split", "seed"]\nunit = ["split"]\n'
+    e, *_ = evaluate(Ledger(db.results), comparison(runs))
+    assert [(d.unit, d.partial) for d in e.result.dropped] == [("1/1", True), ("2/0", False), ("2/1", False)]
+    assert line_of(e).endswith("3 values absent")
 
 
 def test_two_values_have_a_dispersion_and_one_has_none(db):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import gzip
 import os
 import re
 import secrets
@@ -229,7 +231,10 @@ def test_the_example_study_works_from_its_own_package(location: Path, tmp_path: 
     assert "32 content hashes verified" in done.stdout
     assert "Share of draws that the trimmed mean leaves out" in done.stdout
     page = (tmp_path / "location.html").read_text(encoding="utf-8")
-    shown = re.sub(r"<(script|style)>.*?</\1>", "", page, flags=re.DOTALL)
+    packed = re.search(r'id="pack">([^<]*)<', page)
+    assert packed is not None
+    shown = re.sub(r"<(script|style)\b[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
+    shown += gzip.decompress(base64.b64decode(packed[1])).decode()
     assert 'id="table-Locations"' in shown
     assert 'id="figure-Errors"' in shown
     assert "L1" in shown

@@ -12,6 +12,7 @@ from scipy.stats import wilcoxon
 
 import orledger
 from orledger.errors import DataError, UsageError
+from orledger.reports.report.ledger import gather
 
 X = np.round(np.random.default_rng(5).uniform(0.5, 0.9, (9, 3)) + np.array([0.0, 0.05, 0.1]), 3)
 LONG = {
@@ -100,3 +101,45 @@ def test_what_is_no_table_is_told() -> None:
         orledger.study_from(42)
     with pytest.raises(UsageError, match="several levels"):
         orledger.study_from(pd.DataFrame({("a", "b"): [1.0]}))
+
+
+def test_captions_say_which_units_and_runs_are_missing() -> None:
+    """Nine datasets by two seeds: one dataset without an arm, and one value that rests on one run instead of two."""
+    rows = [
+        {"dataset": f"d{i}", "seed": seed, "method": arm, "accuracy": float(X[i, k]) + seed / 100}
+        for i in range(9)
+        for seed in (0, 1)
+        for k, arm in enumerate("abc")
+        if (i, arm) != (4, "c") and (i, arm, seed) != (7, "a", 1)
+    ]
+    with orledger.study_from(rows, "holes", better="higher") as study:
+        assert "omnibus test: Skillings-Mack, because 1 of 9 units lacks an arm" in study.reasons
+        captions = {t.name: str(t.caption) for t in study.tables()}
+        missing = [(r["arm"], r["cells"], r["reason"]) for r in gather(study).arm_refusals]
+        drawn = next(study.figures(["holes-differences"])).caption
+    assert missing == [("a", 1, "no entry in what was imported"), ("c", 2, "no entry in what was imported")]
+    assert "Of 3 pairs the 2 with the smallest p" in drawn
+    assert "Means of fewer runs than other arms have there: a on d7 (1 of 2)." in captions["holes-results"]
+    assert "over the 8 units that have every arm (1 lacks one)" in captions["holes-results"]
+    assert "over the 8 units that have every arm (1 lacks one)" in captions["holes-summary"]
+    assert "over the 8 to 9 units that have both arms" in captions["holes-pairs"]
+
+
+def test_a_database_that_is_not_there_names_those_that_are() -> None:
+    orledger.study_from(LONG, "mine", better="higher").close()
+    with pytest.raises(orledger.errors.DatabaseError) as refused:
+        orledger.open("results.duckdb")
+    assert "mine.duckdb" in str(refused.value)
+    assert "orledger study TABLE.csv" in str(refused.value)
+
+
+def test_scales_of_their_own_no_median_is_bold_and_what_the_untestable_lack_is_said() -> None:
+    """Seven games of very different scores: the sign test of six pairs has the floor 2 / 2**7, six times that after Holm."""
+    from orledger.audit.evaluation.summary import audit_lines
+
+    games = [{"game": f"g{i}", **{arm: 10.0**i * (k + 1) for k, arm in enumerate("abcd")}} for i in range(7)]
+    with orledger.study_from(games, "games", better="higher") as study:
+        summary = next(t for t in study.tables() if t.name == "games-summary")
+        assert not any(row.cells[2].bold for group in summary.groups for row in group.rows)
+        said = " ".join(" ".join(audit_lines(study.audit())).split())
+    assert "the untestable have the floor 0.016 before the correction over 6 tests" in said

@@ -80,13 +80,14 @@ def _damage(manifest: dict[str, Any], how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", ["version missing", "version a text", "rows missing", "rows a text", "table missing", "bytes"]
+    "how", ["version missing", "version a text", "rows missing", "rows a text", "table missing", "bytes", "nested"]
 )
 def test_a_damaged_manifest_is_named_and_nothing_is_imported(toy_db: Path, tmp_path: Path, how: str) -> None:
     manifest = exchange.export(toy_db, tmp_path / "out")
     _damage(manifest, how)
     file = tmp_path / "out" / "manifest.json"
-    file.write_bytes(b"\xff\xfe\x00" if how == "bytes" else json.dumps(manifest).encode())
+    broken = {"bytes": b"\xff\xfe\x00", "nested": b"[" * 100_000}
+    file.write_bytes(broken.get(how) or json.dumps(manifest).encode())
     with pytest.raises(VerificationError, match=r"manifest\.json is damaged"):
         exchange.import_folder(tmp_path / "out", tmp_path / "new.duckdb")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]

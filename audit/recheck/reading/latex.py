@@ -153,7 +153,7 @@ def _grid(source: LatexSource, span: Span, number: int, places: tuple[list[int],
     name = label[1] if label else f"table {number}"
     if len(inner) > 1:
         name += f" part {1 + sum(start + s.start < span.start for s in inner)}"
-    place = f"table {name}"
+    place = f"table {name}" if label else name
     where = _place(places, span.start)
     grid = read_grid(source, span, name, words, f"{place}, appendix" if where.startswith("appendix") else place)
     after = text[span.end : end] if len(inner) == 1 and text.startswith("\\begin{", start) else ""
