@@ -17,12 +17,17 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "location"
 
 
+def forget_example() -> None:
+    for name in [m for m in sys.modules if m.split(".")[0] == "location_study"]:
+        del sys.modules[name]
+
+
 @pytest.fixture
 def example(monkeypatch: pytest.MonkeyPatch) -> Study:
     monkeypatch.syspath_prepend(str(EXAMPLE))
+    forget_example()  # a copy that another test has looked at
     yield studies.find("location_study")
-    for name in [m for m in sys.modules if m.split(".")[0] == "location_study"]:
-        del sys.modules[name]
+    forget_example()
 
 
 def test_a_study_is_found_by_its_module_and_brings_its_presets(example: Study) -> None:

@@ -102,6 +102,7 @@ def test_html_has_only_our_own_tags(built):
         "em",
         "code",
         "span",
+        "div",
         "figcaption",
         "p",
         "details",
@@ -109,6 +110,7 @@ def test_html_has_only_our_own_tags(built):
         "pre",
     }
     assert parser.attributes <= {
+        "aria-labelledby",
         "lang",
         "charset",
         "name",
