@@ -113,8 +113,9 @@ def test_row_numbers_byte_order_mark_and_separators(tmp_path, db):
     assert sorted(v for *_, v in stored(db)) == [0.25, 0.5, 0.5, 0.6, 0.7, 0.8]
 
 
-def test_a_column_that_only_looks_like_row_numbers_stays(tmp_path):
-    assert "" in read_tables([write(tmp_path / "t.csv", ",a\n5,1\n9,2\n")]).columns
+def test_a_column_that_only_looks_like_row_numbers_is_not_left_out(tmp_path):
+    with pytest.raises(DataError, match="column 1 has values and no name"):
+        read_tables([write(tmp_path / "t.csv", ",a\n5,1\n9,2\n")])
 
 
 def test_many_files_and_the_name_of_a_file_as_arm(tmp_path, db):
