@@ -99,7 +99,7 @@ def test_the_contents_find_tables_and_say_where_one_is(tab):
     tab.locator("#find").fill("")
     for name in ("table-Barms", "hypothesis-H4", "figure-Cinv"):
         tab.evaluate(f"location.hash = '#{name}'")
-        tab.wait_for_function(f"document.querySelector('nav a[aria-current]')?.hash === '#{name}'")
+        tab.locator(f"nav a[aria-current][href='#{name}']").wait_for(state="attached")
         top = tab.evaluate(f"document.getElementById('{name}').getBoundingClientRect().top")
         assert 0 <= top < 120, name
         assert tab.evaluate(f"document.getElementById('{name}').tagName") == "H3"
