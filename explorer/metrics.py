@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from orledger.schema.viewing import identifier, literal, read
+from orledger.schema.viewing import identifier, literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,12 +40,22 @@ def rows_query(layout: Layout, metric: str, group: str, value: object, arm: str)
     return f"SELECT {shown}\nFROM {identifier(layout.name)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join([*keys, 'cell_id'])}"
 
 
+def behind(results: Results, asked: Mapping[str, str]) -> str | None:
+    """The query of the rows behind one line of the table; None when there is no such line. An absent ``value`` means none."""
+    shown = page(results, asked, [], {})
+    for row in shown.get("rows", []):
+        value = None if row["group"] is None else str(row["group"])
+        if (row["arm"], value) == (asked.get("arm"), asked.get("value", None if shown["group"] else "")):
+            return rows_query(shown["layout"], shown["metric"], shown["group"], row["group"], row["arm"])
+    return None
+
+
 def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels: Mapping[str, str]) -> dict[str, Any]:
     """What the page shows: the choices, and for the chosen metric its rows, its description and its query.
 
     ``arms`` are the arms to show, all of them when there are none.
     """
-    choices = [(layout, metric) for layout in read(results.con) for metric in layout.scalars]
+    choices = [(layout, metric) for layout in results.layouts() for metric in layout.scalars]
     if not choices:
         return {"choices": [], "metric": None}
     names = [f"{layout.case}/{layout.block}/{metric}" for layout, metric in choices]
@@ -54,11 +65,12 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
     group = asked.get("group", keys[0] if keys else "")
     group = group if group in keys else ""
     sql = query(layout, metric, group)
-    rows = results.sql(sql).to_dicts()
+    rows = results.rows(sql)
     known = list(dict.fromkeys(r["arm"] for r in rows))
     shown = [a for a in known if a in arms] or known
-    rows = [r | {"sql": rows_query(layout, metric, group, r["group"], r["arm"])} for r in rows if r["arm"] in shown]
+    rows = [r for r in rows if r["arm"] in shown]
     groups = list(dict.fromkeys(r["group"] for r in rows))[:GROUPS]
+    quoted = {v: quote("" if v is None else str(v), safe="") for v in {*groups, *shown, *(r["group"] for r in rows)}}
     by = {(r["group"], r["arm"]): r for r in rows}
     series = [
         {
@@ -79,6 +91,7 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
         "arms": shown,
         "labels": labels,
         "rows": rows,
+        "quoted": quoted,
         "sql": sql,
         "chart": {"labels": ["" if g is None else str(g) for g in groups], "series": series, "title": metric},
     }
