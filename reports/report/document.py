@@ -18,6 +18,7 @@ from orledger.audit.recheck.checking import recheck
 from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
+from orledger.reports.report.answering import MOST, answers
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.opening import Opening
@@ -334,6 +335,8 @@ def render_report(
         agree=sum(d.verdict == AGREE for d in compared),
         lines=lines,
         words=[v for v in VERDICTS if v != ABSENT],
+        sentences=[] if printed is not None else answers(ledger.tests),
+        most=MOST,
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
         papers=stored_findings(db),

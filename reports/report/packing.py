@@ -40,19 +40,19 @@ class Pack:
     queries: dict[tuple[str, int], Query] = field(default_factory=dict)
     cells: dict[str, int] = field(default_factory=dict)
 
-    def ask(self, sql: str, *, limit: int = HEAD, ordered: bool = True) -> Query:
+    def ask(self, sql: str, *, limit: int = HEAD, ordered: bool = True, rows: pl.DataFrame | None = None) -> Query:
         """The query with the place of its answer: all rows up to ``limit`` of them, and of a longer one the first few.
 
         A query that leaves the order of its rows to the database (``ordered`` false) is carried sorted, the same in every
-        build. One that no longer runs carries its error.
+        build. One that no longer runs carries its error. ``rows`` is the answer, where somebody has read it already.
         """
         if (sql, limit) not in self.queries:
-            self.queries[sql, limit] = self._answer(sql, limit, ordered)
+            self.queries[sql, limit] = self._answer(sql, limit, ordered, rows)
         return self.queries[sql, limit]
 
-    def _answer(self, sql: str, limit: int, ordered: bool) -> Query:
+    def _answer(self, sql: str, limit: int, ordered: bool, rows: pl.DataFrame | None) -> Query:
         try:
-            frame = self.db.sql(sql)
+            frame = self.db.sql(sql) if rows is None else rows
         except QueryRefusedError as error:
             self.answers.append({"error": str(error)})
             return Query(sql, len(self.answers) - 1, 0)
