@@ -164,7 +164,7 @@ class Drilldown:
             there = self._within(f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {where}", places, keys)
             at = there.positions(wanted)
             conditions = [*there.conditions(at, wanted), where]
-            arms = ", ".join(dict.fromkeys(row[1] for row in wanted))
+            arms = ", ".join(sorted({row[1] for row in wanted}))
             yield Opened(
                 f"{len(wanted):,} record{'s' * (len(wanted) != 1)} of {view}: {', '.join(columns)} of {arms}",
                 f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join(named(c) for c in there.order)}",
