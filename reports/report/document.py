@@ -23,7 +23,7 @@ from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, 
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
-from orledger.reports.report.wording import Names, number, ratio, registered, said, short
+from orledger.reports.report.wording import Names, headline, number, ratio, registered, said, short
 from orledger.reports.source import Remembering
 from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
@@ -153,7 +153,7 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
         "short": short,
         "ratio": ratio,
         "plainly": plainly,
-        "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
+        "headline": headline,
         "slug": slug,
         "arm": lambda key: (labels or {}).get(key, key),
         "named": names.within,
