@@ -77,8 +77,8 @@ def evaluation(outcome=Outcome.LESS, shown=(), comparison=C, variant=Variant.DEC
 
 
 def test_two_bounds_give_the_weaker_p_and_say_both():
-    worst, best = evaluation(p=0.04), evaluation(p=0.01)
-    for a, b in ((worst, best), (best, worst)):
+    worst, best, none = evaluation(p=0.04), evaluation(p=0.01), evaluation(p=0.0)
+    for a, b in ((worst, best), (best, worst), (worst, none)):
         found = both(a, b)
         assert (found.result.p, found.outcome, found.bounds_agree) == (0.04, Outcome.LESS, True)
         assert found.result.details == {"p_refusals_lost": a.result.p, "p_refusals_won": b.result.p}
@@ -103,6 +103,7 @@ def test_two_bounds_show_what_both_show():
     ("first", "second", "joined"),
     [
         ((0.0, 2.0, "[]"), (1.0, 3.0, "[]"), (0.0, 3.0, "[]")),
+        ((0.0, 3.0, "[]"), (0.0, 3.0, "[]"), (0.0, 3.0, "[]")),
         ((0.0, 3.0, "()"), (0.0, 3.0, "[]"), (0.0, 3.0, "[]")),
         ((0.0, 3.0, "[)"), (0.0, 2.0, "(]"), (0.0, 3.0, "[)")),
         ((None, 2.0, "(]"), (1.0, None, "[)"), (None, None, "()")),
@@ -112,7 +113,7 @@ def test_two_bounds_show_what_both_show():
 )
 def test_the_interval_of_two_bounds_holds_both(first, second, joined):
     """An end that belongs to its interval reaches farther than one that does not; without an end it reaches farthest."""
-    a, b = (evaluation(low=low, high=high, interval_ends=ends) for low, high, ends in (first, second))
+    a, b = (evaluation(low=x[0], high=x[1], interval_ends=x[2], p=p) for x, p in ((first, 0.01), (second, 0.02)))
     for found in (both(a, b).result, both(b, a).result):
         assert (found.low, found.high, found.interval_ends) == joined
 
@@ -130,10 +131,10 @@ def member(name: str, p: float | None, family: str | None = "f", **fields) -> Ev
 def test_holm_counts_the_family_and_nobody_else():
     """p 0.01, 0.02 and a member without data: times 3, times 2; the test outside keeps its own, and another family its two."""
     tests = [
+        member("c", None),
         member("a", 0.02),
         member("outside", 0.04, family=None),
         member("b", 0.01),
-        member("c", None),
         member("d", 0.03, family="g"),
         member("e", 0.03, family="g"),
     ]
@@ -158,10 +159,10 @@ def test_the_coarser_unit_is_corrected_for_the_whole_family():
     """Only one member has a coarser version, and the family still has three."""
     tests = [member("a", 0.04), member("a", 0.015, variant=Variant.COARSER), member("b", 0.5), member("c", 0.5)]
     naive = member("a", 0.001, variant=Variant.NAIVE)
-    found = correct_families([*tests, naive])
-    assert (found[1].p_holm, found[1].family_size) == (pytest.approx(0.045), 3)
-    assert found[0].p_holm == pytest.approx(0.12)
-    assert found[4] == naive
+    found = correct_families([naive, *tests])
+    assert (found[2].p_holm, found[2].family_size) == (pytest.approx(0.045), 3)
+    assert found[1].p_holm == pytest.approx(0.12)
+    assert found[0] == naive
 
 
 def test_bounds_that_disagree_stay_undecided_after_the_correction():
@@ -176,6 +177,28 @@ def test_untestable_says_whether_units_or_ties_are_to_blame(n, floor, why):
     (found,) = correct_families([replace(e, result=replace(e.result, n=n, n_nonzero=5, floor=floor))])
     assert found.outcome == Outcome.UNTESTABLE
     assert found.untestable == why
+
+
+def test_a_member_without_data_counts_as_one_that_can_never_be_shown():
+    """Six units reach 2/64 alone and 4/64 in a family of two, whatever the other one lacks: too few units, not ties."""
+    absent = member("b", None)
+    absent = replace(absent, result=replace(absent.result, n=0, n_nonzero=0, floor=None))
+    six = member("a", 2 / 64)
+    six = replace(six, result=replace(six.result, n=6, n_nonzero=6, floor=2 / 64))
+    found = correct_families([absent, six])[1]
+    assert (found.p_holm, found.outcome, found.untestable) == (4 / 64, Outcome.UNTESTABLE, Untestable.UNITS)
+
+
+def test_a_design_that_reaches_alpha_itself_has_enough_units():
+    """Five units reach 2/32, and alpha is that; ties made 4/32 of it."""
+    e = member("a", 0.125, alpha=0.0625)
+    (found,) = correct_families([replace(e, result=replace(e.result, n=5, n_nonzero=4, floor=0.125))])
+    assert (found.outcome, found.untestable) == (Outcome.UNTESTABLE, Untestable.TIES)
+
+
+def test_a_member_without_a_margin_counts_against_the_margins_of_others():
+    plain, bounded = member("a", 0.5), replace(member("b", 0.5), within=Within(1.0, 0.03, 0.04))
+    assert correct_families([plain, bounded])[1].within == Within(1.0, 0.06, 0.08)
 
 
 def test_margins_are_corrected_among_themselves():

@@ -114,6 +114,28 @@ class Watch:
             self.failed.append(report.nodeid)
 
 
+class Ready:
+    """Shared databases that mutants of a target have no part in: made once in a fork, and read from a file in all others."""
+
+    def __init__(self, names: Sequence[str], folder: Path) -> None:
+        self.places = {name: folder / f"{name}.duckdb" for name in names}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Any:
+        place = self.places.get(fixturedef.argname)
+        if place is not None and place.exists():
+            import duckdb
+            import synthetic_db
+
+            fixturedef.func = lambda: synthetic_db.Adapter(duckdb.connect(str(place), read_only=True))
+        value = yield
+        if place is not None and not place.exists():
+            value.con.execute(f"ATTACH '{place}' AS kept")
+            value.con.execute("COPY FROM DATABASE memory TO kept")
+            value.con.execute("DETACH kept")
+        return value
+
+
 def run_items(items: Sequence[pytest.Item]) -> None:
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -140,8 +162,9 @@ def _measure(items: Sequence[pytest.Item], folder: Path, tell: Tell) -> None:
 class Bench:
     """A plugin that collects tests and then, in place of running them, lets ``work`` run them in forks."""
 
-    def __init__(self, work: Any, scratch: Path, seconds: float) -> None:
+    def __init__(self, work: Any, scratch: Path, seconds: float, ready: Sequence[str] = ()) -> None:
         self.work = work
+        self.ready = Ready(ready, scratch)
         self.log = str(scratch / "log.txt")
         self.folder = scratch
         self.seconds = seconds
@@ -161,6 +184,12 @@ class Bench:
         if session.testsfailed:
             raise session.Interrupted("the tests cannot be collected")
         self.items = {i.nodeid: i for i in session.items if not i.get_closest_marker("skip")}
+        session.config.pluginmanager.register(self.ready)
+        for name, place in self.ready.places.items():
+            using = [i for i in self.items.values() if name in getattr(i, "fixturenames", ())][:1]
+            for m in messages(lambda _, using=using: run_items(using), self.log, 600):
+                if m["ended"] != "ok" or not place.exists():
+                    raise session.Interrupted(f"{name} could not be made: see {self.log}")
         self.work(self)
         return True
 

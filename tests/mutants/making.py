@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import functools
 import hashlib
@@ -50,10 +51,16 @@ class Mutant:
         """Its place in the draw: the same whatever else is in the draw."""
         return hashlib.sha256(f"{SEED} {self.name}".encode()).hexdigest()
 
+    @functools.cached_property
     def text(self) -> str | None:
+        """The module with the change; None when there is none, or when it is no Python."""
         operator = get_operator(self.operator)(**dict(self.arguments))
         found = mutate_code(source(self.module), operator, self.occurrence)
-        return None if found is None else str(found)
+        try:
+            same = found is None or ast.dump(ast.parse(found)) == ast.dump(ast.parse(source(self.module)))
+        except SyntaxError:
+            return None
+        return None if same else str(found)
 
 
 def toml(name: str) -> Any:
@@ -132,8 +139,11 @@ def every(folder: str, modules: list[str]) -> list[Mutant]:
         code = source(module).splitlines()
         for s in specs:
             line = s.start_pos[0]
-            head = code[line - 1].lstrip().startswith(("def ", "class ", "@"))
-            head |= code[line - 1][s.start_pos[1] :].startswith("*,")  # the mark before keyword arguments, no product
+            # What only types read, and the length that a zip asserts, change nothing that runs.
+            head = code[line - 1].lstrip().startswith(("def ", "class ", "@", "if TYPE_CHECKING"))
+            head |= code[line - 1][: s.start_pos[1]].endswith("strict=")
+            before, rest = code[line - 1][: s.start_pos[1]].rstrip(), code[line - 1][s.start_pos[1] :]
+            head |= rest.startswith("*") and (not before or before[-1] in "([{,=")  # unpacking, and no product
             if s.operator_name.removeprefix("core/") in wanted and not head:
                 arguments = tuple(sorted((s.operator_args or {}).items()))
                 found.append(Mutant(folder, module, line, s.operator_name, s.occurrence, arguments))

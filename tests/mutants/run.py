@@ -94,7 +94,7 @@ def by_hand(only: tuple[str, ...]) -> Iterator[tuple[str, str | None]]:
 
 def judge(target: dict[str, Any], wanted: list[Mutant], spend: float, until: float) -> Iterator[dict[str, Any]]:
     """What becomes of each mutant of a target: the test that notices it, or None."""
-    texts = [(i, m, m.text()) for i, m in enumerate(wanted)]
+    texts = [(i, m, m.text) for i, m in enumerate(wanted)]
     inside = [(i, m, t) for i, m, t in texts if t is not None and swappable(source(m.module), t)]
     outside = [(i, m, t) for i, m, t in texts if t is not None and not swappable(source(m.module), t)]
     reached: dict[str, list[str]] = {}
@@ -118,7 +118,11 @@ def judge(target: dict[str, Any], wanted: list[Mutant], spend: float, until: flo
                 tell({"mutant": i, "killer": found, "tried": tried, "cpu": round(cpu, 2)})
 
         os.chdir(ROOT)
-        collect(toml("targets.toml")["tests"][target["tests"]], Bench(loop, SCRATCH, spend), OPTIONS)
+        collect(
+            toml("targets.toml")["tests"][target["tests"]],
+            Bench(loop, SCRATCH, spend, target.get("ready", ())),
+            OPTIONS,
+        )
 
     for m in messages(work, str(SCRATCH / "collecting.txt"), 1200):
         if "module" in m:
@@ -178,6 +182,7 @@ def told(rows: list[tuple[str, int, list[Mutant]]], kept: Kept) -> None:
 @click.option(
     "--out", default=str(ROOT / "out" / "mutants.jsonl"), show_default=True, help="What became of every mutant."
 )
+@click.option("--again/--no-again", default=True, help="Also those that survived an earlier run.")
 @click.option("--verbose", is_flag=True, help="A line for every mutant.")
 def main(
     number: int,
@@ -188,6 +193,7 @@ def main(
     spend: float,
     minutes: float,
     out: str,
+    again: bool,
     verbose: bool,
 ) -> None:
     """Counts the faults that the tests notice, and shows those that they do not."""
@@ -213,14 +219,14 @@ def main(
         if not chosen(only, [target["folder"], *target["modules"]]):
             continue
         there = making.every(target["folder"], target["modules"])
-        drawn = there if len(there) < whole else there[:number]
+        drawn = [m for m in (there if len(there) < whole else there[:number]) if m.text is not None]
         rows.append((target["folder"], len(there), drawn))
-        unknown = [m for m in drawn if (kept.of(m) or {"killer": None})["killer"] is None]
+        unknown = [m for m in drawn if kept.of(m) is None or (again and kept.of(m)["killer"] is None)]
         click.echo(f"{target['folder']}: {len(there)} mutants, {len(drawn)} drawn, {len(unknown)} to be tried")
         spent = 0.0
         for row in judge(target, unknown, spend, until) if unknown and time.monotonic() < until else ():
             mutant = unknown[row.pop("mutant")]
-            before, after = difference(mutant.module, str(mutant.text()))
+            before, after = difference(mutant.module, str(mutant.text))
             kept.add(mutant, {"line": mutant.line, "before": before, "after": after, **row})
             spent += row["cpu"]
             if verbose:
