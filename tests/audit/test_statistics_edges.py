@@ -497,3 +497,94 @@ def test_normal_p_of_three_ranks():
     assert reachable.normal_p(2, 0.0, zeros_ranked=1) == pytest.approx(2 * norm.sf(2.5 / np.sqrt(13 / 4)))
     assert reachable.normal_p_values(0, 0).tolist() == [1.0]
     assert reachable.normal_p_values(3, 0) == pytest.approx([2 * norm.sf(3 / np.sqrt(3.5))])
+
+
+# ---- inversion --------------------------------------------------------------------------------------------------------------
+
+SAMPLES = (
+    [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, -3.0],  # all sizes and averages differ
+    [3.0, 5.0, 2.0, 3.0, 5.0, 9.0, 7.0, 7.0],  # repeated
+    [4.0, 3.0, 2.0, 0.0, 1.0],  # too few for 0.95
+    [1.0, 3.0, 1.0, 1.0, 2.0, 2.0, -1.0],
+)
+
+
+@pytest.mark.parametrize("side", ["two-sided", "less", "greater"])
+@pytest.mark.parametrize("level", [0.95, 0.8])
+@pytest.mark.parametrize("sample", SAMPLES, ids=("distinct", "repeated", "few", "tied"))
+@pytest.mark.parametrize(("test", "p"), [(signed_rank, signed_rank_p), (sign_test, sign_p)])
+def test_an_interval_holds_the_shifts_that_are_not_rejected(sample, side, level, test, p):
+    """Asked shift by shift, between the averages of two and beyond them; a level that is out of reach is lowered and said."""
+    d = np.array(sample)
+    found = test(d, side, level=level)
+    sides = 2 if side == "two-sided" else 1
+    alpha = (1 - level) if sides * 2.0**-d.size <= 1 - level else sides * 2.0**-d.size
+    assert found.level >= min(level, 1 - alpha) - 1e-12
+    interval = ShiftInterval(found.low, found.high, found.level, found.interval_ends, "")
+    points = np.unique(walsh_averages(d) if test is signed_rank else d)
+    between = [points[0] - 1, *((points[1:] + points[:-1]) / 2), points[-1] + 1]
+    for theta in between:
+        assert interval.contains(theta) == (p(d - theta, side) > alpha * (1 + 1e-12)), theta
+    assert interval.contains(0.0) == (p(d, side) > alpha * (1 + 1e-12))
+    assert (found.low is None, found.high is None) == (side == "less", side == "greater")
+
+
+@pytest.mark.parametrize(
+    ("n", "side", "level", "outside"),
+    [
+        (6, "two-sided", 0.95, 1),
+        (6, "less", 0.95, 3),
+        (7, "two-sided", 0.95, 3),
+        (3, "two-sided", 0.95, 1),
+        (3, "greater", 0.95, 1),
+    ],
+)
+def test_the_level_of_untied_ranks_is_counted(n, side, level, outside):
+    """Of 2^n sign patterns the sums 0, 1, 2 and 3 come from 1, 1, 1 and 2: so many fit beyond each end, or one for want of units."""
+    found = signed_rank(2.0 ** np.arange(n), side, level=level)
+    assert found.level == pytest.approx(1 - (2 if side == "two-sided" else 1) * outside / 2**n, rel=1e-12)
+
+
+def test_shifts_on_both_sides_of_a_rejected_zero_are_no_interval():
+    """Four ones, four to the other side and a zero sum: zero alone is rejected at one half, its neighbours are not."""
+    d = [-1.0, -1.0, -2.0, -1.0, 1.0, -2.0, 1.0, 1.0, 2.0]
+    assert sign_p(np.array(d), "less") <= 0.5
+    found = sign_test(d, "less", level=0.5)
+    assert (found.low, found.high, found.level, found.interval_ends) == (None, None, None, "")
+    assert found.interval_method.startswith("none: the shifts that are not rejected are not one interval")
+
+
+@pytest.mark.parametrize("side", ["two-sided", "greater"])
+def test_an_end_at_a_rejected_zero_is_open(side):
+    d = np.array([4.0, 1.0, 1.0, 1.0, 4.0, 0.0, 2.0])
+    found, mirrored = sign_test(d, side), sign_test(-d, {"greater": "less"}.get(side, side))
+    assert (found.low, found.interval_ends[0]) == (0.0, "(")
+    assert (mirrored.high, mirrored.interval_ends[1]) == (0.0, ")")
+
+
+def test_repeated_values_are_inverted_up_to_their_limit():
+    """Beyond 150 differences that repeat the interval is that of the median, up to it that of the test."""
+    d = np.tile([1.0, 2.0, -1.0], 51)
+    assert signed_rank(d[:150]).effect_name == "Hodges-Lehmann median of differences"
+    assert signed_rank(d[:151]).effect_name == "median of differences"
+
+
+def test_a_wide_table_is_not_enumerated():
+    """Eight arms have too many orders; seven and two blocks do not."""
+    assert friedman([np.arange(8.0)] * 2).method.startswith("chi-squared")
+    assert friedman([np.arange(7.0)] * 2).method.startswith("exact")
+    half = friedman([[1.0, 2.0, 2.0], [2.0, 1.0, 3.0]])
+    assert (half.ties, half.n_nonzero) == (1, 2)
+    assert half.effect == pytest.approx(half.statistic / 4)
+    wide = friedman([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]], ["a", "b"])
+    assert (wide.details["mean_rank_low"]["a"], wide.details["mean_rank_high"]["b"]) == (1.0, 2.0)
+    assert friedman([[1.0, 1.0, 2.0], [1.0, 1.0, 1.0]]).statistic > 0
+
+
+def test_a_flat_slope_and_a_pair_of_ranks():
+    assert slope([0, 1, 2, 3], [1.0, 0.0, 0.0, 1.0], "greater").p == pytest.approx(0.5)
+    assert spearman([1, 2], [1, 2]).p == 1.0
+    assert spearman([1, 2, 2], [1, 1, 3]).ties == 2
+    assert attainable("sign", 1, side="less") == 0.5
+    assert clopper_pearson(0, 1).low == 0.0
+    assert Bound(at=2.0).marks([2.5]).tolist() == [False]

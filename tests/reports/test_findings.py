@@ -1,14 +1,12 @@
 """The findings document: every hypothesis beside the paper's, every table counted, nothing unescaped."""
 
-import re
-
 import pytest
 import synthetic_db
 
 from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
 from orledger.paper.printed import PRINTED
-from orledger.reports.report.differences import AGREE, APART, Difference, differences, table_lines
+from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
 from orledger.reports.report.ledger import ARM_REFUSALS, UNCHECKED, gather
 from orledger.reports.source import content_hash
@@ -126,12 +124,3 @@ def test_reasons_that_disclose_a_choice_are_marked():
     told = {r.number for r in PRINTED.reasons if "in view" in r.text or "near the paper" in r.text}
     assert told
     assert all(marked[n][0] for n in told)
-
-
-def test_the_farthest_cells_show_our_number_and_the_printed_one_in_brackets(audited, document):
-    shown = next(text for text in document.splitlines() if text.startswith("- **"))
-    table = build(declared()[re.match(r"- \*\*(\w+)\*\*", shown)[1]], audited)
-    (line,) = table_lines(differences([table], PRINTED), [table], PRINTED)
-    assert line.farthest
-    numbers = [(float(ours), printed) for ours, printed in re.findall(r": (-?[\d.e-]+) \(([^)]*)\)", shown)]
-    assert numbers == [(float(f"{d.ours:.3g}"), d.printed) for d in line.farthest]
