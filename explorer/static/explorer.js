@@ -90,7 +90,7 @@
       options: {
         animation: false,
         maintainAspectRatio: false,
-        scales: { x: { ...axis, title: title(given.group) }, y: { ...axis, title: title(given.title), type: wide ? "logarithmic" : "linear", suggestedMin: least, suggestedMax: most, beginAtZero: false } },
+        scales: { x: { ...axis, title: title(given.group) }, y: { ...axis, title: title(given.title), type: wide ? "logarithmic" : "linear", grace: "3%", suggestedMin: least, suggestedMax: most, beginAtZero: false } },
         plugins: { legend: { labels: { color: style("--ink"), usePointStyle: true } } },
       },
       plugins: [marks],
