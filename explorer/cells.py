@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from orledger.schema.viewing import identifier, literal, read
+from orledger.schema.layouts import identifier, literal
+from orledger.schema.selecting import equal, select
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
-    from orledger.schema.viewing import Layout
 
 PAGE = 100
 SERIES = 500  # series that the page of a cell summarises
-COLUMNS = {"name": "name", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
+COLUMNS = {"name": "cell", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,14 @@ class Chosen:
         )
 
     def where(self) -> tuple[str, list[Any]]:
-        """The condition on rows of ``cell``, and its parameters."""
+        """The condition on rows of ``all_cells``, and its parameters."""
         parts, values = ["true"], []
         for column, value in (("case_name", self.case), ("block", self.block), ("state", self.state)):
             if value:
                 parts.append(f"{column} = ?")
                 values.append(value)
         if self.word:
-            parts.append("contains(lower(name), lower(?))")
+            parts.append("contains(lower(cell), lower(?))")
             values.append(self.word)
         for key, value in self.keys.items():
             parts.append("keys[?] = ?")
@@ -77,10 +78,10 @@ def page(results: Results, chosen: Chosen) -> dict[str, Any]:
     """One page of cells, how many there are, and the values that filters can take."""
     condition, values = chosen.where()
     order, order_values = chosen.sorting()
-    total = results.sql(f"SELECT count(*) AS n FROM cell WHERE {condition}", values)["n"][0]
+    total = results.sql(f"SELECT count(*) AS n FROM all_cells WHERE {condition}", values)["n"][0]
     rows = results.sql(
-        "SELECT cell_id, case_name, block, name, map_entries(keys) AS keys, state, seconds, n_records, finished, reason"
-        f" FROM cell WHERE {condition} ORDER BY {order} LIMIT {PAGE} OFFSET {PAGE * (chosen.page - 1)}",
+        "SELECT cell_id, case_name, block, cell, map_entries(keys) AS keys, state, seconds, n_records, finished, reason"
+        f" FROM all_cells WHERE {condition} ORDER BY {order} LIMIT {PAGE} OFFSET {PAGE * (chosen.page - 1)}",
         [*values, *order_values],
     ).to_dicts()
     for row in rows:
@@ -88,11 +89,11 @@ def page(results: Results, chosen: Chosen) -> dict[str, Any]:
     scope, scope_values = Chosen(case=chosen.case, block=chosen.block).where()
     options = results.sql(
         "SELECT e.key AS key, list(DISTINCT e.value ORDER BY e.value)[:200] AS found"
-        f" FROM (SELECT unnest(map_entries(keys)) AS e FROM cell WHERE {scope}) GROUP BY ALL ORDER BY key",
+        f" FROM (SELECT unnest(map_entries(keys)) AS e FROM all_cells WHERE {scope}) GROUP BY ALL ORDER BY key",
         scope_values,
     ).to_dicts()
     fixed = {
-        name: results.sql(f"SELECT DISTINCT {column} AS v FROM cell ORDER BY v")["v"].to_list()
+        name: results.sql(f"SELECT DISTINCT {column} AS v FROM all_cells ORDER BY v")["v"].to_list()
         for name, column in (("case", "case_name"), ("block", "block"), ("state", "state"))
     }
     names = [o["key"] for o in options]
@@ -105,7 +106,7 @@ def page(results: Results, chosen: Chosen) -> dict[str, Any]:
 def one(results: Results, cell_id: str) -> dict[str, Any] | None:
     """A cell with its spec, refusals, facts, data, the run that made it, and its neighbours; None when there is no such cell."""
     found = results.sql(
-        "SELECT c.* EXCLUDE (keys), map_entries(c.keys) AS keys, r.preset, r.versions, r.git_commit FROM cell c"
+        "SELECT c.* EXCLUDE (keys), map_entries(c.keys) AS keys, r.preset, r.versions, r.git_commit FROM all_cells c"
         " LEFT JOIN run r USING (run_id) WHERE cell_id = ?",
         [cell_id],
     ).to_dicts()
@@ -116,11 +117,11 @@ def one(results: Results, cell_id: str) -> dict[str, Any] | None:
     for key, value in cell["keys"].items():
         rest = {k: v for k, v in cell["keys"].items() if k != key}
         condition, values = Chosen(case=cell["case_name"], block=cell["block"], keys=rest).where()
-        query = f"SELECT cell_id, keys[?] AS value, state FROM cell WHERE {condition} AND cell_id <> ? ORDER BY value LIMIT 24"
+        query = f"SELECT cell_id, keys[?] AS value, state FROM all_cells WHERE {condition} AND cell_id <> ? ORDER BY value LIMIT 24"
         others = results.sql(query, [key, *values, cell_id]).to_dicts()
         if others:
             near.append({"key": key, "value": value, "others": others})
-    layout = next((x for x in read(results.con) if (x.case, x.block) == (cell["case_name"], cell["block"])), None)
+    layout = next((x for x in results.layouts() if (x.case, x.block) == (cell["case_name"], cell["block"])), None)
     facts = results.sql("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id]).to_dicts()
     return {"cell": cell, "near": near, "facts": facts} | _records(results, layout, cell_id)
 
@@ -129,9 +130,9 @@ def _records(results: Results, layout: Layout | None, cell_id: str) -> dict[str,
     """The records of a cell as the views of its block show them: a row per arm, and a summary of every series."""
     if layout is None:
         return {"arms": None, "series": None, "refusals": []}
-    here = f"WHERE cell_id = {literal(cell_id)}"
-    keys = ", ".join(identifier(c) for c, _ in layout.keys.values())
-    sql = f"SELECT * EXCLUDE ({', '.join(x for x in ('cell', 'computed_on', keys) if x)})\nFROM {identifier(layout.name)}\n{here}\nORDER BY arm, label"
+    here = [equal("cell_id", [cell_id])]
+    rest = ", ".join(["cell", "computed_on", *layout.key_columns])
+    sql = select([f"* EXCLUDE ({rest})"], identifier(layout.name), here, ["arm", "label"])
     frame = results.sql(sql)
     refusals = frame.filter(frame["refused"].is_not_null()).select("arm", "refused", "refused_by").to_dicts()
     metrics = [c for c in layout.scalars.values() if frame[c].null_count() < frame.height]
@@ -144,7 +145,7 @@ def _records(results: Results, layout: Layout | None, cell_id: str) -> dict[str,
             f" median({identifier(c)}) AS median, max({identifier(c)}) AS largest FROM points GROUP BY ALL"
             for m, c in layout.indexed.items()
         ]
-        points = f"SELECT * FROM {identifier(layout.series)} {here}"
+        points = select(["*"], identifier(layout.series), here)
         summary = f"WITH points AS MATERIALIZED ({points})\nSELECT * FROM (\n" + "\nUNION ALL ".join(parts)
         found = results.sql(f"{summary}\n)\nWHERE points > 0\nORDER BY metric, arm, label LIMIT {SERIES}")
         series = {"sql": f"{points}\nORDER BY arm, label, idx", "columns": found.columns, "rows": found.rows()}

@@ -83,7 +83,9 @@ def units(results: Results, query: str, ask: Ask, unit: str) -> dict[str, Any]:
     frame = ask(query)
     keys = [k for k in unit.split(", ") if k in frame.columns]
     if "cell_id" in frame.columns:
-        places = results.sql("SELECT cell_id, name, case_name, block, cast(keys AS JSON)::VARCHAR AS keys_ FROM cell")
+        places = results.sql(
+            "SELECT cell_id, cell AS cell_, case_name, block, cast(keys AS JSON)::VARCHAR AS keys_ FROM all_cells"
+        )
         frame = frame.join(places, on="cell_id", how="left")
     order = [c for c in (*keys, "side", "cell_id") if c in frame.columns]
     rows = frame.sort(order, nulls_last=True).head(UNITS).to_dicts() if order else frame.head(UNITS).to_dicts()
@@ -93,7 +95,7 @@ def units(results: Results, query: str, ask: Ask, unit: str) -> dict[str, Any]:
         chosen = {f"key.{k}": mine[k] for k in keys if k in mine}
         place = {"case": row.get("case_name") or "", "block": row.get("block") or ""}
         row["address"] = "/cells?" + urlencode(place | chosen) if chosen else ""
-    hidden = {"cell_id", "name", "case_name", "block", "keys_", *keys}
+    hidden = {"cell_id", "cell_", "case_name", "block", "keys_", *keys}
     return {
         "sql": query,
         "columns": [c for c in frame.columns if c not in hidden],

@@ -16,13 +16,13 @@ PROGRESS = """
 SELECT case_name, block, count(*) AS cells, count(*) FILTER (state = 'done') AS done,
        count(*) FILTER (state = 'refused') AS refused, count(*) FILTER (state = 'failed') AS failed,
        count(*) FILTER (state = 'planned') AS planned, avg(seconds) FILTER (state = 'done') AS each
-FROM cell GROUP BY ALL ORDER BY ALL
+FROM all_cells GROUP BY ALL ORDER BY ALL
 """
 STUDIES = """
 SELECT coalesce(s.study, c.case_name) AS name, any_value(s.title) AS title, any_value(s.citation) AS citation,
        list(DISTINCT c.case_name ORDER BY c.case_name) AS cases, count(*) AS cells,
        count(*) FILTER (c.state = 'done') AS done, coalesce(sum(c.n_records), 0)::BIGINT AS records
-FROM cell c LEFT JOIN study s USING (case_name) GROUP BY 1 ORDER BY 1
+FROM all_cells c LEFT JOIN study s USING (case_name) GROUP BY 1 ORDER BY 1
 """
 PAPERS = (
     "SELECT paper, count(*) FILTER (weight > 0) AS open, count(*) AS n FROM recheck_finding GROUP BY ALL ORDER BY ALL"
@@ -53,8 +53,8 @@ def live(results: Results) -> dict[str, Any]:
     rate = None
     if run is not None:
         recent = results.sql(
-            "SELECT count(*) AS n, date_diff('millisecond', min(finished), max(finished)) / 1000.0 AS span FROM cell"
-            f" WHERE run_id = ? AND finished > (SELECT max(finished) FROM cell) - INTERVAL {RATE} SECOND",
+            "SELECT count(*) AS n, date_diff('millisecond', min(finished), max(finished)) / 1000.0 AS span FROM all_cells"
+            f" WHERE run_id = ? AND finished > (SELECT max(finished) FROM all_cells) - INTERVAL {RATE} SECOND",
             [run["run_id"]],
         ).to_dicts()[0]
         if recent["n"] > 1 and recent["span"]:
@@ -66,11 +66,11 @@ def live(results: Results) -> dict[str, Any]:
         "rate": rate,
         "left": totals["planned"] / rate if rate and totals["planned"] else None,
         "failures": results.sql(
-            "SELECT cell_id, name, error FROM cell WHERE state = 'failed' ORDER BY finished DESC, name LIMIT 20"
+            "SELECT cell_id, cell, error FROM all_cells WHERE state = 'failed' ORDER BY finished DESC, cell LIMIT 20"
         ).to_dicts(),
         "refusals": results.sql(ARM_REFUSALS).head(REFUSED).to_dicts(),
         "latest": results.sql(
-            "SELECT cell_id, name, state, seconds FROM cell WHERE finished IS NOT NULL ORDER BY finished DESC, name LIMIT 12"
+            "SELECT cell_id, cell, state, seconds FROM all_cells WHERE finished IS NOT NULL ORDER BY finished DESC, cell LIMIT 12"
         ).to_dicts(),
     }
 
