@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import equal, select
@@ -37,6 +38,16 @@ def rows_query(layout: Layout, metric: str, group: str, value: object, arm: str)
     return select(shown, identifier(layout.name), chosen, [*keys, "cell_id"])
 
 
+def behind(results: Results, asked: Mapping[str, str]) -> str | None:
+    """The query of the rows behind one line of the table; None when there is no such line. An absent ``value`` means none."""
+    shown = page(results, asked, [], {})
+    for row in shown.get("rows", []):
+        value = None if row["group"] is None else str(row["group"])
+        if (row["arm"], value) == (asked.get("arm"), asked.get("value", None if shown["group"] else "")):
+            return rows_query(shown["layout"], shown["metric"], shown["group"], row["group"], row["arm"])
+    return None
+
+
 def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels: Mapping[str, str]) -> dict[str, Any]:
     """What the page shows: the choices, and for the chosen metric its rows, its description and its query.
 
@@ -52,11 +63,12 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
     group = asked.get("group", keys[0] if keys else "")
     group = group if group in keys else ""
     sql = query(layout, metric, group)
-    rows = results.sql(sql).to_dicts()
+    rows = results.rows(sql)
     known = list(dict.fromkeys(r["arm"] for r in rows))
     shown = [a for a in known if a in arms] or known
-    rows = [r | {"sql": rows_query(layout, metric, group, r["group"], r["arm"])} for r in rows if r["arm"] in shown]
+    rows = [r for r in rows if r["arm"] in shown]
     groups = list(dict.fromkeys(r["group"] for r in rows))[:GROUPS]
+    quoted = {v: quote("" if v is None else str(v), safe="") for v in {*groups, *shown, *(r["group"] for r in rows)}}
     by = {(r["group"], r["arm"]): r for r in rows}
     series = [
         {
@@ -77,6 +89,7 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
         "arms": shown,
         "labels": labels,
         "rows": rows,
+        "quoted": quoted,
         "sql": sql,
         "chart": {"labels": ["" if g is None else str(g) for g in groups], "series": series, "title": metric},
     }

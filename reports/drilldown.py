@@ -7,8 +7,8 @@ cells, and lists the cells otherwise; either way its answer has been compared wi
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
@@ -20,7 +20,7 @@ from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import equal, select
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from orledger.reports.origin import Part
     from orledger.reports.tables.table import Table
@@ -90,10 +90,16 @@ def command(query: str, database: str) -> str:
 
 @dataclass
 class Drilldown:
-    """Opens numbers of tables built from ``results``; what several numbers ask for is read once."""
+    """Opens numbers of tables built from ``results``; what several numbers ask for is read once.
+
+    ``read`` gives the rows of a query and remembers them; without one they are remembered as long as this.
+    """
 
     results: Results
-    _rows: dict[str, pl.DataFrame] = field(default_factory=dict)
+    read: Callable[[str], pl.DataFrame] | None = None
+
+    def __post_init__(self) -> None:
+        self._read = self.read or cache(self.results.sql)
 
     @cached_property
     def _layouts(self) -> dict[tuple[str, str], Layout]:
@@ -101,7 +107,7 @@ class Drilldown:
 
     @cached_property
     def _blocks(self) -> pl.DataFrame:
-        return self.results.sql("SELECT cell_id, case_name, block FROM all_cells")
+        return self._read("SELECT cell_id, case_name, block FROM all_cells")
 
     def behind(self, value: Value) -> Behind | None:
         """What stands behind ``value``; None when its origin is not known."""
@@ -134,9 +140,8 @@ class Drilldown:
             where = _where(wanted, columns)
             keys, named = [column for column, _ in layout.keys.values()], layout.key_columns
             query = select(["cell_id", *named, *places], identifier(view), [where])
-            if query not in self._rows:
-                self._rows[query] = self.results.sql(query).cast({p: PLACE[p] for p in places})
-            conditions = [*selecting(self._rows[query], wanted, keys), where]
+            rows_here = self._read(query).cast({p: PLACE[p] for p in places})
+            conditions = [*selecting(rows_here, wanted, keys), where]
             shown = ["cell_id", "cell", *named, *places, *map(identifier, columns)]
             arms = ", ".join(wanted["arm"].unique(maintain_order=True))
             yield Opened(
