@@ -20,11 +20,14 @@ from orledger.schema.sandbox import first_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import polars as pl
+
     from orledger.explorer.mirror import Copied
     from orledger.reports.drilldown import Opened
     from orledger.reports.tables.table import Table
 
 ROWS = 500  # rows behind a number that its page shows; the query gives all
+KEPT = 100_000  # rows of an answer that is kept for the next number
 DRAWING = threading.Lock()  # matplotlib's settings belong to the process
 
 
@@ -69,7 +72,8 @@ def table_page(results: Copied, name: str) -> dict[str, Any] | None:
     found = table(results, name)
     if found is None:
         return None
-    markup = Markup(table_html(found, provenance=False, links="/table/", opens=address))  # noqa: S704 - escaped by type
+    html = results.remember(("html", name), lambda: table_html(found, provenance=False, links="/table/", opens=address))
+    markup = Markup(html)  # noqa: S704 - escaped by type
     return {"table": found, "markup": markup}
 
 
@@ -80,11 +84,18 @@ def number_page(results: Copied, asked: Mapping[str, str]) -> dict[str, Any] | N
     value = None if found is None else cell_at(found, place.row, place.column)
     if found is None or value is None:
         return None
-    opener = Drilldown(results, lambda query: results.opened.get(query, lambda: results.sql(query)))
+
+    def few(rows: pl.DataFrame) -> bool:
+        return rows.height <= KEPT
+
+    opener = Drilldown(results, lambda query: results.opened.get(query, lambda: results.sql(query), few))
     behind = opener.behind(value)
     shown = []
     for opened in behind.queries if behind else ():
-        columns, rows, total = first_rows(results, opened.sql, ROWS)
+        if opened.rows is None:
+            columns, rows, total = first_rows(results, opened.sql, ROWS)
+        else:
+            columns, rows, total = opened.rows.columns, opened.rows.head(ROWS).rows(), opened.rows.height
         shown.append(Shown(opened, columns, rows, total, command(opened.sql, str(results.path))))
     absences = results.remember(("absences", place.table), found.absences)
     markup = Markup(inline_html(value, absences))  # noqa: S704 - inline_html escapes by type

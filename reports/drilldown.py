@@ -7,7 +7,7 @@ cells, and lists the cells otherwise; either way its answer has been compared wi
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
@@ -42,11 +42,15 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Opened:
-    """A query with what its rows are; ``cells`` is how many cells they belong to, None where they belong to none."""
+    """A query with what its rows are; ``cells`` is how many cells they belong to, None where they belong to none.
+
+    ``rows`` is its answer where that was read to check the query, so that nobody needs to ask again.
+    """
 
     title: str
     sql: str
     cells: int | None = None
+    rows: pl.DataFrame | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -139,24 +143,28 @@ class Drilldown:
             wanted = mine.select("cell_id", *places)
             where = _where(wanted, columns)
             keys, named = [column for column, _ in layout.keys.values()], layout.key_columns
-            query = select(["cell_id", *named, *places], identifier(view), [where])
-            rows_here = self._read(query).cast({p: PLACE[p] for p in places})
-            conditions = [*selecting(rows_here, wanted, keys), where]
             shown = ["cell_id", "cell", *named, *places, *map(identifier, columns)]
+            there = self._read(select(shown, identifier(view), [where])).cast({p: PLACE[p] for p in places})
+            found = there.join(wanted, on=wanted.columns, how="semi", nulls_equal=True)
+            conditions = [*selecting(there, wanted, keys, found), where]
             arms = ", ".join(wanted["arm"].unique(maintain_order=True))
             yield Opened(
                 f"{wanted.height:,} record{'s' * (wanted.height != 1)} of {view}: {', '.join(columns)} of {arms}",
                 select(shown, identifier(view), conditions, [*named, *places, "cell_id"]),
                 wanted["cell_id"].n_unique(),
+                found.sort([*keys, *places, "cell_id"], nulls_last=True),
             )
 
 
-def selecting(rows: pl.DataFrame, wanted: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+def selecting(
+    rows: pl.DataFrame, wanted: pl.DataFrame, keys: Sequence[str], found: pl.DataFrame | None = None
+) -> list[str]:
     """Conditions that select ``wanted`` from ``rows`` and nothing else: on as few keys as will do, or cells, or every row.
 
-    Columns of ``wanted`` are cell_id, arm, label (and idx); ``rows`` has these and the keys.
+    Columns of ``wanted`` are cell_id, arm, label (and idx); ``rows`` has these and the keys. ``found`` is what of ``rows``
+    is wanted, where that is known already.
     """
-    mine = rows.join(wanted, on=wanted.columns, how="semi", nulls_equal=True)
+    mine = rows.join(wanted, on=wanted.columns, how="semi", nulls_equal=True) if found is None else found
     if mine.height != wanted.height:
         raise TableError(
             f"{wanted.height - mine.height} of {wanted.height} records behind a number are not in the views"

@@ -109,7 +109,7 @@ class Selection:
             for metric, n in zip(self.metrics, numbers, strict=True)
         ]
         found = [f"coalesce({', '.join(recorded)}) IS NOT NULL" if recorded else "false"]
-        found += [c.key_sql(layout, key) for key, c in self.conditions.items()]
+        found += [c.key_sql(layout, key) for key, c in self.conditions.items()] if known else []
         return select(
             [*fixed, *keys, "arm", "label", *index, *named],
             identifier(layout.view(indexed=self.indexed)) if known else NO_ROWS,
