@@ -124,7 +124,7 @@ class Source:
         arm: str | Sequence[str],
         metric: str,
         label: str | None = None,
-        **keys: str | float,
+        keys: Mapping[str, str | float] | None = None,
     ) -> Callable[[], str]:
         """Asks, when a cell turns out to be absent, why ``arm`` has no ``metric`` in the cells with ``keys``."""
 
@@ -132,7 +132,7 @@ class Source:
             layout = self._layouts.get((case, block))
             if layout is None:
                 return f"the catalogue has no {case}/{block}"
-            chosen = " AND ".join(Condition("in", (v,)).key_sql(layout, k) for k, v in keys.items()) or "true"
+            chosen = " AND ".join(Condition("in", (v,)).key_sql(layout, k) for k, v in (keys or {}).items()) or "true"
             return why_absent(self.results, layout, [arm] if isinstance(arm, str) else arm, metric, chosen, label)
 
         return ask

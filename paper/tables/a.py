@@ -55,13 +55,15 @@ def accuracy(source: Source, grid: int) -> Table:
         for rule in RULES:
             x = s.values(part.filter(pl.col("arm") == rule), "rmse")
             cells.append(
-                s.median(x, rules.scientific(2), source.why("a", "rules", rule, "rmse", grid=grid, level=level))
+                s.median(
+                    x, rules.scientific(2), source.why("a", "rules", rule, "rmse", keys={"grid": grid, "level": level})
+                )
             )
             medians.append(float(np.median(x)) if x.size and rule in DEPLOYABLE else None)
         gains, ratio = (ratios(part, *pair) for pair in PAIRS)
         if level > 0:
             gains_all.append(gains)
-        missing = (source.why("a", "rules", pair, "rmse", grid=grid, level=level) for pair in PAIRS)
+        missing = (source.why("a", "rules", pair, "rmse", keys={"grid": grid, "level": level}) for pair in PAIRS)
         gain_cell, ratio_cell = (
             s.median(x, rules.fixed(2), why) for x, why in zip((gains, ratio), missing, strict=True)
         )
@@ -180,7 +182,7 @@ def missing_dispersion(source: Source, frame: pl.DataFrame, **keys: float) -> Mi
 
     def why(rule: str) -> s.Why:
         there = frame.filter(pl.col("arm") == rule, **keys).drop_nulls("rmse")
-        return s.needing(2, min(1, there.height), "a dispersion", source.why("a", "rules", rule, "rmse", **keys))
+        return s.needing(2, min(1, there.height), "a dispersion", source.why("a", "rules", rule, "rmse", keys=keys))
 
     return why
 

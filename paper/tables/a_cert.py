@@ -41,7 +41,7 @@ class Certificates:
 
     def why(self, arm: str, metric: str, level: float, label: str | None = None) -> s.Why:
         """Why an arm has no such metric at a noise level."""
-        return self.source.why("a", "certificates", arm, metric, label, level=level)
+        return self.source.why("a", "certificates", arm, metric, label, keys={"level": level})
 
     def at(self, frame: pl.DataFrame, level: float) -> pl.DataFrame:
         """The rows of one noise level."""

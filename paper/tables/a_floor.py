@@ -102,7 +102,7 @@ def floor_row(
     for w in weights:
         x = s.values(part.filter(pl.col("lam2") == w), "rmse", "rmse", "lam2")
         if x.size < 2:
-            why = source.why("a", "floor", "solve", "rmse", grid=float(part["grid"][0]))
+            why = source.why("a", "floor", "solve", "rmse", keys={"grid": float(part["grid"][0])})
             cells.append(s.absent(s.needing(2, x.size, "a dispersion", why)))
             continue
         cv = s.cv(x)
@@ -137,7 +137,7 @@ def own_floor_rows(
                 cells[at] = share.of(floor).of_records(mine, "rmse", "lam2", "lam2_index")
                 quotes[f"{rule} over own floor"] = cells[at]
             else:
-                none = source.why("a", "floor", "solve", "rmse", grid=grid)
+                none = source.why("a", "floor", "solve", "rmse", keys={"grid": grid})
                 cells[at] = s.absent(
                     "the floor at this weight is 0" if floor is not None else s.needing(2, 1, "a floor", none)
                 )

@@ -55,7 +55,7 @@ def table_bshift(source: Source) -> Table:
         for arm in SHIFT_ARMS:
             mine = part.filter(pl.col("arm") == arm)
             x = {m: s.values(mine, m) for m in ("coverage", "width_median", "interval_score")}
-            why = partial(source.why, "b", "main", arm, regime="shift", dataset=dataset)
+            why = partial(source.why, "b", "main", arm, keys={"regime": "shift", "dataset": dataset})
             cells += [
                 s.mean(x["coverage"], rules.fixed(3), why("coverage")),
                 s.mean(x["width_median"], rules.fixed(2), why("width_median")),
@@ -70,7 +70,7 @@ def table_bshift(source: Source) -> Table:
             if n == n_or
             else join(Number(n, rules.INTEGER), " (", Number(n_or, rules.INTEGER), ")", names=("", "OR"))
         ).of_records(part, "coverage")
-        facts_why = partial(source.why, "b", "main", "cell", regime="shift", dataset=dataset)
+        facts_why = partial(source.why, "b", "main", "cell", keys={"regime": "shift", "dataset": dataset})
         head = (
             Text(str(dataset), mono=True),
             s.number(r2.get(dataset), rules.fixed(3), facts_why("r2")).of_records(
@@ -123,7 +123,7 @@ def table_barms(source: Source) -> Table:
             if mine.is_empty() and arm in OPTIONAL:
                 continue
             score = s.values(mine, "interval_score")
-            why = partial(source.why, "b", "main", arm, regime=regime)
+            why = partial(source.why, "b", "main", arm, keys={"regime": regime})
             cells = (
                 Text(label), Number(mine.height, rules.INTEGER).of_records(mine, "coverage"), s.mean(s.values(mine, "coverage"), rules.fixed(3), why("coverage")),
                 s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), why("width_median")), s.median_iqr(score, rules.fixed(2), why("interval_score")),

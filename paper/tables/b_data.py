@@ -33,7 +33,7 @@ def table_baudit(source: Source) -> Table:
     )
     rows = []
     for (name,), part in frame.group_by(["dataset"], maintain_order=True):
-        why = partial(source.why, "b", "audit", "rf", dataset=str(name))
+        why = partial(source.why, "b", "audit", "rf", keys={"dataset": str(name)})
         plain = part.filter(pl.col("label").is_null())
         r2 = {row["label"]: row["r2"] for row in part.drop_nulls("r2").iter_rows(named=True)}
         origin = origins.filter(pl.col("dataset") == name)

@@ -57,7 +57,7 @@ def table_bgap(source: Source) -> Table:
             for arm, label in ARMS.items():
                 mine = part.filter(pl.col("arm") == arm)
                 score = s.values(mine, "interval_score")
-                why = partial(source.why, "b", "gap", arm, label=region, scale=scale)
+                why = partial(source.why, "b", "gap", arm, label=region, keys={"scale": scale})
                 cells = (
                     Text(label),
                     s.median_iqr(s.values(mine, "coverage"), rules.fixed(3), why("coverage")),
@@ -130,7 +130,7 @@ def table_bgapsurv(source: Source) -> Table:
                     Text(label),
                     Text(REGIONS[region]),
                     single,
-                    s.median_iqr(x, rules.fixed(3), source.why("b", "gap", arm, metric, region, scale=scale)),
+                    s.median_iqr(x, rules.fixed(3), source.why("b", "gap", arm, metric, region, keys={"scale": scale})),
                     extremes.of(x),
                 )
                 rows.append(Row(f"{scale} {quantity} {region}", cells))

@@ -51,7 +51,7 @@ def table_bfloor(source: Source) -> Table:
     )
     components = {"w_int": sym.W_INT, "w_add": sym.W_ADD, "w_obs": sym.W_OBS}
     shares, sizes = [], []
-    reasons = [source.why("b", "main", "or1", "w_add", regime=r) for r in REGIMES]
+    reasons = [source.why("b", "main", "or1", "w_add", keys={"regime": r}) for r in REGIMES]
     for key, symbol in components.items():
         by_regime = [parts.filter(pl.col("regime") == r) for r in REGIMES]
         inside = [inner.join(p, on="cell_id", how="semi") for p in by_regime]
@@ -152,7 +152,7 @@ def table_btail(source: Source) -> Table:
     rows = []
     for row in over.head(LISTED).iter_rows(named=True):
         name = "/".join(str(row[k]) if k != "seed" else f"{row[k]:g}" for k in KEYS)
-        why = partial(source.why, "b", "main", **{k: row[k] for k in KEYS})
+        why = partial(source.why, "b", "main", keys={k: row[k] for k in KEYS})
         star = s.number(row["kappa_star"], rules.significant(2), why("or1", "kappa_star"))
         mine = [f.filter(pl.col("cell_id") == row["cell_id"]) for f in (tested, scalars, inner, starred)]
         cells = (

@@ -69,7 +69,7 @@ def table_c(source: Source) -> Table:
         for arm in ARMS:
             x = s.values(part.filter(pl.col("arm") == arm), "final_regret")
             if not x.size:
-                why = source.why("c", "main", arm, "final_regret", benchmark=str(benchmark), dim=dim)
+                why = source.why("c", "main", arm, "final_regret", keys={"benchmark": str(benchmark), "dim": dim})
                 cells.append(s.absent(why))
                 medians.append(None)
                 continue

@@ -71,7 +71,9 @@ def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> 
         key = " ".join(x for x in (budget, benchmark, f"{dim:g}") if x)
         quotes[f"{key} ladder"] = ladder
         at = {"budget": budget} if budget else {}
-        why = partial(source.why, "c", "budget" if budget else "main", "k1", benchmark=benchmark, dim=dim, **at)
+        why = partial(
+            source.why, "c", "budget" if budget else "main", "k1", keys={"benchmark": benchmark, "dim": dim, **at}
+        )
         cells = (
             benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2), why("osc")).of_records(mine.filter(pl.col("label").is_null()), "osc", "mean_c"), s.median(grid, rules.significant(2), why("osc", "grid")),
             *pairs, ladder, interval, escape(mine.filter(pl.col("label").is_null()), why("osc")), control,

@@ -247,7 +247,9 @@ class Numbers:
         if score is None:
             keys = {k: at[k] for k in self.keys}
             where = {k: v[0] for k, v in self.display.where if len(v) == 1}
-            why = self.source.why(self.at.case, self.at.block, at.get(ARM, self.arms[0]), metric, **(where | keys))
+            why = self.source.why(
+                self.at.case, self.at.block, at.get(ARM, self.arms[0]), metric, keys={**(where | keys)}
+            )
             return absent(needing(2, self._sample(at).size, "a standard deviation", why))
         style = self._style(metric, statistic)
         if statistic == "quartiles":
