@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from orledger import __version__
 from orledger.explorer.mirror import Mirror
-from orledger.schema.sandbox import Limits, run_query
+from orledger.schema.sandbox import Limits, give_up, run_query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,9 +79,12 @@ class Explorer:
         return self.page("explorer_problem.html.j2", request, status=404, message=message, hint=hint)
 
     def ask(self, results: Results, query: str) -> pl.DataFrame:
-        """The rows of a user's query under the limits; only so many run at the same time."""
+        """The rows of a user's query, or of one that stands in the file, under the limits; only so many run at the same time.
+
+        A query that does not hear its interruption ends the server: nothing else ends the query.
+        """
         with self.slots:
-            return run_query(results, query, limits=self.limits)
+            return run_query(results, query, limits=self.limits, on_stuck=lambda: give_up(self.limits.seconds))
 
 
 def duration(seconds: float | None) -> str:

@@ -124,11 +124,11 @@ def _answer(
 ) -> None:
     """Runs one query and writes its rows."""
     from orledger.cli_stream import STREAMED, write_stream
-    from orledger.schema.sandbox import confined, run_query, sandbox_config
+    from orledger.schema.sandbox import confined, give_up, run_query, sandbox_config
     from orledger.schema.streaming import streaming
 
     def stuck() -> None:
-        _give_up(limits.seconds)
+        give_up(limits.seconds)
 
     if style in STREAMED:
         config = sandbox_config(limits, whole=False)
@@ -172,13 +172,6 @@ def _query_text(query: str | None, file: Path | None) -> str:
         raise UsageError(
             f"{file or 'standard input'} is not text: {error}", hint="give a query in UTF-8, such as SELECT 1"
         ) from error
-
-
-def _give_up(seconds: float) -> None:
-    # The database is open read-only: leaving at once loses nothing.
-    sys.stderr.write(f"error: the query did not stop {seconds:g} seconds after it was told to\n")
-    sys.stderr.flush()
-    os._exit(QueryRefusedError.exit_code)
 
 
 def _write(found: pl.DataFrame, style: str, out: Path | None, *, pager: bool) -> None:

@@ -35,6 +35,7 @@ class Part:
 
 PARTS: dict[str, Part] = {
     "registration": Part("registration", "hash"),
+    "registered": Part("registered", "registration"),
     "run": Part("run", "run_id"),
     "setting": Part("setting", "run_id"),
     "metric": Part("metric", "case_name"),

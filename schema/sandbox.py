@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -189,6 +190,16 @@ def failure(results: Results, error: Exception, limits: Limits) -> OrledgerError
         f"the query needs more memory than {limits.memory_mb} MB: {error}",
         hint="narrow it, or raise the setting ORLEDGER_SQL_MEMORY_MB",
     )
+
+
+def give_up(seconds: float) -> None:
+    """Ends the process because a query ignores its interruption: DuckDB's parser and binder hear none.
+
+    Databases are open read-only here, so that leaving at once loses nothing.
+    """
+    sys.stderr.write(f"error: the query did not stop {seconds:g} seconds after it was told to\n")
+    sys.stderr.flush()
+    os._exit(QueryRefusedError.exit_code)
 
 
 @contextmanager

@@ -78,10 +78,10 @@ def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]
     ]
     tests = [e for e in finding.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED) and e.result.p is not None]
     for e in tests:
-        if e.planned is not None and e.result.n != e.planned:
-            how = "registered" if e.comparison.units is not None else "planned, before the first result,"
-            found.append(f"{e.comparison.id} was {how} for {counted(e.planned, 'unit')} and evaluated on {e.result.n}")
-    loose = [e.comparison.id for e in tests if e.planned is None]
+        if e.fixed.units is not None and e.result.n != e.fixed.units:
+            how = e.fixed.how.format(counted(e.fixed.units, "unit"))
+            found.append(f"{e.comparison.id} {how} and evaluated on {e.result.n}")
+    loose = [e.comparison.id for e in tests if not e.fixed.early]
     if loose:
         names = (
             "each test" if len(loose) == len(tests) else f"{', '.join(loose[:SHOWN])}{' ...' * (len(loose) > SHOWN)}"

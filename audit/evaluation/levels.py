@@ -99,10 +99,11 @@ def _fixed(tests: Sequence[Evaluation]) -> list[Evaluation]:
 
 
 def _added(tests: Sequence[Evaluation]) -> Iterator[str]:
-    """Tests with more units than were fixed before the first result."""
-    longer = [e for e in _fixed(tests) if e.planned is not None and e.result.n > e.planned]
-    if longer:
-        yield f"{_names(longer)} used more units than were fixed before the first result"
+    """Tests with more units than they were registered or planned for."""
+    longer = [e for e in _fixed(tests) if e.fixed.units is not None and e.result.n > e.fixed.units]
+    for early, words in ((True, "were fixed before the first result"), (False, "were there when it was registered")):
+        if some := [e for e in longer if e.fixed.early == early]:
+            yield f"{_names(some)} used more units than {words}"
 
 
 def _uncorrected(hypothesis: Hypothesis, verdict: Verdict, deciding: Mapping[str, Evaluation]) -> Iterator[str]:

@@ -51,7 +51,7 @@ def test_an_honest_run_has_nothing_to_hide(registered_db: Path) -> None:
         assert last is not None
         assert last.summary["state"] == "finished"
     assert kinds[0] == "genesis"
-    assert kinds.index("registration") < kinds.index("run") < kinds.index("plan") < kinds.index("cells")
+    assert kinds.index("plan") < kinds.index("registration") < kinds.index("run") < kinds.index("cells")
     assert kinds.count("registration") == 2
 
 
