@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 from orledger import __version__
 from orledger.explorer.mirror import Mirror
 from orledger.schema.sandbox import Limits, give_up, run_query
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,7 @@ class Explorer:
             note=None if results is None else results.note,
             **context,
         )
-        return HTMLResponse(text, status)
+        return HTMLResponse(visible(text), status)
 
     def missing(self, request: Request, message: str, hint: str | None = None) -> HTMLResponse:
         """The page that says what is not there."""

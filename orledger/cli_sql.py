@@ -16,6 +16,7 @@ from orledger.cli_options import PlacePath, db_option, on_terminal, reading
 from orledger.cli_output import check_file, out_option, write_file
 from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,7 +186,7 @@ def _write(found: pl.DataFrame, style: str, out: Path | None, *, pager: bool) ->
         raise QueryRefusedError(f"the rows cannot be shown: {error}", hint="cast the column to VARCHAR") from error
     if terminal and pager and text.count("\n") >= size.lines:
         os.environ.setdefault("LESS", "FRX")  # as git does: colours kept, the text stays on the screen
-        click.echo_via_pager(text)
+        click.echo_via_pager(visible(text))
     else:
         _print(text, out)
 

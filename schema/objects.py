@@ -49,7 +49,9 @@ def _tables(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
     """Tables of ours that are views, or that have other columns, defaults or conditions than the migrations give them."""
     from orledger.schema import migrate  # which writes to the chain, and is asked by it here
 
-    views = f"SELECT view_name, sql FROM system.main.duckdb_views() WHERE NOT internal AND schema_name = 'main' AND {HERE}"
+    views = (
+        f"SELECT view_name, sql FROM system.main.duckdb_views() WHERE NOT internal AND schema_name = 'main' AND {HERE}"
+    )
     tables = f"SELECT table_name, sql FROM system.main.duckdb_tables() WHERE schema_name = 'main' AND {HERE}"
     in_place = {row[0] for row in con.execute(views).fetchall()}
     stored = dict(con.execute(tables).fetchall())
@@ -57,7 +59,11 @@ def _tables(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
         if name in in_place:
             yield CheckFinding("a table was changed", name, f"{name} is a view, and a table is expected")
         elif stored.get(name) != text:
-            detail = "it is gone" if name not in stored else "it has other columns, defaults or conditions than it was made with"
+            detail = (
+                "it is gone"
+                if name not in stored
+                else "it has other columns, defaults or conditions than it was made with"
+            )
             yield CheckFinding("a table was changed", name, detail)
 
 

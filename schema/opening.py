@@ -70,9 +70,7 @@ def _whole(variable: str, default: int, least: int, most: int) -> int:
     return int(text)
 
 
-def connect(
-    path: str | Path, mode: Mode = "read", *, checked: bool = True, **config: Any
-) -> duckdb.DuckDBPyConnection:
+def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **config: Any) -> duckdb.DuckDBPyConnection:
     """A connection to the results database at ``path``; writing creates the file and brings its schema up to date.
 
     ``config`` holds further DuckDB settings (``threads``, ``memory_limit``). Raises DatabaseError for a file that is

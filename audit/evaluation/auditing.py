@@ -31,6 +31,7 @@ from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema import catalogue, chain, viewing
 from orledger.schema.explaining import translated
 from orledger.schema.hashing import DATABASE_HASH
+from orledger.schema.objects import require_code
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query
@@ -107,6 +108,7 @@ def audit(
     database whose chain does not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
+    _make_current(path)
     with _reading(path) as results:
         require_queries(results.con, hypotheses)
         replaced = {h.id for h in hypotheses}
@@ -141,6 +143,15 @@ def audit(
             )
         store(con, found, now or datetime.now(UTC))
     return found
+
+
+def _make_current(path: Path) -> None:
+    """Brings the schema and the views at ``path`` up to date, as every command that writes does, before a view is read."""
+    with translated(path, read_only=True), closing(connect(path, checked=False)) as con:
+        require_code(path, con)
+        stale = viewing.stale(con)
+    if stale:
+        connect(path, "write").close()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import polars as pl
 
 from orledger.audit.evaluation.bounds import both
 from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
-from orledger.audit.evaluation.planned import Fixed, fixed_units
+from orledger.audit.evaluation.planned import UNFIXED, Fixed, fixed_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
@@ -70,7 +70,7 @@ class Evaluation:
     untestable: Untestable | None = None
     unit_values: tuple[str, ...] = ()
     bounds_agree: bool = True
-    fixed: Fixed = Fixed()
+    fixed: Fixed = UNFIXED
 
 
 def evaluate(ledger: Ledger, comparison: Comparison, known: Known | None = None) -> list[Evaluation]:

@@ -25,6 +25,9 @@ class Fixed:
     early: bool = False
 
 
+UNFIXED = Fixed()
+
+
 def fixed_units(ledger: Ledger, comparison: Comparison, known: Known | None) -> Fixed:
     """The number of units that ``comparison`` is held to; ``known`` is what was stored when it was registered."""
     if comparison.units is not None:

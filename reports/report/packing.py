@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import QueryRefusedError
 from orledger.schema.sandbox import QueryStoppedError
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,5 +90,5 @@ class Pack:
     def text(self, **more: Any) -> str:
         """Everything carried, as base64 of gzipped JSON; the same bytes for the same answers."""
         data = {"cells": list(self.cells), "answers": self.answers, **more}
-        packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+        packed = visible(json.dumps(data, ensure_ascii=False, separators=(",", ":"))).encode()
         return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()

@@ -93,7 +93,7 @@ def test_views_of_another_version_are_made_anew_before_they_are_read(toy_db: Pat
     shutil.copy(toy_db, db)
     with duckdb.connect(str(db)) as con:
         con.execute("UPDATE migration SET sha256 = 'older' WHERE kind = 'views'")
-    with pytest.raises(DatabaseError, match="(?s)views of another version.*db migrate"), open_results(db):
+    with pytest.raises(DatabaseError, match=r"(?s)views of another version.*db migrate"), open_results(db):
         pass
     opening.connect(db, "write").close()
     with open_results(db) as results:
