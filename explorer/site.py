@@ -93,17 +93,11 @@ class Explorer:
         return self.page("explorer_problem.html.j2", request, status=404, message=message, hint=hint)
 
     def ask(self, results: Results, query: str) -> pl.DataFrame:
-<<<<<<< HEAD
-        """The rows of a user's query, or of one that stands in the file, under the limits; only so many run at the same time.
+        """The rows of a user's query, or of one that the database holds, under the limits.
 
         A query that does not hear its interruption ends the server: nothing else ends the query.
         """
-        with self.slots:
-            return run_query(results, query, limits=self.limits, on_stuck=lambda: give_up(self.limits.seconds))
-=======
-        """The rows of a user's query, or of one that the database holds, under the limits."""
-        return run_query(results, query, limits=self.limits)
->>>>>>> main
+        return run_query(results, query, limits=self.limits, on_stuck=lambda: give_up(self.limits.seconds))
 
 
 def duration(seconds: float | None) -> str:
