@@ -29,7 +29,7 @@ class _Shown:
 def turning_names_visible() -> Iterator[None]:
     """While inside, whatever is printed as text is made visible first."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Shown(before[0]), _Shown(before[1])  # type: ignore[assignment]
+    sys.stdout, sys.stderr = _Shown(before[0]), _Shown(before[1])
     try:
         yield
     finally:
