@@ -206,6 +206,7 @@ def test_a_hypothesis_shows_tests_units_sensitivity_and_amendments(client: TestC
     test = links(page, "/test/")[0]  # the variant that decides comes first
     units = client.get(test).text
     assert "0.03125" in units
+    assert "<code>-6.0</code> to <code>-1.0</code>" in units  # with six units the interval is the whole range
     assert len(links(units, "/cell/")) == 12  # six units on two sides
     (unit,) = {a for a in links(units, "/cells?") if "plain" in a and "=4" in a}
     assert links(client.get(unit).text, "/cell/") == ["/cell/c4"]
@@ -257,6 +258,7 @@ def test_pages_are_kept_as_long_as_the_database_and_no_more_than_so_many(
     with TestClient(application(x), base_url="http://localhost") as client:
         first = client.get("/cells").text
         assert client.get("/cells").text == first
+        assert client.get("/cells?state=failed").text != first
         for k in range(5):
             client.get(f"/cells?word={k}")
         client.get("/cell/nobody")
