@@ -12,10 +12,11 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from orledger.reports.narrowing import Within, common, named
+from orledger.reports.narrowing import Within, common
 from orledger.reports.origin import PLACE, Answer, AuditRow, Given, Records
 from orledger.reports.tables.table import TableError
-from orledger.schema.viewing import identifier, literal
+from orledger.schema.layouts import identifier, literal
+from orledger.schema.selecting import select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from orledger.reports.origin import Part
     from orledger.reports.tables.table import Table
     from orledger.reports.tables.values import Value
+    from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
-    from orledger.schema.viewing import Layout
 
 AUDITED = {"test_result": "test_id", "claim": "claim_id", "disposition": "disposition_id"}
 
@@ -154,20 +155,19 @@ class Drilldown:
                 groups.setdefault((*self._blocks[row[0]], series), []).append(row if series else row[:3])
         for (case, block, series), wanted in groups.items():
             layout = self._layouts[case, block]
-            view = layout.series if series else layout.name
-            metrics = layout.indexed if series else layout.scalars
-            columns = [_column(view, metrics, c) for c in part.columns]
+            view = layout.view(indexed=series)
+            columns = [_column(view, layout.metrics(indexed=series), c) for c in part.columns]
             places = ("arm", "label", *(["idx"] if series else []))
             where = common(wanted, columns)
             keys = tuple(column for column, _ in layout.keys.values())
-            shown = ", ".join(["cell_id", "cell", *map(identifier, keys), *places, *map(identifier, columns)])
-            there = self._within(f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {where}", places, keys)
+            shown = ["cell_id", "cell", *layout.key_columns, *places, *map(identifier, columns)]
+            there = self._within(select(shown, identifier(view), [where]), places, keys)
             at = there.positions(wanted)
             conditions = [*there.conditions(at, wanted), where]
             arms = ", ".join(sorted({row[1] for row in wanted}))
             yield Opened(
                 f"{len(wanted):,} record{'s' * (len(wanted) != 1)} of {view}: {', '.join(columns)} of {arms}",
-                f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join(named(c) for c in there.order)}",
+                select(shown, identifier(view), conditions, [*layout.key_columns, *places, "cell_id"]),
                 len({row[0] for row in wanted}),
                 there.rows[at],
             )

@@ -13,7 +13,8 @@ import numpy as np
 
 from orledger.reports.origin import PLACE
 from orledger.reports.tables.table import TableError
-from orledger.schema.viewing import identifier, literal
+from orledger.schema.layouts import identifier, literal
+from orledger.schema.selecting import equal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LISTED = 24  # values of a key that a condition names one by one; beyond that the cells are listed
-DECIMAL = 16  # characters up to which a decimal becomes the same DOUBLE
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Within:
 
     def _listed(self, wanted: Sequence[tuple[Any, ...]]) -> str:
         """The rows one by one: the last resort, where arms, labels and indices differ from cell to cell."""
-        rows = ["(" + ", ".join("''" if v is None else _literal(v) for v in row) + ")" for row in wanted]
+        rows = ["(" + ", ".join("''" if v is None else literal(v) for v in row) + ")" for row in wanted]
         names = ", ".join("coalesce(label, '')" if c == "label" else c for c in ("cell_id", *self.places))
         return f"({names}) IN ({', '.join(rows)})"
 
@@ -116,20 +116,5 @@ def common(wanted: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> str:
     return " AND ".join(found)
 
 
-def named(column: str) -> str:
-    """A column in a query; somebody's key is quoted."""
-    return column if column in PLACE else identifier(column)
-
-
 def _equal(column: str, values: Sequence[object]) -> str:
-    if len(values) == 1:
-        return f"{named(column)} = {_literal(values[0])}"
-    return f"{named(column)} IN ({', '.join(_literal(v) for v in values)})"
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, str):
-        return literal(value)
-    text = repr(value)
-    # A number with an exponent is a DOUBLE; without one it is read as a decimal and rounded once more.
-    return text if not isinstance(value, float) or "e" in text or len(text) < DECIMAL else f"{text}e0"
+    return equal(column if column in PLACE else identifier(column), values)
