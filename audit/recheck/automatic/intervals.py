@@ -23,7 +23,10 @@ _CI = re.compile(
 )
 _BRACKET = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*\[\s*(?P<low>{_N})%?\s*(?:,|;|–|\bto\b)\s*(?P<high>{_N})%?\s*\]")
 _P_NEAR = re.compile(rf"[pP]\s*(?P<p>[<>=≤≥]\s*{_N})")
-_RATIO = re.compile(r"\b(?:odds|hazard|risk|rate|ratio|OR|HR|RR|IRR)\b|×")
+_RATIO = re.compile(r"\b(?:(?i:odds|hazard|risk|rate|ratios?)|a?OR|a?HR|a?RR|IRR|PR|SHR)\b|×")
+_ADJUSTED = re.compile(
+    r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p)", re.I
+)
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
 
 
@@ -124,6 +127,8 @@ def _with_p(grid: Grid) -> Iterator[Finding]:
     if len(p_columns) != 1 or len(intervals) != 1:
         return
     (j, level), p_column = intervals[0], p_columns[0]
+    if _ADJUSTED.search(f"{headings[p_column]} {grid.caption}"):
+        return  # p-values of a family and intervals of single tests may decide differently
     ratio = _RATIO.search(" ".join(headings)) is not None
     for i, row in enumerate(grid.rows):
         ends, p = row[j].entry.ends, row[p_column].entry.main
