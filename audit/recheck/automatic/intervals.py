@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
@@ -55,10 +56,18 @@ def contradicts(low: Number, high: Number, null: float, p: Number, alpha: float)
     return ""
 
 
+def _other_unit(main: Number, low: Number, high: Number) -> bool:
+    """Whether a percentage lies in an interval that is printed as shares."""
+    if not main.percent or low.percent or high.percent or high.value > 1:
+        return False
+    share = replace(main, value=main.value / 100, last=main.last - 2, percent=False)
+    return inside(share, low, high)
+
+
 def _judged(spot: Spot, main: Number | None, low: Number, high: Number) -> Finding:
     if not ordered(low, high):
         verdict, why = Verdict.IMPOSSIBLE, f"the lower end {low.text} lies above the upper end {high.text}"
-    elif main is not None and not inside(main, low, high):
+    elif main is not None and not inside(main, low, high) and not _other_unit(main, low, high):
         verdict, why = Verdict.INCONSISTENT, f"{main.text} lies outside {low.text} to {high.text}"
     else:
         verdict, why = Verdict.MATCHES, "ordered" if main is None else f"{main.text} lies in {low.text} to {high.text}"
@@ -89,7 +98,7 @@ def _confidence(words: str, text: str, match: re.Match[str], spot: Spot) -> Iter
     if low is None or high is None:
         return
     found = _LAST_NUMBER.search(text[: match.start()])
-    main = read_number(found["main"]) if found else None
+    main = read_number(found["main"] + ("%" if "%" in found[0] else "")) if found else None
     yield _judged(spot, main, low, high)
     nearby = _P_NEAR.match(text[match.end() :].lstrip(" ,;)"))
     p = read_number(nearby["p"]) if nearby else None
