@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-zκμσλρχΔ@][\w'-]*|\d[\d.,]*%?|[<>=×±]")
 _BEFORE, _AFTER = 6, 4
 _FEWEST = 6  # words of three letters or more that must agree around the two numbers, both sides together
+_NEAREST = 60  # tables before it that a table is compared with
 _AGREEING = 0.6  # share of a column's common cells in two tables that must agree before the others count
 
 
@@ -112,7 +113,7 @@ def check_tables(document: Document) -> Iterator[Finding]:
             found[key] = (i, j)
         names.append({key: at for key, at in found.items() if key not in double})
     for b, second in enumerate(document.grids):
-        for a in range(b):
+        for a in range(max(0, b - _NEAREST), b):
             first = document.grids[a]
             columns: dict[str, list[tuple[tuple[int, int], tuple[int, int]]]] = defaultdict(list)
             for key in names[b]:
