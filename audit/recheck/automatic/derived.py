@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from orledger.audit.recheck.automatic.screening import FEWEST, MOST, Line, Screen, as_set
 from orledger.audit.recheck.automatic.spots import in_cell
 from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.reading.numbers import Number
 from orledger.audit.recheck.rounding import Enclosure, exactly
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.numbers import Number
 
 _RARE = 5.0  # powers of ten against chance, beyond the number of relations tried
 _NAMED = 2.0  # the same where the heading itself speaks of a difference or a ratio
