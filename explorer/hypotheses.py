@@ -27,6 +27,7 @@ SELECT * FROM test_result WHERE audit_id = ? AND hypothesis = ?
 ORDER BY comparison, list_position(['declared', 'blocked', 'naive', 'coarser'], variant)
 """
 CLAIMS = "SELECT * FROM claim WHERE audit_id = ? AND hypothesis = ? ORDER BY name"
+PLACES = "SELECT cell_id, cell AS name, keys, case_name, block FROM all_cells WHERE cell_id IN (SELECT unnest(?))"
 UNITS = 2000  # values of units that a page shows
 
 
@@ -35,13 +36,13 @@ def hypothesis(results: Results, name: str) -> dict[str, Any] | None:
 
     Tests come as groups of one comparison, those that the verdict names as evidence first.
     """
-    versions = results.sql(VERSIONS, [name]).to_dicts()
-    verdicts = [decoded(v) for v in results.sql(VERDICTS, [name]).to_dicts()]
+    versions = results.rows(VERSIONS, [name])
+    verdicts = [decoded(v) for v in results.rows(VERDICTS, [name])]
     if not versions and not verdicts:
         return None
     newest = verdicts[0]["audit_id"] if verdicts else ""
-    tests = [decoded(t) for t in results.sql(TESTS, [newest, name]).to_dicts()]
-    claims = [decoded(c) for c in results.sql(CLAIMS, [newest, name]).to_dicts()]
+    tests = [decoded(t) for t in results.rows(TESTS, [newest, name])]
+    claims = [decoded(c) for c in results.rows(CLAIMS, [newest, name])]
     named = set(verdicts[0]["test_ids"] or []) if verdicts else set()
     groups: dict[str, list[dict[str, Any]]] = {}
     for test in tests:
@@ -62,7 +63,7 @@ def hypothesis(results: Results, name: str) -> dict[str, Any] | None:
 
 def test(results: Results, test_id: str, ask: Ask) -> dict[str, Any] | None:
     """One test with the value of every unit, each with its cells; None when there is no such test."""
-    found = results.sql("SELECT * FROM test_result WHERE test_id = ?", [test_id]).to_dicts()
+    found = results.rows("SELECT * FROM test_result WHERE test_id = ?", [test_id])
     return (
         None
         if not found
@@ -72,7 +73,7 @@ def test(results: Results, test_id: str, ask: Ask) -> dict[str, Any] | None:
 
 def claim(results: Results, claim_id: str, ask: Ask) -> dict[str, Any] | None:
     """One claim with the value of every cell it looked at; None when there is no such claim."""
-    found = results.sql("SELECT * FROM claim WHERE claim_id = ?", [claim_id]).to_dicts()
+    found = results.rows("SELECT * FROM claim WHERE claim_id = ?", [claim_id])
     return None if not found else {"claim": decoded(found[0]), **units(results, found[0]["units_sql"], ask, "")}
 
 
@@ -82,18 +83,20 @@ def units(results: Results, query: str, ask: Ask, unit: str) -> dict[str, Any]:
         return {"sql": "", "columns": [], "units": [], "total": 0}
     frame = ask(query)
     keys = [k for k in unit.split(", ") if k in frame.columns]
-    if "cell_id" in frame.columns:
-        places = results.sql("SELECT cell_id, name, case_name, block, cast(keys AS JSON)::VARCHAR AS keys_ FROM cell")
-        frame = frame.join(places, on="cell_id", how="left")
     order = [c for c in (*keys, "side", "cell_id") if c in frame.columns]
-    rows = frame.sort(order, nulls_last=True).head(UNITS).to_dicts() if order else frame.head(UNITS).to_dicts()
+    rows = (frame.sort(order, nulls_last=True) if order else frame).head(UNITS).to_dicts()
+    places = (
+        {p["cell_id"]: p for p in results.rows(PLACES, [[r["cell_id"] for r in rows]])} if "cell_id" in order else {}
+    )
     for row in rows:
+        cell = places.get(row.get("cell_id"), {"name": None, "keys": {}, "case_name": "", "block": ""})
+        chosen = {f"key.{k}": cell["keys"][k] for k in keys if k in cell["keys"]}
         row["unit_"] = "/".join(str(row[k]) for k in keys)
-        mine = json.loads(row.get("keys_") or "{}")
-        chosen = {f"key.{k}": mine[k] for k in keys if k in mine}
-        place = {"case": row.get("case_name") or "", "block": row.get("block") or ""}
-        row["address"] = "/cells?" + urlencode(place | chosen) if chosen else ""
-    hidden = {"cell_id", "name", "case_name", "block", "keys_", *keys}
+        row["name_"] = cell["name"]
+        row["address"] = (
+            "/cells?" + urlencode({"case": cell["case_name"], "block": cell["block"]} | chosen) if chosen else ""
+        )
+    hidden = {"cell_id", *keys}
     return {
         "sql": query,
         "columns": [c for c in frame.columns if c not in hidden],
