@@ -26,7 +26,7 @@ _BRACKET = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*\[\s*(?P<low>{_N})%?\s*(?:,|;
 _P_NEAR = re.compile(rf"[pP]\s*(?P<p>[<>=≤≥]\s*{_N})")
 _RATIO = re.compile(r"\b(?:(?i:odds|hazard|risk|rate|ratios?)|a?OR|a?HR|a?RR|IRR|PR|SHR)\b|×")
 _ADJUSTED = re.compile(
-    r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p)", re.I
+    r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p|bootstrap|wilcoxon|permutation)", re.I
 )
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
 
@@ -137,7 +137,7 @@ def _with_p(grid: Grid) -> Iterator[Finding]:
         return
     (j, level), p_column = intervals[0], p_columns[0]
     if _ADJUSTED.search(f"{headings[p_column]} {grid.caption}"):
-        return  # p-values of a family and intervals of single tests may decide differently
+        return  # p-values of a family, and rank tests beside bootstrap intervals, may decide differently
     ratio = _RATIO.search(" ".join(headings)) is not None
     for i, row in enumerate(grid.rows):
         ends, p = row[j].entry.ends, row[p_column].entry.main
