@@ -26,7 +26,8 @@ _BRACKET = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*\[\s*(?P<low>{_N})%?\s*(?:,|;
 _P_NEAR = re.compile(rf"[pP]\s*(?P<p>[<>=≤≥]\s*{_N})")
 _RATIO = re.compile(r"\b(?:(?i:odds|hazard|risk|rate|ratios?)|a?OR|a?HR|a?RR|IRR|PR|SHR)\b|×")
 _ADJUSTED = re.compile(
-    r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p|bootstrap|wilcoxon|permutation)", re.I
+    r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p|bootstrap|wilcoxon|permutation)",
+    re.I,
 )
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
 
