@@ -22,7 +22,19 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.schema.contents import CheckFinding, content_findings
 from orledger.schema.hashing import canonical
-from orledger.schema.ledger import NO_ROWS, OWN, PARTS, Entry, Item, digests, disagreeing, entries, head, subject
+from orledger.schema.ledger import (
+    NO_ROWS,
+    OWN,
+    PARTS,
+    Entry,
+    Item,
+    digests,
+    disagreeing,
+    entries,
+    filled,
+    head,
+    subject,
+)
 from orledger.schema.objects import functions_of_its_own, view_findings
 
 if TYPE_CHECKING:
@@ -57,7 +69,7 @@ def append(
 
 def begin(con: DuckDBPyConnection) -> Entry:
     """The first entry: of a new database, or of one that already holds rows and vouches for them from now on."""
-    items = [(part, key, digest) for part in PARTS for key, digest in digests(con, part)]
+    items = [(part, key, digest) for part in filled(con) for key, digest in digests(con, part)]
     counts = {part: sum(item[0] == part for item in items) for part in PARTS}
     note = BEFORE if items else "the first entry of a new database"
     payload: dict[str, Any] = {"note": note, "orledger": metadata.version("orledger"), "token": secrets.token_hex(8)}

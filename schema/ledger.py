@@ -124,13 +124,27 @@ def newest(con: DuckDBPyConnection, part: str) -> dict[str, str]:
 def disagreeing(con: DuckDBPyConnection) -> dict[tuple[str, str], tuple[str | None, str]]:
     """For each part and key where rows and chain differ: the digest in the chain (None: absent) and the one of the rows."""
     found: dict[tuple[str, str], tuple[str | None, str]] = {}
-    for part in PARTS:
+    for part in filled(con):
         recorded = newest(con, part)
         for key, digest in digests(con, part):
             if (known := recorded.pop(key, None)) != digest:
                 found[part, key] = (known, digest)
         found |= {(part, key): (known, NO_ROWS) for key, known in recorded.items() if known != NO_ROWS}
     return found
+
+
+def filled(con: DuckDBPyConnection) -> list[str]:
+    """The parts that have rows or stand in the chain, asked at once: a new database has none, and is looked at often."""
+    there = {
+        row[0]
+        for row in con.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"
+        ).fetchall()
+    }
+    asked = [f"SELECT '{p}' WHERE EXISTS (FROM {of.table})" for p, of in PARTS.items() if of.table in there]
+    asked.append("SELECT DISTINCT part FROM ledger_item")
+    found = {row[0] for row in con.execute(" UNION ALL ".join(asked)).fetchall()}
+    return [part for part in PARTS if part in found]
 
 
 def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> list[tuple[str, str]]:
