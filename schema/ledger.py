@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from itertools import groupby
+from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Any
 
-from orledger.schema.hashing import canonical, rows_digest
+from orledger.schema.hashing import canonical, texts_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from datetime import datetime
 
     from duckdb import DuckDBPyConnection
@@ -64,7 +66,7 @@ AND (s.first IS NULL OR i.sequence < s.first)
 """
 
 # The digest of a key without rows: what was there was taken away on purpose.
-NO_ROWS = rows_digest([])
+NO_ROWS = texts_digest([])
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,10 @@ def filled(con: DuckDBPyConnection) -> list[str]:
 
 
 def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given."""
+    """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given.
+
+    Columns that are None are left out: one that a later schema adds is None in the rows before it, and leaves their digest as it was.
+    """
     of = PARTS[part]
     chosen = [c for c in columns(con, of.table) if c not in of.without and (not of.only or c in (of.key, *of.only))]
     if not chosen:
@@ -156,22 +161,23 @@ def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = N
     narrowed = "" if keys is None else f" AND {of.key} IN (SELECT unnest(?::VARCHAR[]))"
     query = f"SELECT {', '.join(chosen)} FROM {of.table} WHERE {of.where}{narrowed} ORDER BY {of.key}"
     result = con.execute(query, [] if keys is None else [list(keys)])
-    at, key = chosen.index(of.key), None
+    at = chosen.index(of.key)
     found: list[tuple[str, str]] = []
-    rows: list[dict[str, Any]] = []
+    for key, rows in groupby(_batched(result), lambda row: row[at]):
+        texts = [canonical({c: v for c, v in zip(chosen, row, strict=True) if v is not None}) for row in rows]
+        found.append((str(key), texts_digest(texts)))
+    return found
+
+
+def _batched(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     while batch := result.fetchmany(10_000):
-        for row in batch:
-            if row[at] != key and rows:
-                found.append((str(key), rows_digest(rows)))
-                rows = []
-            key = row[at]
-            rows.append(dict(zip(chosen, row, strict=True)))
-    return [*found, (str(key), rows_digest(rows))] if rows else found
+        yield from batch
 
 
 def subject(items: Collection[Item]) -> str:
     """One hash for the items of an entry, in any order."""
-    return hashlib.sha256("\n".join(sorted(map(canonical, items))).encode()).hexdigest()
+    # The canonical text of three strings, written down here: a chain has as many of them as cells.
+    return texts_digest([f"[{quoted(part)},{quoted(key)},{quoted(digest)}]" for part, key, digest in items])
 
 
 def columns(con: DuckDBPyConnection, table: str) -> list[str]:

@@ -7,7 +7,7 @@ at any moment leaves either no database or a whole one. Opening never changes a 
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ import duckdb
 from orledger.errors import DatabaseError, UsageError
 from orledger.schema import migrate
 from orledger.schema.explaining import missing, translated
-from orledger.schema.placing import discard, publish, temporary_beside
+from orledger.schema.placing import MadeMeanwhileError, discard, publish, temporary_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,9 +74,12 @@ def connect(path: str | Path, mode: Mode = "read", **config: Any) -> duckdb.Duck
             con.close()
             raise
         return con
+    created = False
     if not path.exists():
-        create(path)
-    else:
+        with suppress(MadeMeanwhileError):  # of two that start at once, the second opens what the first made
+            create(path)
+            created = True
+    if not created:
         # A look through a read-only connection first: refusing a file after opening it for writing could change it.
         _connect_reading(path, {}).close()
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
@@ -182,3 +185,10 @@ def _require_folder(path: Path) -> None:
         raise DatabaseError(f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise DatabaseError(f"the folder {path.parent} is read-only", hint="choose a folder that is writable with --db")
+    if (
+        log := path.with_name(f"{path.name}.wal")
+    ).exists():  # DuckDB would replay it into the new file, and call that damaged
+        raise DatabaseError(
+            f"{path} is not there, and {log.name} beside it is the log of a database that was",
+            hint="put that database back, or move the log away",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 ARMS = (
     "arm", "method", "algorithm", "algo", "classifier", "learner", "model", "framework", "optimizer", "optimiser", "agent",
@@ -52,6 +53,7 @@ DECIDING = (
 COSTS = ("time", "seconds", "secs", "sec", "runtime", "duration", "latency", "memory", "cost", "flops", "params")
 
 
+@cache
 def plain(name: str) -> str:
     """``name`` in small letters with single underscores, without the endings _name and _id."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
