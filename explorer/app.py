@@ -6,30 +6,45 @@ import io
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from orledger import studies
 from orledger.errors import OrledgerError
 from orledger.explorer import cells, hypotheses, metrics, overview
 from orledger.explorer.guard import Guard
+from orledger.explorer.lanes import Lane
 from orledger.explorer.mirror import Mirror
+from orledger.explorer.warming import Warming
 from orledger.schema.describing import tables as described
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.requests import Request
 
+    from orledger.explorer.mirror import Copied
     from orledger.explorer.site import Explorer
 
+    Page = Callable[[Request, Copied], Response]
+    Answer = Callable[[Request], Response]
+
 SHOWN = 500  # rows of a query that the page shows; the downloads have all
+THREADS = 12  # pages that are made at the same time
+AT_ONCE = 2  # queries of users that run at the same time
+PATIENCE = 60.0  # seconds that a query of a user waits for its turn
 KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+STATIC = {
+    "report.css": "orledger.templates",
+    "report.js": "orledger.templates",
+    **dict.fromkeys(("explorer.css", "explorer.js", "chart.js"), "orledger.explorer.static"),
+}
 
 
 def application(x: Explorer) -> Starlette:
@@ -38,161 +53,162 @@ def application(x: Explorer) -> Starlette:
     What draws and computes (matplotlib, scipy) is imported by the pages that need it, so that the server listens at once.
     """
 
-    def home(request: Request) -> Response:
-        with x.mirror.results() as results:
-            return x.page("explorer_home.html.j2", request, results, **overview.overview(results))
+    def home(request: Request, results: Copied) -> Response:
+        return x.page("explorer_home.html.j2", request, results, **overview.overview(results))
 
-    def run(request: Request) -> Response:
+    def run(request: Request, results: Copied) -> Response:
         name = "explorer_live.html.j2" if request.query_params.get("part") else "explorer_run.html.j2"
-        with x.mirror.results() as results:
-            return x.page(name, request, results, **overview.live(results))
+        return x.page(name, request, results, **overview.live(results))
 
-    def all_cells(request: Request) -> Response:
+    def all_cells(request: Request, results: Copied) -> Response:
         chosen = cells.Chosen.read(request.query_params)
-        with x.mirror.results() as results:
-            return x.page("explorer_cells.html.j2", request, results, **cells.page(results, chosen))
+        return x.page("explorer_cells.html.j2", request, results, **cells.page(results, chosen))
 
-    def one_cell(request: Request) -> Response:
-        with x.mirror.results() as results:
-            found = cells.one(results, request.path_params["cell_id"])
-            if found is None:
-                return x.missing(request, f"no cell {request.path_params['cell_id']}")
-            return x.page("explorer_cell.html.j2", request, results, **found)
+    def one_cell(request: Request, results: Copied) -> Response:
+        name = request.path_params["cell_id"]
+        return x.found("explorer_cell.html.j2", request, results, cells.one(results, name), f"no cell {name}")
 
-    def metric(request: Request) -> Response:
+    def metric(request: Request, results: Copied) -> Response:
         asked = request.query_params
-        with x.mirror.results() as results:
-            labels = studies.labels(studies.present(results))
-            found = metrics.page(results, asked, asked.getlist("arm"), labels)
-            return x.page("explorer_metric.html.j2", request, results, **found)
+        labels = results.remember(("labels",), lambda: studies.labels(studies.present(results)))
+        found = metrics.page(results, asked, asked.getlist("arm"), labels)
+        return x.page("explorer_metric.html.j2", request, results, **found)
 
-    def hypothesis(request: Request) -> Response:
-        with x.mirror.results() as results:
-            found = hypotheses.hypothesis(results, request.path_params["name"])
-            if found is None:
-                return x.missing(request, f"no hypothesis {request.path_params['name']}")
-            return x.page("explorer_hypothesis.html.j2", request, results, **found)
+    def metric_rows(request: Request, results: Copied) -> Response:
+        query = metrics.behind(results, request.query_params)
+        if query is None:
+            return x.missing(request, "no such line of a metric", "counts of the metric page lead here")
+        return RedirectResponse("/sql?" + urlencode({"q": query}))
 
-    def one_test(request: Request) -> Response:
-        with x.mirror.results() as results:
-            found = hypotheses.test(results, request.path_params["id"], lambda query: x.ask(results, query))
-            if found is None:
-                return x.missing(request, f"no test {request.path_params['id']}")
-            return x.page("explorer_test.html.j2", request, results, **found)
+    def hypothesis(request: Request, results: Copied) -> Response:
+        name = request.path_params["name"]
+        found = hypotheses.hypothesis(results, name)
+        return x.found("explorer_hypothesis.html.j2", request, results, found, f"no hypothesis {name}")
 
-    def one_claim(request: Request) -> Response:
-        with x.mirror.results() as results:
-            found = hypotheses.claim(results, request.path_params["id"], lambda query: x.ask(results, query))
-            if found is None:
-                return x.missing(request, f"no claim {request.path_params['id']}")
-            return x.page("explorer_claim.html.j2", request, results, **found)
+    def one_test(request: Request, results: Copied) -> Response:
+        name = request.path_params["id"]
+        found = hypotheses.test(results, name, lambda query: x.ask(results, query))
+        return x.found("explorer_test.html.j2", request, results, found, f"no test {name}")
 
-    def all_tables(request: Request) -> Response:
+    def one_claim(request: Request, results: Copied) -> Response:
+        name = request.path_params["id"]
+        found = hypotheses.claim(results, name, lambda query: x.ask(results, query))
+        return x.found("explorer_claim.html.j2", request, results, found, f"no claim {name}")
+
+    def all_tables(request: Request, results: Copied) -> Response:
         from orledger.explorer import tables
 
-        with x.mirror.results() as results:
-            return x.page("explorer_tables.html.j2", request, results, **tables.listed(results))
+        return x.page("explorer_tables.html.j2", request, results, **tables.listed(results))
 
-    def one_table(request: Request) -> Response:
+    def one_table(request: Request, results: Copied) -> Response:
         from orledger.explorer import tables
 
-        with x.mirror.results() as results:
-            found = tables.table_page(results, request.path_params["name"])
-            if found is None:
-                return x.missing(request, f"no table {request.path_params['name']}")
-            return x.page("explorer_table.html.j2", request, results, **found)
+        name = request.path_params["name"]
+        return x.found("explorer_table.html.j2", request, results, tables.table_page(results, name), f"no table {name}")
 
-    def number(request: Request) -> Response:
+    def number(request: Request, results: Copied) -> Response:
         from orledger.explorer import tables
 
-        with x.mirror.results() as results:
-            found = tables.number_page(results, request.query_params, lambda query: x.ask(results, query))
-            if found is None:
-                return x.missing(request, "no such number in a table", "numbers of a table lead here")
-            return x.page("explorer_number.html.j2", request, results, **found)
+        found = tables.number_page(results, request.query_params)
+        absent = ("no such number in a table", "numbers of a table lead here")
+        return x.found("explorer_number.html.j2", request, results, found, *absent)
 
-    def one_figure(request: Request) -> Response:
+    def one_figure(request: Request, results: Copied) -> Response:
         from orledger.explorer import tables
 
-        with x.mirror.results() as results:
-            found = tables.figure(results, request.path_params["name"])
-            title = dict(f[:2] for f in tables.listed(results)["figures"]).get(request.path_params["name"], "")
-            if found is None:
-                return x.missing(request, f"no figure {request.path_params['name']}")
-            name, queries = request.path_params["name"], found[1]
-            return x.page("explorer_figure.html.j2", request, results, name=name, title=title, queries=queries)
+        name = request.path_params["name"]
+        drawn = tables.figure(results, name)
+        title = dict(f[:2] for f in tables.listed(results)["figures"]).get(name, "")
+        found = None if drawn is None else {"name": name, "title": title, "queries": drawn[1]}
+        return x.found("explorer_figure.html.j2", request, results, found, f"no figure {name}")
 
-    def image(request: Request) -> Response:
+    def image(request: Request, results: Copied) -> Response:
         from orledger.explorer import tables
 
-        with x.mirror.results() as results:
-            found = tables.figure(results, request.path_params["name"])
+        found = tables.figure(results, request.path_params["name"])
         if found is None:
             return x.missing(request, f"no figure {request.path_params['name']}")
         return Response(found[0], media_type="image/svg+xml")
 
-    def sql(request: Request) -> Response:
+    def sql(request: Request, results: Copied) -> Response:
         query = request.query_params.get("q", "")
-        with x.mirror.results() as results:
-            shown: dict[str, Any] = {"query": query, "columns": [], "rows": [], "total": 0, "error": None}
-            if query.strip():
-                try:
-                    frame = x.ask(results, query)
-                    shown |= {"columns": frame.columns, "rows": frame.head(SHOWN).rows(), "total": frame.height}
-                except OrledgerError as error:
-                    shown["error"] = error
-            schema = results.remember(("schema",), lambda: described(results.con))
-            return x.page("explorer_sql.html.j2", request, results, schema=schema, limits=x.limits, **shown)
+        shown: dict[str, Any] = {"query": query, "columns": [], "rows": [], "total": 0, "error": None}
+        if query.strip():
+            try:
+                frame = x.ask(results, query)
+                shown |= {"columns": frame.columns, "rows": frame.head(SHOWN).rows(), "total": frame.height}
+            except OrledgerError as error:
+                shown["error"] = error
+        schema = results.remember(("schema",), lambda: described(results.con))
+        return x.page("explorer_sql.html.j2", request, results, schema=schema, limits=x.limits, **shown)
 
-    def download(request: Request) -> Response:
+    def download(request: Request, results: Copied) -> Response:
         kind = request.path_params["kind"]
         if kind not in KINDS:
             return x.missing(request, f"no download as {kind}", "query.csv or query.parquet")
-        with x.mirror.results() as results:
-            try:
-                frame = x.ask(results, request.query_params.get("q", ""))
-            except OrledgerError as error:
-                return PlainTextResponse(str(error), 400)
+        try:
+            frame = x.ask(results, request.query_params.get("q", ""))
+        except OrledgerError as error:
+            return PlainTextResponse(str(error), 400)
         buffer = io.BytesIO()
         frame.write_parquet(buffer) if kind == "parquet" else frame.write_csv(buffer)
         saved = {"Content-Disposition": f'attachment; filename="query.{kind}"'}
         return Response(buffer.getvalue(), media_type=KINDS[kind], headers=saved)
 
-    def rechecked(request: Request) -> Response:
+    def rechecked(request: Request, results: Copied) -> Response:
         from orledger.explorer import papers
 
-        with x.mirror.results() as results:
-            return x.page("explorer_recheck.html.j2", request, results, papers=papers.papers(results))
+        return x.page("explorer_recheck.html.j2", request, results, papers=papers.papers(results))
 
-    def compared(request: Request) -> Response:
+    def compared(request: Request, results: Copied) -> Response:
         from orledger.reports.report.compare import FRAMES, compare
 
         if x.other is None:
             return x.missing(request, "no second database", "orledger serve --compare OTHER.duckdb")
         second = Mirror(x.other, x.limits)
         try:
-            with x.mirror.results() as left, second.results() as right:
-                result = compare(left, right, (x.path.name, x.other.name))
+            with second.results() as right:
+                result = compare(results, right, (x.path.name, x.other.name))
         finally:
             second.close()
         frames = {n: getattr(result, n) for n in FRAMES}
         return x.page("explorer_compare.html.j2", request, result=result, frames=frames)
 
-    def kept(page: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    queries, drawing, warming = Lane(AT_ONCE, PATIENCE), Lane(1, PATIENCE), Warming(x)
+
+    def anew(page: Page) -> Answer:
+        """``page``, made each time it is asked for, from one state of the database."""
+
+        def answer(request: Request) -> Response:
+            with x.mirror.results() as results:
+                return page(request, results)
+
+        return answer
+
+    def kept(page: Page) -> Answer:
         """``page``, made once for each state of the database and address: the same question has the same answer."""
 
         def answer(request: Request) -> Response:
             address = f"{request.url.path}?{request.url.query}"
             with x.mirror.results() as results:
-                found = results.recall(address)
-                if found is not None:
-                    return HTMLResponse(found)
-                made = page(request)
-                if made.status_code == 200:
-                    results.keep(address, bytes(made.body))
-                return made
+
+                def make() -> tuple[int, bytes]:
+                    made = page(request, results)
+                    return made.status_code, bytes(made.body)
+
+                status, text = results.pages.get(address, make, lambda made: made[0] == 200)
+            warming.answered.set()
+            return HTMLResponse(text, status)
 
         return answer
+
+    def within(lane: Lane, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        """``answer``, which may take long, when its turn in ``lane`` has come; other pages do not wait for it."""
+
+        async def later(request: Request) -> Response:
+            return await lane.run(lambda: answer(request))
+
+        return later
 
     async def problem(request: Request, error: Exception) -> Response:
         message, hint = (
@@ -201,13 +217,21 @@ def application(x: Explorer) -> Starlette:
         status = getattr(error, "status_code", 500)
         return x.page("explorer_problem.html.j2", request, status=status, message=message, hint=hint)
 
-    def report_file(name: str, kind: str) -> Callable[[Request], Response]:
-        text = files("orledger.templates").joinpath(name).read_text(encoding="utf-8")
-        return lambda _request: Response(text, media_type=kind)
+    def static(name: str, package: str) -> Route:
+        """A file that is read once and never waits for a thread."""
+        text = files(package).joinpath(name).read_text(encoding="utf-8")
+
+        async def answer(_request: Request) -> Response:
+            return Response(text, media_type="text/css" if name.endswith(".css") else "text/javascript")
+
+        return Route(f"/static/{name}", answer)
 
     @asynccontextmanager
     async def life(_app: Starlette) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        warming.start()
         yield
+        warming.end()
         x.mirror.close()
 
     return Starlette(
@@ -217,21 +241,20 @@ def application(x: Explorer) -> Starlette:
             Route("/cells", kept(all_cells)),
             Route("/cell/{cell_id}", kept(one_cell)),
             Route("/metric", kept(metric)),
+            Route("/metric/rows", anew(metric_rows)),
             Route("/hypothesis/{name:path}", kept(hypothesis)),
             Route("/test/{id}", kept(one_test)),
             Route("/claim/{id}", kept(one_claim)),
             Route("/tables", kept(all_tables)),
             Route("/table/{name}", kept(one_table)),
             Route("/number", kept(number)),
-            Route("/figure/{name}.svg", image),
-            Route("/figure/{name}", kept(one_figure)),
-            Route("/sql", sql),
-            Route("/query.{kind:str}", download),
+            Route("/figure/{name}.svg", within(drawing, anew(image))),
+            Route("/figure/{name}", within(drawing, kept(one_figure))),
+            Route("/sql", within(queries, anew(sql))),
+            Route("/query.{kind:str}", within(queries, anew(download))),
             Route("/recheck", kept(rechecked)),
-            Route("/compare", compared),
-            Route("/static/report.css", report_file("report.css", "text/css")),
-            Route("/static/report.js", report_file("report.js", "text/javascript")),
-            Mount("/static", StaticFiles(packages=[("orledger.explorer", "static")])),
+            Route("/compare", within(drawing, anew(compared))),
+            *(static(name, package) for name, package in STATIC.items()),
         ],
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=list(x.hosts), www_redirect=False),

@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from orledger.schema.viewing import identifier, literal, read
+from orledger.schema.viewing import identifier, literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orledger.schema.reading import Results
+    from orledger.explorer.mirror import Copied
     from orledger.schema.viewing import Layout
 
 PAGE = 100
 SERIES = 500  # series that the page of a cell summarises
+NEAR = 24  # neighbours for each key
+RECORDS = """
+SELECT arm, metric, label, max(value) FILTER (idx IS NULL) AS scalar, count(idx) AS points,
+       min(value) FILTER (idx IS NOT NULL) AS smallest, median(value) FILTER (idx IS NOT NULL) AS median,
+       max(value) FILTER (idx IS NOT NULL) AS largest
+FROM all_records WHERE cell_id = ? GROUP BY ALL ORDER BY arm, label, metric
+"""
 COLUMNS = {"name": "name", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
 
 
@@ -73,79 +78,114 @@ class Chosen:
         return f"TRY_CAST(keys[?] AS DOUBLE) {way} NULLS LAST, keys[?] {way} NULLS LAST, cell_id", [key, key]
 
 
-def page(results: Results, chosen: Chosen) -> dict[str, Any]:
+def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
     """One page of cells, how many there are, and the values that filters can take."""
     condition, values = chosen.where()
     order, order_values = chosen.sorting()
-    total = results.sql(f"SELECT count(*) AS n FROM cell WHERE {condition}", values)["n"][0]
-    rows = results.sql(
-        "SELECT cell_id, case_name, block, name, map_entries(keys) AS keys, state, seconds, n_records, finished, reason"
+    (counted,) = results.rows(f"SELECT count(*) AS n FROM cell WHERE {condition}", values)
+    rows = results.rows(
+        "SELECT cell_id, case_name, block, name, keys, state, seconds, n_records, finished, reason"
         f" FROM cell WHERE {condition} ORDER BY {order} LIMIT {PAGE} OFFSET {PAGE * (chosen.page - 1)}",
         [*values, *order_values],
-    ).to_dicts()
-    for row in rows:
-        row["keys"] = {e["key"]: e["value"] for e in row["keys"]}
-    scope, scope_values = Chosen(case=chosen.case, block=chosen.block).where()
-    options = results.sql(
-        "SELECT e.key AS key, list(DISTINCT e.value ORDER BY e.value)[:200] AS found"
-        f" FROM (SELECT unnest(map_entries(keys)) AS e FROM cell WHERE {scope}) GROUP BY ALL ORDER BY key",
-        scope_values,
-    ).to_dicts()
-    fixed = {
-        name: results.sql(f"SELECT DISTINCT {column} AS v FROM cell ORDER BY v")["v"].to_list()
-        for name, column in (("case", "case_name"), ("block", "block"), ("state", "state"))
-    }
-    names = [o["key"] for o in options]
-    return {"rows": rows, "total": total, "pages": max(1, -(-total // PAGE)), "keys": names, "options": options} | {
-        "fixed": fixed,
+    )
+    places = results.remember(("places",), lambda: _places(results))
+    scope = Chosen(case=chosen.case, block=chosen.block)
+    known = chosen.case in ("", *places["case"]) and chosen.block in ("", *places["block"])
+    options = (
+        results.remember(("options", chosen.case, chosen.block), lambda: _options(results, scope)) if known else []
+    )
+    return {
+        "rows": rows,
+        "total": counted["n"],
+        "pages": max(1, -(-counted["n"] // PAGE)),
+        "keys": [o["key"] for o in options],
+        "options": options,
+        "fixed": places,
         "chosen": chosen,
     }
 
 
-def one(results: Results, cell_id: str) -> dict[str, Any] | None:
+def _options(results: Copied, scope: Chosen) -> list[dict[str, Any]]:
+    """The keys of the cells in ``scope`` with their values, numbers in their order."""
+    condition, values = scope.where()
+    return results.rows(
+        "SELECT e.key AS key, list(DISTINCT e.value ORDER BY TRY_CAST(e.value AS DOUBLE), e.value)[:200] AS found"
+        f" FROM (SELECT unnest(map_entries(keys)) AS e FROM all_cells WHERE {condition}) GROUP BY ALL ORDER BY key",
+        values,
+    )
+
+
+def _places(results: Copied) -> dict[str, list[str]]:
+    """The cases, blocks and states that cells have."""
+    found = results.rows("SELECT DISTINCT case_name AS case, block, state FROM all_cells")
+    return {name: sorted({row[name] for row in found}) for name in ("case", "block", "state")}
+
+
+def one(results: Copied, cell_id: str) -> dict[str, Any] | None:
     """A cell with its spec, refusals, facts, data, the run that made it, and its neighbours; None when there is no such cell."""
-    found = results.sql(
-        "SELECT c.* EXCLUDE (keys), map_entries(c.keys) AS keys, r.preset, r.versions, r.git_commit FROM cell c"
-        " LEFT JOIN run r USING (run_id) WHERE cell_id = ?",
+    found = results.rows(
+        "SELECT c.*, r.preset, r.versions, r.git_commit FROM cell c LEFT JOIN run r USING (run_id) WHERE cell_id = ?",
         [cell_id],
-    ).to_dicts()
+    )
     if not found:
         return None
-    cell = found[0] | {"keys": {e["key"]: e["value"] for e in found[0]["keys"]}}
-    near = []
-    for key, value in cell["keys"].items():
-        rest = {k: v for k, v in cell["keys"].items() if k != key}
-        condition, values = Chosen(case=cell["case_name"], block=cell["block"], keys=rest).where()
-        query = f"SELECT cell_id, keys[?] AS value, state FROM cell WHERE {condition} AND cell_id <> ? ORDER BY value LIMIT 24"
-        others = results.sql(query, [key, *values, cell_id]).to_dicts()
-        if others:
-            near.append({"key": key, "value": value, "others": others})
-    layout = next((x for x in read(results.con) if (x.case, x.block) == (cell["case_name"], cell["block"])), None)
-    facts = results.sql("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id]).to_dicts()
-    return {"cell": cell, "near": near, "facts": facts} | _records(results, layout, cell_id)
+    (cell,) = found
+    place = (cell["case_name"], cell["block"])
+    layout = next((x for x in results.layouts() if (x.case, x.block) == place), None)
+    facts = results.rows("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id])
+    return {"cell": cell, "near": _near(results, cell), "facts": facts} | _records(results, layout, cell_id)
 
 
-def _records(results: Results, layout: Layout | None, cell_id: str) -> dict[str, Any]:
-    """The records of a cell as the views of its block show them: a row per arm, and a summary of every series."""
+def _near(results: Copied, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The cells of the same block that differ from ``cell`` in one key, by that key, numbers in their order."""
+    keys = cell["keys"]
+    if not keys:
+        return []
+    same = " + ".join("coalesce((keys[?] = ?)::INTEGER, 0)" for _ in keys)
+    one = " ".join("WHEN keys[?] IS DISTINCT FROM ? THEN ?" for _ in keys)
+    rows = results.rows(
+        f"SELECT cell_id, state, key, keys[key] AS value FROM (SELECT cell_id, state, keys, CASE {one} END AS key FROM all_cells"
+        f" WHERE case_name = ? AND block = ? AND cell_id <> ? AND {same} = ?)"
+        f" QUALIFY row_number() OVER (PARTITION BY key ORDER BY TRY_CAST(value AS DOUBLE), value, cell_id) <= {NEAR}"
+        " ORDER BY TRY_CAST(value AS DOUBLE), value, cell_id",
+        [
+            *(part for key, value in keys.items() for part in (key, value, key)),
+            *(cell[k] for k in ("case_name", "block", "cell_id")),
+            *(part for pair in keys.items() for part in pair),
+            len(keys) - 1,
+        ],
+    )
+    found = [(key, value, [r for r in rows if r["key"] == key]) for key, value in keys.items()]
+    return [{"key": key, "value": value, "others": others} for key, value, others in found if others]
+
+
+def _records(results: Copied, layout: Layout | None, cell_id: str) -> dict[str, Any]:
+    """The records of a cell: a row per arm with its scalars, a summary of every series, refusals; queries on the views give all."""
     if layout is None:
         return {"arms": None, "series": None, "refusals": []}
     here = f"WHERE cell_id = {literal(cell_id)}"
-    keys = ", ".join(identifier(c) for c, _ in layout.keys.values())
-    sql = f"SELECT * EXCLUDE ({', '.join(x for x in ('cell', 'computed_on', keys) if x)})\nFROM {identifier(layout.name)}\n{here}\nORDER BY arm, label"
-    frame = results.sql(sql)
-    refusals = frame.filter(frame["refused"].is_not_null()).select("arm", "refused", "refused_by").to_dicts()
-    metrics = [c for c in layout.scalars.values() if frame[c].null_count() < frame.height]
-    answered = frame.filter(pl.any_horizontal(pl.col(metrics).is_not_null())) if metrics else frame.head(0)
-    arms = {"sql": sql, "columns": ["arm", "label", *metrics], "rows": answered.select("arm", "label", *metrics).rows()}
-    series = None
-    if layout.indexed:
-        parts = [
-            f"SELECT arm, {literal(m)} AS metric, label, count({identifier(c)}) AS points, min({identifier(c)}) AS smallest,"
-            f" median({identifier(c)}) AS median, max({identifier(c)}) AS largest FROM points GROUP BY ALL"
-            for m, c in layout.indexed.items()
-        ]
-        points = f"SELECT * FROM {identifier(layout.series)} {here}"
-        summary = f"WITH points AS MATERIALIZED ({points})\nSELECT * FROM (\n" + "\nUNION ALL ".join(parts)
-        found = results.sql(f"{summary}\n)\nWHERE points > 0\nORDER BY metric, arm, label LIMIT {SERIES}")
-        series = {"sql": f"{points}\nORDER BY arm, label, idx", "columns": found.columns, "rows": found.rows()}
-    return {"arms": arms, "series": series, "refusals": refusals}
+    rows = results.rows(RECORDS, [cell_id])
+    refusals = results.rows(
+        "SELECT arm, refused, refused_by FROM all_refusals WHERE cell_id = ? ORDER BY arm", [cell_id]
+    )
+    scalars: dict[tuple[str, str | None], dict[str, float]] = {}
+    for row in rows:
+        if row["scalar"] is not None:
+            scalars.setdefault((row["arm"], row["label"]), {})[row["metric"]] = row["scalar"]
+    met = {metric for found in scalars.values() for metric in found}
+    shown = {metric: column for metric, column in layout.scalars.items() if metric in met}
+    columns = ", ".join(map(identifier, ("arm", "label", *shown.values())))
+    arms = {
+        "sql": f"SELECT {columns}\nFROM {identifier(layout.name)}\n{here}\nORDER BY arm, label",
+        "columns": ["arm", "label", *shown.values()],
+        "rows": [(*place, *(found.get(metric) for metric in shown)) for place, found in scalars.items()],
+    }
+    summary = ("arm", "metric", "label", "points", "smallest", "median", "largest")
+    points = [tuple(row[c] for c in summary) for row in rows if row["points"]]
+    series = {
+        "sql": f"SELECT * FROM {identifier(layout.series)} {here}\nORDER BY arm, label, idx",
+        "columns": summary,
+        "total": len(points),
+        "rows": sorted(points, key=lambda r: (r[1], r[0], r[2] or ""))[:SERIES],
+    }
+    return {"arms": arms, "series": series if points else None, "refusals": refusals}

@@ -35,13 +35,13 @@ def hypothesis(results: Results, name: str) -> dict[str, Any] | None:
 
     Tests come as groups of one comparison, those that the verdict names as evidence first.
     """
-    versions = results.sql(VERSIONS, [name]).to_dicts()
-    verdicts = [decoded(v) for v in results.sql(VERDICTS, [name]).to_dicts()]
+    versions = results.rows(VERSIONS, [name])
+    verdicts = [decoded(v) for v in results.rows(VERDICTS, [name])]
     if not versions and not verdicts:
         return None
     newest = verdicts[0]["audit_id"] if verdicts else ""
-    tests = [decoded(t) for t in results.sql(TESTS, [newest, name]).to_dicts()]
-    claims = [decoded(c) for c in results.sql(CLAIMS, [newest, name]).to_dicts()]
+    tests = [decoded(t) for t in results.rows(TESTS, [newest, name])]
+    claims = [decoded(c) for c in results.rows(CLAIMS, [newest, name])]
     named = set(verdicts[0]["test_ids"] or []) if verdicts else set()
     groups: dict[str, list[dict[str, Any]]] = {}
     for test in tests:
@@ -62,7 +62,7 @@ def hypothesis(results: Results, name: str) -> dict[str, Any] | None:
 
 def test(results: Results, test_id: str, ask: Ask) -> dict[str, Any] | None:
     """One test with the value of every unit, each with its cells; None when there is no such test."""
-    found = results.sql("SELECT * FROM test_result WHERE test_id = ?", [test_id]).to_dicts()
+    found = results.rows("SELECT * FROM test_result WHERE test_id = ?", [test_id])
     return (
         None
         if not found
@@ -72,7 +72,7 @@ def test(results: Results, test_id: str, ask: Ask) -> dict[str, Any] | None:
 
 def claim(results: Results, claim_id: str, ask: Ask) -> dict[str, Any] | None:
     """One claim with the value of every cell it looked at; None when there is no such claim."""
-    found = results.sql("SELECT * FROM claim WHERE claim_id = ?", [claim_id]).to_dicts()
+    found = results.rows("SELECT * FROM claim WHERE claim_id = ?", [claim_id])
     return None if not found else {"claim": decoded(found[0]), **units(results, found[0]["units_sql"], ask, "")}
 
 

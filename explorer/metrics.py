@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
-from orledger.schema.viewing import identifier, literal, read
+from orledger.schema.viewing import identifier, literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,25 +40,47 @@ def rows_query(layout: Layout, metric: str, group: str, value: object, arm: str)
     return f"SELECT {shown}\nFROM {identifier(layout.name)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join([*keys, 'cell_id'])}"
 
 
+def behind(results: Results, asked: Mapping[str, str]) -> str | None:
+    """The query of the rows behind one line of the table; None when there is no such line. An absent ``value`` means none."""
+    found = choice(results, asked)
+    if found is None:
+        return None
+    layout, metric, group = found
+    for row in results.rows(query(layout, metric, group)):
+        value = None if row["group"] is None else str(row["group"])
+        if (row["arm"], value) == (asked.get("arm"), asked.get("value", None if group else "")):
+            return rows_query(layout, metric, group, row["group"], row["arm"])
+    return None
+
+
+def choice(results: Results, asked: Mapping[str, str]) -> tuple[Layout, str, str] | None:
+    """The views, the metric and the key that are asked for, the first ones by default; None when no metric is stored."""
+    choices = {_name(layout, metric): (layout, metric) for layout in results.layouts() for metric in layout.scalars}
+    if not choices:
+        return None
+    layout, metric = choices.get(asked.get("metric", ""), next(iter(choices.values())))
+    group = asked.get("group", next(iter(layout.keys), ""))
+    return layout, metric, group if group in layout.keys else ""
+
+
+def _name(layout: Layout, metric: str) -> str:
+    return f"{layout.case}/{layout.block}/{metric}"
+
+
 def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels: Mapping[str, str]) -> dict[str, Any]:
     """What the page shows: the choices, and for the chosen metric its rows, its description and its query.
 
     ``arms`` are the arms to show, all of them when there are none.
     """
-    choices = [(layout, metric) for layout in read(results.con) for metric in layout.scalars]
-    if not choices:
+    found = choice(results, asked)
+    if found is None:
         return {"choices": [], "metric": None}
-    names = [f"{layout.case}/{layout.block}/{metric}" for layout, metric in choices]
-    place = names.index(asked["metric"]) if asked.get("metric") in names else 0
-    layout, metric = choices[place]
-    keys = list(layout.keys)
-    group = asked.get("group", keys[0] if keys else "")
-    group = group if group in keys else ""
+    layout, metric, group = found
     sql = query(layout, metric, group)
-    rows = results.sql(sql).to_dicts()
+    rows = results.rows(sql)
     known = list(dict.fromkeys(r["arm"] for r in rows))
     shown = [a for a in known if a in arms] or known
-    rows = [r | {"sql": rows_query(layout, metric, group, r["group"], r["arm"])} for r in rows if r["arm"] in shown]
+    rows = [r for r in rows if r["arm"] in shown]
     groups = list(dict.fromkeys(r["group"] for r in rows))[:GROUPS]
     by = {(r["group"], r["arm"]): r for r in rows}
     series = [
@@ -68,17 +91,35 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
         for a in shown
     ]
     return {
-        "choices": names,
+        "choices": [_name(found, name) for found in results.layouts() for name in found.scalars],
         "metric": metric,
-        "chosen": names[place],
+        "chosen": _name(layout, metric),
         "layout": layout,
         "about": layout.comments.get(layout.scalars[metric], ""),
-        "keys": keys,
+        "keys": list(layout.keys),
         "group": group,
         "known": known,
         "arms": shown,
         "labels": labels,
-        "rows": rows,
+        "lines": _lines(rows, labels, layout, metric, group),
         "sql": sql,
         "chart": {"labels": ["" if g is None else str(g) for g in groups], "series": series, "title": metric},
     }
+
+
+def _lines(
+    rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], layout: Layout, metric: str, group: str
+) -> list[tuple[Any, ...]]:
+    """A line of the table for each row: the group and the address of its cells, the arm, the address of the rows, numbers."""
+    cells = f"/cells?{urlencode({'case': layout.case, 'block': layout.block})}&key.{quote(group, safe='')}="
+    behind = f"/metric/rows?{urlencode({'metric': _name(layout, metric), 'group': group})}"
+    quoted = {v: quote(str(v), safe="") for r in rows for v in (r["group"], r["arm"])}
+    lines = []
+    for r in rows:
+        value, arm = r["group"], r["arm"]
+        mine = "" if value is None else f"&value={quoted[value]}"
+        numbers = (r["n"], *(r[c] for c in ("median", "q1", "q3", "smallest", "largest")))
+        lines.append(
+            (value, cells + quoted[value], labels.get(arm, arm), f"{behind}{mine}&arm={quoted[arm]}", *numbers)
+        )
+    return lines

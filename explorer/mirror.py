@@ -10,12 +10,13 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import DatabaseError, OrledgerError
+from orledger.explorer.keeping import Kept
 from orledger.schema.explaining import snapshot_path
 from orledger.schema.reading import Results, open_results
 from orledger.schema.sandbox import Limits, sandbox_config
@@ -23,10 +24,17 @@ from orledger.schema.sandbox import Limits, sandbox_config
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import polars as pl
     from duckdb import DuckDBPyConnection
+
+    from orledger.schema.viewing import Layout
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
 PAGES = 200  # pages that are kept for each state of the database
+OPENED = 12  # answers of views that are kept for the numbers of a table
+PAGE_SECONDS = (
+    60  # what a query of a page may take; the limit of a user's query is lower, and is watched where it is asked
+)
 TRIES = 5  # a file that is written to while it is copied is copied again
 
 State = tuple[tuple[str, int, int], ...]
@@ -42,25 +50,22 @@ class Copied(Results):
 
     def remember(self, key: tuple[str, ...], make: Callable[[], Made]) -> Made:
         """What ``make`` returns, which must hold no connection; the next page that asks for ``key`` gets the same."""
-        with self._copy.making:
-            if key not in self._copy.made:
-                self._copy.made[key] = make()
-            found: Made = self._copy.made[key]
-            return found
+        found: Made = self._copy.made.get(key, make)
+        return found
 
-    def recall(self, address: str) -> bytes | None:
-        """The page at ``address`` as it was made from this copy before; None when it was not, or was forgotten."""
-        with self._copy.making:
-            if address in self._copy.pages:
-                self._copy.pages.move_to_end(address)
-            return self._copy.pages.get(address)
+    def layouts(self) -> list[Layout]:
+        """The wide views of every block, read once for each state of the database."""
+        return self.remember(("layouts",), super().layouts)
 
-    def keep(self, address: str, page: bytes) -> None:
-        """Keeps a page for as long as the copy; the one that was longest not asked for makes room."""
-        with self._copy.making:
-            self._copy.pages[address] = page
-            if len(self._copy.pages) > PAGES:
-                self._copy.pages.popitem(last=False)
+    @property
+    def pages(self) -> Kept[tuple[int, bytes]]:
+        """Status and text of the pages that were made from this copy, by address."""
+        return self._copy.pages
+
+    @property
+    def opened(self) -> Kept[pl.DataFrame]:
+        """Rows of views that numbers were looked for in, by query."""
+        return self._copy.opened
 
 
 class Mirror:
@@ -147,7 +152,8 @@ class Mirror:
                 shutil.copyfile(name, str(target) + ("" if name == str(source) else ".wal"))
             if _state(source) == before:
                 break
-        results = open_results(target, snapshot=False, **sandbox_config(self.limits))
+        limits = replace(self.limits, seconds=max(PAGE_SECONDS, self.limits.seconds))
+        results = open_results(target, snapshot=False, **sandbox_config(limits))
         note = "a run is writing; this is its latest snapshot" if source != self.path else None
         return _Copy(results, target, before, note)
 
@@ -158,9 +164,9 @@ class _Copy:
     def __init__(self, results: Results, path: Path, state: State, note: str | None) -> None:
         self.results, self.path, self.state, self.note = results, path, state, note
         self.users = 0
-        self.made: dict[tuple[str, ...], Any] = {}
-        self.pages: OrderedDict[str, bytes] = OrderedDict()
-        self.making = threading.RLock()
+        self.made: Kept[Any] = Kept()
+        self.pages: Kept[tuple[int, bytes]] = Kept(PAGES)
+        self.opened: Kept[pl.DataFrame] = Kept(OPENED)
 
     def close_if_unused(self) -> None:
         if self.users == 0:

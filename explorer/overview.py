@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orledger.reports.report.ledger import ARM_REFUSALS, gather
+from orledger.reports.report.ledger import ARM_REFUSALS, CELL_REFUSALS, UNSAID
 
 if TYPE_CHECKING:
     from orledger.schema.reading import Results
 
 REFUSED = 30  # kinds of refusals that the page of a run shows
+SHARES = ("done", "refused", "failed", "planned")  # states of a cell
 RATE = 60  # seconds over which the rate of a running job is measured
 
-PROGRESS = """
-SELECT case_name, block, count(*) AS cells, count(*) FILTER (state = 'done') AS done,
-       count(*) FILTER (state = 'refused') AS refused, count(*) FILTER (state = 'failed') AS failed,
-       count(*) FILTER (state = 'planned') AS planned, avg(seconds) FILTER (state = 'done') AS each
-FROM cell GROUP BY ALL ORDER BY ALL
+# Small questions whose answers are put together here: DuckDB takes longer to plan a large one than to answer all of these.
+STATES = """
+SELECT case_name, block, state, imported, count(*) AS cells, coalesce(sum(n_records), 0)::BIGINT AS records
+FROM all_cells GROUP BY ALL ORDER BY ALL
 """
-STUDIES = """
-SELECT coalesce(s.study, c.case_name) AS name, any_value(s.title) AS title, any_value(s.citation) AS citation,
-       list(DISTINCT c.case_name ORDER BY c.case_name) AS cases, count(*) AS cells,
-       count(*) FILTER (c.state = 'done') AS done, coalesce(sum(c.n_records), 0)::BIGINT AS records
-FROM cell c LEFT JOIN study s USING (case_name) GROUP BY 1 ORDER BY 1
+STUDIES = "SELECT case_name, study, title, citation FROM study"
+VERDICTS = """
+SELECT d.*, n AS audits, created FROM disposition d
+JOIN (SELECT audit_id, created, count(*) OVER () AS n FROM audit ORDER BY created DESC, audit_id LIMIT 1) USING (audit_id)
+ORDER BY hypothesis
 """
+REGISTERED = "SELECT count(DISTINCT hypothesis) AS n FROM registration"
 PAPERS = (
     "SELECT paper, count(*) FILTER (weight > 0) AS open, count(*) AS n FROM recheck_finding GROUP BY ALL ORDER BY ALL"
+)
+FAILURES = "SELECT cell_id, name, error FROM cell WHERE state = 'failed' ORDER BY finished DESC, name LIMIT 20"
+LATEST = (
+    "SELECT cell_id, name, state, seconds FROM cell WHERE finished IS NOT NULL ORDER BY finished DESC, name LIMIT 12"
 )
 RUN = (
     "SELECT run_id, preset, engine, jobs, device, state, started, ended FROM run ORDER BY started DESC, run_id LIMIT 1"
@@ -33,30 +38,69 @@ RUN = (
 
 
 def overview(results: Results) -> dict[str, Any]:
-    """Blocks, hypotheses with their verdicts, the latest run, and what is missing."""
-    ledger = gather(results)
+    """Blocks, hypotheses with their verdicts, the latest run, and what is missing; no question whose answer is known to be empty."""
+    blocks, verdicts = progress(results), results.rows(VERDICTS)
+    unsaid = results.rows(UNSAID) if any(b["imported"] for b in blocks) else []
     return {
-        "ledger": ledger,
+        "verdicts": verdicts,
+        "registered": 0 if verdicts else results.rows(REGISTERED)[0]["n"],
         "run": _first(results, RUN),
-        "blocks": results.sql(PROGRESS).to_dicts(),
-        "studies": results.sql(STUDIES).to_dicts(),
-        "audits": results.sql("SELECT count(*) AS n, max(created) AS newest FROM audit").to_dicts()[0],
-        "papers": results.sql(PAPERS).to_dicts(),
+        "blocks": blocks,
+        "studies": studies(blocks, results.rows(STUDIES)),
+        "papers": results.rows(PAPERS),
+        "arm_refusals": refusals(results) + unsaid,
+        "cell_refusals": results.rows(CELL_REFUSALS) if any(b["done"] < b["cells"] for b in blocks) else [],
     }
+
+
+def progress(results: Results) -> list[dict[str, Any]]:
+    """Every block with its cells by state, its records, and how many of its cells were imported."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in results.rows(STATES):
+        place = (row["case_name"], row["block"])
+        empty = dict.fromkeys(("cells", *SHARES, "imported", "records"), 0)
+        block = found.setdefault(place, {"case_name": place[0], "block": place[1]} | empty)
+        block[row["state"]] += row["cells"]
+        block["cells"] += row["cells"]
+        block["imported"] += row["cells"] if row["imported"] else 0
+        block["records"] += row["records"]
+    return list(found.values())
+
+
+def studies(blocks: list[dict[str, Any]], named: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The studies that the blocks belong to, each with its cases, cells and records; a case that no study names is its own."""
+    by_case = {row["case_name"]: row for row in named}
+    found: dict[str, dict[str, Any]] = {}
+    for b in blocks:
+        case = b["case_name"]
+        row = by_case.get(case, {"study": None, "title": None, "citation": None})
+        empty = {"name": row["study"] or case, "title": row["title"], "citation": row["citation"], "cases": []}
+        mine = found.setdefault(row["study"] or case, empty | dict.fromkeys(("cells", "done", "records"), 0))
+        mine["cases"] += [case] if case not in mine["cases"] else []
+        for count in ("cells", "done", "records"):
+            mine[count] += b[count]
+    return [found[name] for name in sorted(found)]
+
+
+def refusals(results: Results, most: int | None = None) -> list[dict[str, Any]]:
+    """Arms that declined to answer in finished cells, alike reasons together."""
+    if not results.rows("SELECT arm FROM all_refusals LIMIT 1"):
+        return []
+    return results.rows(ARM_REFUSALS if most is None else f"{ARM_REFUSALS} LIMIT {most}")
 
 
 def live(results: Results) -> dict[str, Any]:
     """The latest run: cells by state and block, the rate, the time that is left, failures and refusals."""
     run = _first(results, RUN)
-    blocks = results.sql(PROGRESS).to_dicts()
-    totals = {k: sum(b[k] for b in blocks) for k in ("cells", "done", "refused", "failed", "planned")}
+    blocks = progress(results)
+    totals = {k: sum(b[k] for b in blocks) for k in ("cells", *SHARES)}
     rate = None
     if run is not None:
-        recent = results.sql(
+        (recent,) = results.rows(
             "SELECT count(*) AS n, date_diff('millisecond', min(finished), max(finished)) / 1000.0 AS span FROM cell"
             f" WHERE run_id = ? AND finished > (SELECT max(finished) FROM cell) - INTERVAL {RATE} SECOND",
             [run["run_id"]],
-        ).to_dicts()[0]
+        )
         if recent["n"] > 1 and recent["span"]:
             rate = (recent["n"] - 1) / recent["span"]
     return {
@@ -65,16 +109,12 @@ def live(results: Results) -> dict[str, Any]:
         "totals": totals,
         "rate": rate,
         "left": totals["planned"] / rate if rate and totals["planned"] else None,
-        "failures": results.sql(
-            "SELECT cell_id, name, error FROM cell WHERE state = 'failed' ORDER BY finished DESC, name LIMIT 20"
-        ).to_dicts(),
-        "refusals": results.sql(ARM_REFUSALS).head(REFUSED).to_dicts(),
-        "latest": results.sql(
-            "SELECT cell_id, name, state, seconds FROM cell WHERE finished IS NOT NULL ORDER BY finished DESC, name LIMIT 12"
-        ).to_dicts(),
+        "failures": results.rows(FAILURES) if totals["failed"] else [],
+        "refusals": refusals(results, REFUSED),
+        "latest": results.rows(LATEST),
     }
 
 
 def _first(results: Results, query: str) -> dict[str, Any] | None:
-    rows = results.sql(query).to_dicts()
+    rows = results.rows(query)
     return rows[0] if rows else None

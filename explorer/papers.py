@@ -16,7 +16,7 @@ FINDINGS = "SELECT * EXCLUDE (weight) FROM recheck_finding ORDER BY paper, id"
 def papers(results: Results) -> list[dict[str, Any]]:
     """Every paper with its findings grouped by cause, the weightiest first, and how many checks had each verdict."""
     found: dict[str, list[Finding]] = {}
-    for row in results.sql(FINDINGS).to_dicts():
+    for row in results.rows(FINDINGS):
         paper = row.pop("paper")
         row |= {"verdict": Verdict(row["verdict"]), "operands": tuple(row["operands"])}
         found.setdefault(paper, []).append(Finding(**row))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from orledger.schema.reading import Results
 
-AT_ONCE = 2  # queries of users that may run at the same time
 SECONDS = 10.0
 
 
@@ -40,7 +39,6 @@ class Explorer:
 
     def __post_init__(self) -> None:
         self.mirror = Mirror(self.path, self.limits)
-        self.slots = threading.BoundedSemaphore(AT_ONCE)
         self._once = threading.Lock()
 
     @property
@@ -54,6 +52,7 @@ class Explorer:
         from orledger.reports.report.document import environment
 
         env = environment()
+        env.auto_reload = False  # templates do not change while the server runs: no look at the files for each page
         env.filters |= {
             "duration": duration,
             "data": lambda value: Markup(json.dumps(value).replace("<", "\\u003c")),  # noqa: S704 - JSON without a tag
@@ -74,14 +73,27 @@ class Explorer:
         )
         return HTMLResponse(text, status)
 
+    def found(
+        self,
+        template: str,
+        request: Request,
+        results: Results,
+        context: dict[str, Any] | None,
+        message: str,
+        hint: str | None = None,
+    ) -> HTMLResponse:
+        """The page of what was found, or the one that says that it is not there."""
+        if context is None:
+            return self.missing(request, message, hint)
+        return self.page(template, request, results, **context)
+
     def missing(self, request: Request, message: str, hint: str | None = None) -> HTMLResponse:
         """The page that says what is not there."""
         return self.page("explorer_problem.html.j2", request, status=404, message=message, hint=hint)
 
     def ask(self, results: Results, query: str) -> pl.DataFrame:
-        """The rows of a user's query under the limits; only so many run at the same time."""
-        with self.slots:
-            return run_query(results, query, limits=self.limits)
+        """The rows of a user's query, or of one that the database holds, under the limits."""
+        return run_query(results, query, limits=self.limits)
 
 
 def duration(seconds: float | None) -> str:

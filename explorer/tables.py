@@ -15,9 +15,10 @@ from orledger.reports.figures import drawing
 from orledger.reports.figures.style import METADATA, house_style
 from orledger.reports.tables.building import build, offered
 from orledger.reports.tables.render import inline_html, table_html
+from orledger.schema.sandbox import first_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import polars as pl
 
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from orledger.reports.drilldown import Opened
     from orledger.reports.tables.table import Table
 
-    Ask = Callable[[str], pl.DataFrame]
-
 ROWS = 500  # rows behind a number that its page shows; the query gives all
+KEPT = 100_000  # rows of an answer that is kept for the next number
 DRAWING = threading.Lock()  # matplotlib's settings belong to the process
 
 
@@ -36,8 +36,8 @@ class Shown:
     """A query behind a number with the head of its answer."""
 
     opened: Opened
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
     total: int
     command: str
 
@@ -72,24 +72,33 @@ def table_page(results: Copied, name: str) -> dict[str, Any] | None:
     found = table(results, name)
     if found is None:
         return None
-    markup = Markup(table_html(found, provenance=False, links="/table/", opens=address))  # noqa: S704 - escaped by type
+    html = results.remember(("html", name), lambda: table_html(found, provenance=False, links="/table/", opens=address))
+    markup = Markup(html)  # noqa: S704 - escaped by type
     return {"table": found, "markup": markup}
 
 
-def number_page(results: Copied, asked: Mapping[str, str], ask: Ask) -> dict[str, Any] | None:
+def number_page(results: Copied, asked: Mapping[str, str]) -> dict[str, Any] | None:
     """One number of a table with the rows behind it and the queries that give them; None when there is no such number."""
     place = Place(asked.get("table", ""), asked.get("row", ""), asked.get("column", ""))
     found = table(results, place.table)
     value = None if found is None else cell_at(found, place.row, place.column)
     if found is None or value is None:
         return None
-    behind = Drilldown(results).behind(value)
+
+    def few(rows: pl.DataFrame) -> bool:
+        return rows.height <= KEPT
+
+    opener = Drilldown(results, lambda query: results.opened.get(query, lambda: results.sql(query), few))
+    behind = opener.behind(value)
     shown = []
     for opened in behind.queries if behind else ():
-        frame = ask(opened.sql)
-        line = command(opened.sql, str(results.path))
-        shown.append(Shown(opened, tuple(frame.columns), tuple(frame.head(ROWS).rows()), frame.height, line))
-    markup = Markup(inline_html(value, found.absences()))  # noqa: S704 - inline_html escapes by type
+        if opened.rows is None:
+            columns, rows, total = first_rows(results, opened.sql, ROWS)
+        else:
+            columns, rows, total = opened.rows.columns, opened.rows.head(ROWS).rows(), opened.rows.height
+        shown.append(Shown(opened, columns, rows, total, command(opened.sql, str(results.path))))
+    absences = results.remember(("absences", place.table), found.absences)
+    markup = Markup(inline_html(value, absences))  # noqa: S704 - inline_html escapes by type
     header = next(c.header for c in found.columns if c.key == place.column)
     return {
         "place": place,

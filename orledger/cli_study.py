@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_look import audit_line, steps
+from orledger.cli_look import steps
 from orledger.cli_options import echo_json, json_option, warn
+from orledger.cli_stored import database_of, init_stored, study_stored
+from orledger.cli_studying import audited, compared, wishes, written
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orledger.audit.importing.inference import Wishes
     from orledger.audit.importing.mapping import Mapping
     from orledger.study import Study
 
@@ -53,7 +54,11 @@ def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> No
     """Write a mapping and a hypothesis file next to TABLES, from what the table seems to mean, and stop.
 
     A mapping that is there is used, and only the hypotheses are written. For people who register first: edit the two files, orledger register the hypotheses, and then orledger study uses both.
+    A results database in the place of TABLES gets the hypothesis file alone: its catalogue says what its numbers are.
     """
+    if stored := database_of(tables):
+        init_stored(stored, said, as_json=as_json, force=force)
+        return
     paths, mapping_file, hypothesis_file = _places(tables)
     if hypothesis_file.exists() and not force:
         raise UsageError(
@@ -102,10 +107,21 @@ def study(
     Says what it takes for keys, arms, metrics and directions, and why. The mapping and the hypothesis file beside the table
     are used when they are there (orledger init writes them, edit them freely), and written when they are not. A study.toml
     beside the table brings names for people, and tables and figures of your own.
+
+    A results database in the place of TABLES (written by orledger.study or orledger.run_grid in Python, or by orledger run) is audited
+    and reported as it is; --name says which study where it holds several.
     """
     from orledger.audit.importing.mapping import read_mapping
     from orledger.audit.importing.writing import stem
 
+    if stored := database_of(tables):
+        if db is not None or replace:
+            raise UsageError(
+                f"{'--db' if db is not None else '--replace'} was given, and {stored} is a database itself",
+                hint="leave it out: nothing is imported",
+            )
+        study_stored(stored, out, said, amend=amend, width=width, pdf=pdf, as_json=as_json)
+        return
     paths, mapping_file, hypothesis_file = _places(tables)
     if mapping_file.exists() and hypothesis_file.exists():
         given = [f"--{k.rstrip('s')}" for k, v in said.items() if v]
@@ -124,17 +140,9 @@ def study(
     place = stem(paths)
     target = place.with_name(f"{place.name}.duckdb") if db is None else db
     folder = place.with_name(f"{place.name}-report") if out is None else out
-    facts = _audited(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend, quiet=as_json)
-    from orledger.study_output import write_study
-
+    facts = _imported(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend, quiet=as_json)
     title = (declared and declared.title) or mapping.title or mapping.study
-    with steps("study") as step:
-        written = write_study(target, folder, title=title, width=width, pdf=pdf, declared=declared, step=step)
-    if as_json:
-        echo_json({"db": target, "reasons": reasons, **facts, "written": [vars(w) for w in written]})
-        return
-    for one in written:
-        click.echo(one.line)
+    written(target, folder, {"db": target, "reasons": reasons, **facts}, as_json, title=title, width=width, pdf=pdf, declared=declared)  # fmt: skip
 
 
 def _declared(folder: Path, name: str) -> Study | None:
@@ -162,13 +170,6 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
     return paths, *beside(paths)
 
 
-def _wishes(said: dict[str, Any]) -> Wishes:
-    from orledger.audit.importing.inference import Wishes
-
-    names = ("arm", "keys", "metrics", "better", "unit", "ignore", "scale")
-    return Wishes(study=said["name"], **{n: said[n] for n in names})
-
-
 def _write(
     paths: tuple[Path, ...],
     mapping_file: Path,
@@ -184,9 +185,7 @@ def _write(
     from orledger.audit.importing.tables import programs, read_tables
     from orledger.audit.importing.writing import draft, stem
 
-    if said["best"] and said["control"]:
-        raise UsageError("--best and --control contradict each other", hint="leave one of them out")
-    compare = "best" if said["best"] else "control" if said["control"] else "pairs"
+    compare = compared(said)
     known = read_mapping(mapping_file) if mapping_file.exists() and not force else None
     if known is not None and (given := [k for k in ("arm", "keys", "better", "ignore", "scale", "name") if said[k]]):
         raise UsageError(
@@ -197,7 +196,7 @@ def _write(
         drawn = draft(
             read_tables(paths),
             f"{stem(paths).name}.csv",
-            _wishes(said),
+            wishes(said),
             mapping=known,
             compare=compare,
             control=said["control"],
@@ -212,7 +211,7 @@ def _write(
     return reasons
 
 
-def _audited(
+def _imported(
     paths: tuple[Path, ...],
     mapping: Mapping,
     hypothesis_file: Path,
@@ -224,8 +223,6 @@ def _audited(
     quiet: bool,
 ) -> dict[str, Any]:
     """Imports, registers what is not registered yet, and audits; says, and returns, what was stored and what follows."""
-    from orledger.audit.evaluation import summary
-    from orledger.audit.evaluation.auditing import audit
     from orledger.audit.importing.loading import import_files
     from orledger.audit.registry.reading import read_hypothesis
     from orledger.schema.writing import Writer
@@ -241,8 +238,4 @@ def _audited(
         from orledger.study_output import check_declared
 
         check_declared(db, declared)
-    with steps("audit"):
-        audited = audit(db, [hypothesis], amend=amend)
-    for line in () if quiet else summary.audit_lines(audited):
-        click.echo(audit_line(line))
-    return {"imported": vars(found), "audit": summary.audit_data(audited)}
+    return {"imported": vars(found), **audited(db, hypothesis, amend=amend, quiet=quiet)}

@@ -27,6 +27,7 @@ from orledger.schema.frames import frame
 from orledger.schema.grouping import Groups
 from orledger.schema.outcomes import Outcome, PlannedCell
 from orledger.schema.writing import Writer
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,6 +72,9 @@ class StudyLog:
             self._describe()
         finally:
             self._writer.close()
+
+    def __repr__(self) -> str:
+        return f"study {self.name}/{self.block} in {self.path}: {counted(len(self._cells), 'cell')}"
 
     def cell(self, **keys: Any) -> LoggedCell:
         """The cell with these keys, as it is in the database or new."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ FROM cell c LEFT JOIN record r USING (cell_id) GROUP BY ALL ORDER BY ALL"""
 class Opened(Results):
     """A results database, read-only; ``audit`` alone writes, and only the rows of an audit.
 
-    ``reasons`` says how a frame was understood, when the study was made of one by ``orledger.study_from``.
+    ``reasons`` says how a frame was understood by ``orledger.study_from``, or what ``ask`` asked and why.
     """
 
     reasons: tuple[str, ...] = ()
@@ -62,9 +63,47 @@ class Opened(Results):
         from orledger.audit.registry.reading import read_hypothesis
 
         read = [read_hypothesis(Path(h)) for h in hypotheses]
+        with self._let_go():
+            return audit(self.path, read, amend=amend)
+
+    def ask(
+        self,
+        study: str | None = None,
+        *,
+        metric: str | None = None,
+        better: str | None = None,
+        unit: Sequence[str] = (),
+        scale: str | None = None,
+        control: str | None = None,
+        best: bool = False,
+        amend: bool = False,
+    ) -> Audit:
+        """The audit of questions that fit a study in this database, such as a loop logged; ``reasons`` says why these are asked.
+
+        The arguments are the options of ``orledger study``: all pairs of arms are compared, or all with ``control``, or the
+        best with the rest. Questions of one's own are files: ``audit([file])``.
+        """
+        from orledger.audit.evaluation.auditing import audit
+        from orledger.audit.importing.inference import Wishes
+        from orledger.audit.importing.stored import ask_stored
+        from orledger.audit.registry.reading import parse_hypothesis
+
+        if best and control is not None:
+            raise UsageError("best and control contradict each other", hint="leave one of them out")
+        wishes = Wishes(study, metrics=(metric,) if metric else (), better=better, unit=tuple(unit), scale=scale)
+        compare = "best" if best else "pairs" if control is None else "control"
+        guess, asked = ask_stored(self, wishes, compare=compare, control=control)
+        self.reasons = (*guess.reasons, *asked.reasons)
+        hypothesis = parse_hypothesis(asked.text, f"{guess.mapping.study}.hypotheses.toml")
+        with self._let_go():
+            return audit(self.path, [hypothesis], amend=amend)
+
+    @contextmanager
+    def _let_go(self) -> Iterator[None]:
+        """While inside, the file is closed here, since whoever writes must be alone."""
         self.con.close()
         try:
-            return audit(self.path, read, amend=amend)
+            yield
         finally:
             self.con = open_results(self.path).con
 

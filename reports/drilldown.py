@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
@@ -16,10 +16,10 @@ import polars as pl
 
 from orledger.reports.origin import PLACE, Answer, AuditRow, Given, Records
 from orledger.reports.tables.table import TableError
-from orledger.schema.viewing import identifier, literal, read
+from orledger.schema.viewing import identifier, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from orledger.reports.origin import Part
     from orledger.reports.tables.table import Table
@@ -42,11 +42,15 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Opened:
-    """A query with what its rows are; ``cells`` is how many cells they belong to, None where they belong to none."""
+    """A query with what its rows are; ``cells`` is how many cells they belong to, None where they belong to none.
+
+    ``rows`` is its answer where that was read to check the query, so that nobody needs to ask again.
+    """
 
     title: str
     sql: str
     cells: int | None = None
+    rows: pl.DataFrame | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -90,18 +94,24 @@ def command(query: str, database: str) -> str:
 
 @dataclass
 class Drilldown:
-    """Opens numbers of tables built from ``results``; what several numbers ask for is read once."""
+    """Opens numbers of tables built from ``results``; what several numbers ask for is read once.
+
+    ``read`` gives the rows of a query and remembers them; without one they are remembered as long as this.
+    """
 
     results: Results
-    _rows: dict[str, pl.DataFrame] = field(default_factory=dict)
+    read: Callable[[str], pl.DataFrame] | None = None
+
+    def __post_init__(self) -> None:
+        self._read = self.read or cache(self.results.sql)
 
     @cached_property
     def _layouts(self) -> dict[tuple[str, str], Layout]:
-        return {(x.case, x.block): x for x in read(self.results.con)}
+        return {(x.case, x.block): x for x in self.results.layouts()}
 
     @cached_property
     def _blocks(self) -> pl.DataFrame:
-        return self.results.sql("SELECT cell_id, case_name, block FROM all_cells")
+        return self._read("SELECT cell_id, case_name, block FROM all_cells")
 
     def behind(self, value: Value) -> Behind | None:
         """What stands behind ``value``; None when its origin is not known."""
@@ -134,26 +144,30 @@ class Drilldown:
             wanted = mine.select("cell_id", *places)
             where = _where(wanted, columns)
             keys = [column for column, _ in layout.keys.values()]
-            query = f"SELECT {', '.join(['cell_id', *map(identifier, keys), *places])}\nFROM {identifier(view)}\nWHERE {where}"
-            if query not in self._rows:
-                self._rows[query] = self.results.sql(query).cast({p: PLACE[p] for p in places})
-            conditions = [*selecting(self._rows[query], wanted, keys), where]
-            shown = ["cell_id", "cell", *map(identifier, keys), *places, *map(identifier, columns)]
-            order = [*map(identifier, keys), *places, "cell_id"]
+            shown = ", ".join(["cell_id", "cell", *map(identifier, keys), *places, *map(identifier, columns)])
+            there = self._read(f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {where}")
+            there = there.cast({p: PLACE[p] for p in places})
+            found = there.join(wanted, on=wanted.columns, how="semi", nulls_equal=True)
+            conditions = [*selecting(there, wanted, keys, found), where]
+            order = [*keys, *places, "cell_id"]
             arms = ", ".join(wanted["arm"].unique(maintain_order=True))
             yield Opened(
                 f"{wanted.height:,} record{'s' * (wanted.height != 1)} of {view}: {', '.join(columns)} of {arms}",
-                f"SELECT {', '.join(shown)}\nFROM {identifier(view)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join(order)}",
+                f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join(_name(c) for c in order)}",
                 wanted["cell_id"].n_unique(),
+                found.sort(order, nulls_last=True),
             )
 
 
-def selecting(rows: pl.DataFrame, wanted: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+def selecting(
+    rows: pl.DataFrame, wanted: pl.DataFrame, keys: Sequence[str], found: pl.DataFrame | None = None
+) -> list[str]:
     """Conditions that select ``wanted`` from ``rows`` and nothing else: on as few keys as will do, or cells, or every row.
 
-    Columns of ``wanted`` are cell_id, arm, label (and idx); ``rows`` has these and the keys.
+    Columns of ``wanted`` are cell_id, arm, label (and idx); ``rows`` has these and the keys. ``found`` is what of ``rows``
+    is wanted, where that is known already.
     """
-    mine = rows.join(wanted, on=wanted.columns, how="semi", nulls_equal=True)
+    mine = rows.join(wanted, on=wanted.columns, how="semi", nulls_equal=True) if found is None else found
     if mine.height != wanted.height:
         raise TableError(
             f"{wanted.height - mine.height} of {wanted.height} records behind a number are not in the views"
@@ -207,10 +221,14 @@ def _column(view: str, metrics: Mapping[str, str], name: str) -> str:
 
 
 def _equal(column: str, values: Sequence[object]) -> str:
-    name = column if column in PLACE else identifier(column)
+    name = _name(column)
     if len(values) == 1:
         return f"{name} = {_literal(values[0])}"
     return f"{name} IN ({', '.join(_literal(v) for v in values)})"
+
+
+def _name(column: str) -> str:
+    return column if column in PLACE else identifier(column)
 
 
 def _literal(value: object) -> str:

@@ -64,6 +64,19 @@ class Results:
         except duckdb.Error as error:
             raise self._failure(error) from error
 
+    def rows(self, query: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """The rows of one query as dictionaries: half the time of a frame where the answer is small, and planned once."""
+
+        def fetched() -> list[dict[str, Any]]:
+            con = self.con.execute(query, params)
+            names = [column[0] for column in con.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in con.fetchall()]
+
+        try:
+            return interruptible(self.con, fetched)
+        except duckdb.Error as error:
+            raise self._failure(error) from error
+
     def _failure(self, error: duckdb.Error) -> OrledgerError:
         """Whose fault it is: a damaged file, a schema older than the query expects, or the query itself."""
         if explaining.is_damage(error):

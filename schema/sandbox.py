@@ -179,6 +179,23 @@ def run_query(
     return found
 
 
+def first_rows(results: Results, query: str, most: int) -> tuple[list[str], list[tuple[Any, ...]], int]:
+    """Columns, the first rows and the number of all rows of one query that the database or our own code holds.
+
+    Where ``most`` rows are all, the query is planned and asked once.
+    """
+    require_query(results.con, query)
+    try:
+        answer = results.con.execute(query)
+        columns, rows = [c[0] for c in answer.description or ()], answer.fetchmany(most + 1)
+        if len(rows) <= most:
+            return columns, rows, len(rows)
+        ((total,),) = results.con.execute(f"SELECT count(*) FROM ({query.rstrip().rstrip(';')})").fetchall()
+    except duckdb.Error as error:
+        raise failure(results, error, Limits()) from error
+    return columns, rows[:most], total
+
+
 def failure(results: Results, error: Exception, limits: Limits) -> OrledgerError:
     """The error to raise for a query that failed for another reason than time."""
     if isinstance(error, duckdb.Error):

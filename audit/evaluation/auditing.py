@@ -76,15 +76,20 @@ class AuditFinding:
     receipt: Earlier | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
-    """What one audit found; ``audit_id`` names its rows in the database."""
+    """What one audit found; ``audit_id`` names its rows in the database. Printed, it is what ``orledger audit`` says."""
 
     audit_id: str
     data_hash: str
     n_cells: int
     n_records: int
     findings: tuple[AuditFinding, ...]
+
+    def __repr__(self) -> str:
+        from orledger.audit.evaluation.summary import audit_lines
+
+        return "\n".join(audit_lines(self))
 
 
 def audit(

@@ -36,10 +36,13 @@ class Questions:
     reasons: tuple[str, ...]
 
 
-def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", control: str | None = None) -> Questions:
+def questions(
+    guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", control: str | None = None, seen: str = SEEN
+) -> Questions:
     """The hypothesis file for the deciding metric of ``guess`` on ``rows`` (from ``to_records``).
 
     ``compare``: all pairs, all against the ``control``, or the best (by mean rank in this table) against the rest.
+    ``seen`` says what is known about who saw the results before the questions were written.
     """
     told: list[str] = []
     arms, matrix = _units(guess, rows)
@@ -50,7 +53,7 @@ def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", contr
     test = _paired_test(guess, matrix, told)
     resolution = _resolution(guess, matrix, told)
     against = _against(arms, matrix, better, compare, control, told)
-    lines = [*_head(guess, arms, better, compare, against), *_defaults(guess, better)]
+    lines = [*_head(guess, arms, better, compare, against, seen), *_defaults(guess, better)]
     deciding, over = "difference", guess.repeats
     if len(arms) > 2:
         deciding = "omnibus"
@@ -69,7 +72,7 @@ def questions(guess: Guess, rows: pl.DataFrame, *, compare: str = "pairs", contr
     for arm in arms:
         lines += _comparison(over, id=f"median:{arm}", title=f"Median of {arm} over units", test="median", arm=arm)
     lines += _runs(guess, arms, against, commensurable=test == "signed_rank", told=told)
-    lines += _disposition(deciding, two=len(arms) == 2)
+    lines += _disposition(deciding, arms, guess.primary, better)
     return Questions("\n".join(lines) + "\n", tuple(told))
 
 
@@ -162,12 +165,12 @@ def _against(
     return control
 
 
-def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str | None) -> list[str]:
+def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str | None, seen: str) -> list[str]:
     among = f"{arms[0]} and {arms[1]} differ" if len(arms) == 2 else f"The {len(arms)} arms differ"
     asked = "all pairs" if against is None else f"every arm against {against}"
     return [
-        "# Written by orledger from a table of results. Edit it, and register it before the data where you can.",
-        f"# {SEEN}",
+        "# Written by orledger from results. Edit it, and register it before the data where you can.",
+        f"# {seen}",
         "[hypothesis]",
         f"id = {quoted(guess.mapping.study)}",
         f"title = {quoted(f'{guess.primary} of {len(arms)} arms, {asked}' + (' (chosen by the data)' if compare == 'best' else ''))}",
@@ -241,19 +244,29 @@ def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: 
     yield from _comparison(id="profiles", title="Performance profiles", test="profile", arms=arms, **keys)
 
 
-def _disposition(deciding: str, *, two: bool) -> list[str]:
-    outcomes = ["difference is less", "difference is greater"] if two else [f"{deciding} is different"]
-    return [
+def _disposition(deciding: str, arms: list[str], metric: str, better: str) -> list[str]:
+    """The rule that decides: for two arms it names the better one, for more it says that they differ."""
+    lines = [
         "[disposition]",
         f"needs = {listed([deciding])}",
         'otherwise = "inconclusive"',
         f"otherwise_reason = {quoted('The data show no difference between the arms; that is not evidence that there is none')}",
-        "",
-        "[[disposition.rule]]",
-        'verdict = "supported"',
-        f"reason = {quoted('The arms differ by more than chance within units explains')}",
-        f"any = {listed(outcomes)}",
     ]
+    if len(arms) == 2:
+        lower, higher = (
+            (1, 0) if better == "higher" else (0, 1)
+        )  # who is better when the first arm has the lower values
+        found = [
+            (f"{arms[winner]} has the better {metric} ({better}), by more than chance within units explains", outcome)
+            for outcome, winner in (("less", lower), ("greater", higher))
+        ]
+    else:
+        found = [("The arms differ by more than chance within units explains", "different")]
+    for reason, outcome in found:
+        lines += [
+            "", "[[disposition.rule]]", 'verdict = "supported"', f"reason = {quoted(reason)}", f"any = {listed([f'{deciding} is {outcome}'])}"
+        ]  # fmt: skip
+    return lines
 
 
 def _comparison(over: tuple[str, ...] = (), **keys: Any) -> list[str]:

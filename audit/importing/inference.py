@@ -88,7 +88,10 @@ def as_mapped(mapping: Mapping, wishes: Wishes | None = None) -> Guess:
     repeats = tuple(k for k in mapping.keys if words.is_one_of(k, words.REPEATS))
     unit = wishes.unit or tuple(k for k in mapping.keys if k not in repeats) or mapping.keys
     repeats = tuple(k for k in mapping.keys if k not in unit)
-    told = [f"keys, arms and metrics: as {mapping.file} says", f"{primary}: decides"]
+    told = [
+        f"keys, arms and metrics: as {mapping.file} says",
+        f"{primary}: decides; {mapping.described(primary).better} is better",
+    ]
     told.append(f"unit: {', '.join(unit)}" + (f"; {', '.join(repeats)} repeats a measurement on it" if repeats else ""))
     return Guess(mapping, primary, unit, repeats, told)
 

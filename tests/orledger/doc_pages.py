@@ -21,8 +21,8 @@ SMALL_PRESET = Path(__file__).with_name("docs_preset.toml")
 class Block:
     """A fenced block: where it stands, its language, its text, and the remark in front of it.
 
-    ``file: x`` shows a file of the repository, ``writes: x`` is a file that the reader is to write, ``needs: x`` are commands
-    for which something has to be there first.
+    ``file: x`` shows a file of the repository, ``writes: x`` is a file that the reader is to write, ``makes: x`` is Python
+    that makes a file for the commands of the page, ``needs: x`` are commands for which something has to be there first.
     """
 
     page: Path

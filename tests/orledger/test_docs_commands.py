@@ -70,6 +70,9 @@ def run_page(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch, *needs: st
     for block in blocks(page):
         if (name := block.remarked("writes")) is not None:
             (desk / name).write_text(block.text, encoding="utf-8")
+        if (name := block.remarked("makes")) is not None:
+            exec(block.text, {})
+            assert (desk / name).is_file()
     problems = [
         f"{named(page)}:{command.block.line}: {command.text}: {problem}"
         for command in commands(page)

@@ -59,7 +59,9 @@ def test_rows_are_those_that_the_number_was_computed_from(audited: synthetic_db.
     for table in tables:
         for place, value in list(drilldown.numbers(table))[::23]:
             for part in (p for p in value.origin.parts if isinstance(p, Records)):
-                answers = [audited.sql(q.sql) for q in opener._records(part)]
+                opened = list(opener._records(part))
+                answers = [audited.sql(q.sql) for q in opened]
+                assert [None if q.rows is None else q.rows.rows() for q in opened] == [a.rows() for a in answers], place
                 keys = ["cell_id", "arm", "label"]
                 found = pl.concat([a.select(pl.col(keys).cast(pl.String)) for a in answers]).unique()
                 wanted = part.rows.select(keys).unique()

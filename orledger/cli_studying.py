@@ -1,0 +1,57 @@
+"""What the commands that make a study share: what was asked for, the audit, and the files that are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orledger.cli_look import audit_line, steps
+from orledger.cli_options import echo_json
+from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from orledger.audit.importing.inference import Wishes
+    from orledger.audit.registry.hypotheses import Hypothesis
+
+
+def wishes(said: dict[str, Any]) -> Wishes:
+    """What the options say about the table or the study."""
+    from orledger.audit.importing.inference import Wishes
+
+    names = ("arm", "keys", "metrics", "better", "unit", "ignore", "scale")
+    return Wishes(study=said["name"], **{n: said[n] for n in names})
+
+
+def compared(said: dict[str, Any]) -> str:
+    """Which comparisons the options ask for: all pairs, all with a control, or the best with the rest."""
+    if said["best"] and said["control"]:
+        raise UsageError("--best and --control contradict each other", hint="leave one of them out")
+    return "best" if said["best"] else "control" if said["control"] else "pairs"
+
+
+def audited(db: Path, hypothesis: Hypothesis, *, amend: bool, quiet: bool) -> dict[str, Any]:
+    """Registers the hypothesis where it is not yet, audits, and says, and returns, what follows."""
+    from orledger.audit.evaluation import summary
+    from orledger.audit.evaluation.auditing import audit
+
+    with steps("audit"):
+        found = audit(db, [hypothesis], amend=amend)
+    for line in () if quiet else summary.audit_lines(found):
+        click.echo(audit_line(line))
+    return {"audit": summary.audit_data(found)}
+
+
+def written(db: Path, folder: Path, facts: dict[str, Any], as_json: bool, **how: Any) -> None:
+    """Writes tables, figures and report of the database, and says what was written."""
+    from orledger.study_output import write_study
+
+    with steps("study") as step:
+        made = write_study(db, folder, step=step, **how)
+    if as_json:
+        echo_json({**facts, "written": [vars(w) for w in made]})
+        return
+    for one in made:
+        click.echo(one.line)
