@@ -73,8 +73,10 @@ def build(path: Path, records: int, size: int) -> tuple[float, float]:
 
     side = Orledger(path.parent, records // size)
     block = [columns(size, seed) for seed in range(200)]  # the values repeat: they are not what is measured
+    done = sum(state == "done" for state in side.writer.states().values())  # of an earlier call that was stopped
+    print(f"writing {records - done * size:,} records", flush=True)
     start, used = time.perf_counter(), time.process_time()
-    for first in range(0, records // size, len(block)):
+    for first in range(done, records // size, len(block)):
         side.store(first, block[: records // size - first])
     taken = time.perf_counter() - start, time.process_time() - used
     side.close()
@@ -107,7 +109,7 @@ def run(sizes: list[int], size: int, place: Path, only: list[str] | None = None)
         folder = place / str(records)
         db = folder / "scale.duckdb"
         if not db.exists():
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / "question.toml").write_text(QUESTION, encoding="utf-8")
             # In a process of its own: the memory of a command is never less than what the process that starts it holds.
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
