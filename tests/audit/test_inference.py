@@ -314,3 +314,18 @@ def test_a_run_begun_again_a_torn_end_and_a_damaged_event_file(tmp_path):
     last.unlink()
     (tmp_path / "b.csv").write_text("x\n1\n")
     assert [p.name for p in expand([tmp_path])] == ["b.csv"]  # tables in a folder come before event files below it
+
+
+def test_a_leaderboard_with_a_column_per_dataset_is_turned_round():
+    text = "model,Avg. WER,Size,AMI WER,Tedlium WER,LS Clean WER\nx/a,3,1,2,3,4\ny/b,2,7,1,,3\nz,5,2,5,5,5\n"
+    found = guess(text)
+    assert (found.mapping.arm, found.mapping.keys, found.mapping.columns) == ("model", ("dataset",), ("WER",))
+    table = stacked([("t.csv", pl.read_csv(text.encode(), infer_schema=False))])
+    values = {(r["dataset"], r["arm"]): r["value"] for r in to_records(table, found.mapping).iter_rows(named=True)}
+    assert values["Tedlium", "x/a"] == 3
+    assert values["Tedlium", "y/b"] is None
+    assert len(values) == 9
+    # Where a column names the datasets, and where a model stands twice, the columns are measurements.
+    assert guess("model,dataset,Train WER,Test WER,Dev WER\na,u,1,2,3\nb,v,2,3,4\n").mapping.keys == ("dataset",)
+    with pytest.raises(DataError):
+        guess("model,AMI WER,Tedlium WER,LS WER\na,1,2,3\na,2,3,4\nb,5,6,7\n")
