@@ -10,6 +10,7 @@ import numpy as np
 from orledger.audit.evaluation.auditing import audit
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.schema.grouping import Groups
+from orledger.schema.reading import open_results
 from orledger.schema.writing import Outcome, PlannedCell, Writer
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 ARMS = ("ours", "theirs", "baseline", "oracle")
 SEEDS = 5
+FAILED = 5  # cells beside those that are done
+RUN = "bench-run"
+COPIED = ("run", "study", "refusal", "audit", "registration", "disposition", "test_result", "claim")
+SIMPLE = (str, int, float, type(None))
 HYPOTHESIS = """
 [hypothesis]
 id = "lower"
@@ -68,36 +73,56 @@ def columns(k: int, size: int) -> dict[str, np.ndarray]:
 
 
 def duckdb_file(path: Path, cells: int, size: int) -> None:
-    """The database with an audit, written as a run writes it."""
+    """The database with a run and an audit, written as a run writes it: cells that are done, some with an arm that declined, and a few that failed."""
     with Writer(path) as writer:
         planned = [
-            PlannedCell(cell_name(k), "bench", "main", f"bench/main/{k}", keys(k), "{}", "1") for k in range(cells)
+            PlannedCell(cell_name(k), "bench", "main", f"bench/main/{k}", keys(k), "{}", "1")
+            for k in range(cells + FAILED)
         ]
         writer.plan(planned)
-        groups = Groups(writer, None, lambda _cell, _outcome: None)
+        facts = {"preset": "bench", "device": "cpu", "engine": "serial", "jobs": 1, "threads": 1}
+        writer.begin_run(RUN, **facts, settings={}, versions={}, host={})
+        groups = Groups(writer, RUN, lambda _cell, _outcome: None)
         for k in range(cells):
-            groups.add(cell_name(k), Outcome("done", seconds=0.1, backend="cpu/float64", columns=columns(k, size)))
+            declined = [("pruned", "no bound for this design", 0.5)] if k % 10 == 0 else []
+            made = columns(k, size)
+            groups.add(
+                cell_name(k), Outcome("done", seconds=0.1, backend="cpu/float64", columns=made, refusals=declined)
+            )
+        for k in range(cells, cells + FAILED):
+            groups.add(cell_name(k), Outcome("failed", error="Traceback (most recent call last)\nValueError: singular"))
         groups.close()
+        writer.end_run(RUN, "incomplete")
     audit(path, [parse_hypothesis(HYPOTHESIS, "lower.toml")])
 
 
-def sqlite_file(path: Path, cells: int, size: int) -> None:
-    """The same cells and records, with the indexes that the questions of the pages ask for."""
+def sqlite_file(path: Path, source: Path) -> None:
+    """The same rows from ``source``, keys as columns, with the indexes that the questions of the pages ask for."""
     con = sqlite3.connect(path)
-    con.execute("CREATE TABLE cell (cell_id TEXT PRIMARY KEY, name TEXT, dataset TEXT, seed INTEGER, state TEXT)")
-    con.execute("CREATE TABLE record (cell_id TEXT, arm TEXT, metric TEXT, idx INTEGER, value REAL)")
-    for k in range(cells):
-        key = keys(k)
+    with open_results(source) as results:
+        for table in COPIED:
+            rows = results.rows(f"SELECT * FROM {table}")
+            names = results.sql(f"SELECT * FROM {table} LIMIT 0").columns
+            con.execute(f"CREATE TABLE {table} ({', '.join(names)})")
+            values = ([v if isinstance(v, SIMPLE) else str(v) for v in row.values()] for row in rows)
+            con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))})", values)
         con.execute(
-            "INSERT INTO cell VALUES (?, ?, ?, ?, 'done')",
-            (cell_name(k), f"bench/main/{k}", key["dataset"], key["seed"]),
+            "CREATE TABLE cell (cell_id TEXT PRIMARY KEY, case_name TEXT, block TEXT, name TEXT, dataset TEXT, seed INTEGER,"
+            " state TEXT, seconds REAL, n_records INTEGER, finished TEXT, error TEXT, spec TEXT, content_hash TEXT, run_id TEXT)"
         )
-        made = columns(k, size)
-        rows = zip(*(made[c].tolist() for c in ("arm", "metric", "idx", "value")), strict=True)
-        con.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", ((cell_name(k), *r) for r in rows))
+        rows = results.rows(
+            "SELECT cell_id, case_name, block, name, keys['dataset'] AS d, keys['seed']::INTEGER AS s, state, seconds, n_records,"
+            " finished::VARCHAR AS f, error, spec, content_hash, run_id FROM cell"
+        )
+        con.executemany(f"INSERT INTO cell VALUES ({', '.join('?' * 14)})", (list(row.values()) for row in rows))
+        con.execute("CREATE TABLE record (cell_id TEXT, arm TEXT, metric TEXT, idx INTEGER, value REAL)")
+        records = results.con.execute("SELECT cell_id, arm, metric, idx, value FROM record")
+        while chunk := records.fetchmany(50_000):
+            con.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", chunk)
     con.execute("CREATE INDEX by_cell ON record (cell_id)")
     con.execute("CREATE INDEX by_metric ON record (metric, idx)")
     con.execute("CREATE INDEX by_dataset ON cell (dataset)")
+    con.execute("CREATE INDEX by_finished ON cell (finished)")
     con.commit()
     con.execute("ANALYZE")
     con.close()

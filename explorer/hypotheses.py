@@ -27,6 +27,7 @@ SELECT * FROM test_result WHERE audit_id = ? AND hypothesis = ?
 ORDER BY comparison, list_position(['declared', 'blocked', 'naive', 'coarser'], variant)
 """
 CLAIMS = "SELECT * FROM claim WHERE audit_id = ? AND hypothesis = ? ORDER BY name"
+PLACES = "SELECT cell_id, cell AS name, keys, case_name, block FROM all_cells WHERE cell_id IN (SELECT unnest(?))"
 UNITS = 2000  # values of units that a page shows
 
 
@@ -82,18 +83,20 @@ def units(results: Results, query: str, ask: Ask, unit: str) -> dict[str, Any]:
         return {"sql": "", "columns": [], "units": [], "total": 0}
     frame = ask(query)
     keys = [k for k in unit.split(", ") if k in frame.columns]
-    if "cell_id" in frame.columns:
-        places = results.sql("SELECT cell_id, name, case_name, block, cast(keys AS JSON)::VARCHAR AS keys_ FROM cell")
-        frame = frame.join(places, on="cell_id", how="left")
     order = [c for c in (*keys, "side", "cell_id") if c in frame.columns]
-    rows = frame.sort(order, nulls_last=True).head(UNITS).to_dicts() if order else frame.head(UNITS).to_dicts()
+    rows = (frame.sort(order, nulls_last=True) if order else frame).head(UNITS).to_dicts()
+    places = (
+        {p["cell_id"]: p for p in results.rows(PLACES, [[r["cell_id"] for r in rows]])} if "cell_id" in order else {}
+    )
     for row in rows:
+        cell = places.get(row.get("cell_id"), {"name": None, "keys": {}, "case_name": "", "block": ""})
+        chosen = {f"key.{k}": cell["keys"][k] for k in keys if k in cell["keys"]}
         row["unit_"] = "/".join(str(row[k]) for k in keys)
-        mine = json.loads(row.get("keys_") or "{}")
-        chosen = {f"key.{k}": mine[k] for k in keys if k in mine}
-        place = {"case": row.get("case_name") or "", "block": row.get("block") or ""}
-        row["address"] = "/cells?" + urlencode(place | chosen) if chosen else ""
-    hidden = {"cell_id", "name", "case_name", "block", "keys_", *keys}
+        row["name_"] = cell["name"]
+        row["address"] = (
+            "/cells?" + urlencode({"case": cell["case_name"], "block": cell["block"]} | chosen) if chosen else ""
+        )
+    hidden = {"cell_id", *keys}
     return {
         "sql": query,
         "columns": [c for c in frame.columns if c not in hidden],

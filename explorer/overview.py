@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from orledger.reports.report.ledger import ARM_REFUSALS, CELL_REFUSALS, UNSAID
 
 if TYPE_CHECKING:
-    from orledger.schema.reading import Results
+    from orledger.explorer.mirror import Copied
 
 REFUSED = 30  # kinds of refusals that the page of a run shows
 SHARES = ("done", "refused", "failed", "planned")  # states of a cell
@@ -37,7 +37,7 @@ RUN = (
 )
 
 
-def overview(results: Results) -> dict[str, Any]:
+def overview(results: Copied) -> dict[str, Any]:
     """Blocks, hypotheses with their verdicts, the latest run, and what is missing; no question whose answer is known to be empty."""
     blocks, verdicts = progress(results), results.rows(VERDICTS)
     unsaid = results.rows(UNSAID) if any(b["imported"] for b in blocks) else []
@@ -53,7 +53,7 @@ def overview(results: Results) -> dict[str, Any]:
     }
 
 
-def progress(results: Results) -> list[dict[str, Any]]:
+def progress(results: Copied) -> list[dict[str, Any]]:
     """Every block with its cells by state, its records, and how many of its cells were imported."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in results.rows(STATES):
@@ -82,14 +82,12 @@ def studies(blocks: list[dict[str, Any]], named: list[dict[str, Any]]) -> list[d
     return [found[name] for name in sorted(found)]
 
 
-def refusals(results: Results, most: int | None = None) -> list[dict[str, Any]]:
-    """Arms that declined to answer in finished cells, alike reasons together."""
-    if not results.rows("SELECT arm FROM all_refusals LIMIT 1"):
-        return []
-    return results.rows(ARM_REFUSALS if most is None else f"{ARM_REFUSALS} LIMIT {most}")
+def refusals(results: Copied) -> list[dict[str, Any]]:
+    """Arms that declined to answer in finished cells, alike reasons together; two pages ask for them."""
+    return results.remember(("refusals",), lambda: results.rows(ARM_REFUSALS))
 
 
-def live(results: Results) -> dict[str, Any]:
+def live(results: Copied) -> dict[str, Any]:
     """The latest run: cells by state and block, the rate, the time that is left, failures and refusals."""
     run = _first(results, RUN)
     blocks = progress(results)
@@ -110,11 +108,11 @@ def live(results: Results) -> dict[str, Any]:
         "rate": rate,
         "left": totals["planned"] / rate if rate and totals["planned"] else None,
         "failures": results.rows(FAILURES) if totals["failed"] else [],
-        "refusals": refusals(results, REFUSED),
+        "refusals": refusals(results)[:REFUSED],
         "latest": results.rows(LATEST),
     }
 
 
-def _first(results: Results, query: str) -> dict[str, Any] | None:
+def _first(results: Copied, query: str) -> dict[str, Any] | None:
     rows = results.rows(query)
     return rows[0] if rows else None

@@ -47,7 +47,9 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
     local = host == "localhost" or _loopback(host)
     token = None if local else new_token()
     hosts = ("127.0.0.1", "localhost", "[::1]") if local else ("*",)
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+    # With the protocol named, asyncio sends small packets at once; without, each answer would wait 40 ms for the client.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))

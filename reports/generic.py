@@ -48,8 +48,12 @@ class Values:
 
     def rows(self, unit: str, arm: str | None = None) -> pl.DataFrame:
         """The records behind the value of one unit and arm; of all arms without."""
-        mine = self.records.filter(pl.col("unit") == unit)
+        mine = self._by_unit.get((unit,), self.records.clear())
         return mine if arm is None else mine.filter(pl.col("arm") == arm)
+
+    @cached_property
+    def _by_unit(self) -> dict[tuple[object, ...], pl.DataFrame]:
+        return self.records.partition_by("unit", as_dict=True)
 
     def short(self) -> list[tuple[str, str, int, int]]:
         """Unit, arm, its runs and the most runs of an arm on that unit, where the arm has some and fewer than that."""

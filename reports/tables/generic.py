@@ -23,40 +23,41 @@ NAMED = 5  # values of fewer runs that a caption names
 RANKED = 6  # arms beyond which ranks no longer fit beside the values
 
 
-def result_tables(subject: Subject, style: Style | None = None) -> Iterator[Table]:
-    """Arms by unit: the mean over repetitions, its rank beside it, the best in bold; the last rows hold the mean ranks."""
+def result_table(subject: Subject, number: int = 1, style: Style | None = None) -> Table:
+    """Arms by unit: the mean over repetitions, its rank beside it, the best in bold; mean ranks end the last part.
+
+    ``number`` is the part that is asked for, and the only one that is made.
+    """
     values, ranks = subject.values, subject.values.ranks(subject.better)
     style = style or number_style(values.matrix)
     arms = subject.ordered
     place = [values.arms.index(a) for a in arms]
-    parts = [range(i, min(i + PART, len(values.units))) for i in range(0, len(values.units), PART)] or [range(0)]
-    for number, part in enumerate(parts, 1):
-        rows = []
-        for i in part:
-            unit = values.units[i]
-            cells = [
-                _value(subject, unit, values.arms[j], values.matrix[i, j], ranks[i, j], style, len(arms)) for j in place
-            ]
-            scores = [None if np.isnan(ranks[i, j]) else float(ranks[i, j]) for j in place]
-            rows.append(Row(unit, (Text(unit), *best(cells, scores))))
-        groups = [Group(tuple(rows))]
-        if number == len(parts):
-            groups.append(Group(tuple(_rank_rows(subject, arms))))
-        several = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
-        suffix = f"-{number}" if len(parts) > 1 else ""
-        yield Table(
-            name=f"{subject.name}-results{suffix}",
-            title=f"{subject.metric} by {', '.join(subject.unit)}{several}",
-            caption=_caption(subject, len(arms), several),
-            columns=(
-                Column("unit", Text(", ".join(subject.unit)), "l"),
-                *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
-            ),
-            groups=tuple(g for g in groups if g.rows),
-            notes=notes(subject),
-            queries=tuple(subject.queries),
-            layout=Layout("scriptsize" if len(arms) > RANKED else "footnotesize", 3.0 if len(arms) > RANKED else 4.0),
-        )
+    parts = max(1, -(-len(values.units) // PART))
+    rows = []
+    for i in range(PART * (number - 1), min(PART * number, len(values.units))):
+        unit = values.units[i]
+        cells = [
+            _value(subject, unit, values.arms[j], values.matrix[i, j], ranks[i, j], style, len(arms)) for j in place
+        ]
+        scores = [None if np.isnan(ranks[i, j]) else float(ranks[i, j]) for j in place]
+        rows.append(Row(unit, (Text(unit), *best(cells, scores))))
+    groups = [Group(tuple(rows))]
+    if number == parts:
+        groups.append(Group(tuple(_rank_rows(subject, arms))))
+    several = f", part {number} of {parts}" if parts > 1 else ""
+    return Table(
+        name=f"{subject.name}-results" + (f"-{number}" if parts > 1 else ""),
+        title=f"{subject.metric} by {', '.join(subject.unit)}{several}",
+        caption=_caption(subject, len(arms), several),
+        columns=(
+            Column("unit", Text(", ".join(subject.unit)), "l"),
+            *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
+        ),
+        groups=tuple(g for g in groups if g.rows),
+        notes=notes(subject),
+        queries=tuple(subject.queries),
+        layout=Layout("scriptsize" if len(arms) > RANKED else "footnotesize", 3.0 if len(arms) > RANKED else 4.0),
+    )
 
 
 def summary_table(subject: Subject) -> Table:

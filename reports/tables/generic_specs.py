@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.reports.generic import PAIRED, Subject, slug, subjects
-from orledger.reports.tables.generic import PART, result_tables, summary_table
+from orledger.reports.tables.generic import PART, result_table, summary_table
 from orledger.reports.tables.generic_tests import (
     claim_table,
     disposition_table,
@@ -49,7 +49,7 @@ def offers(results: Database, chosen: Iterable[Study]) -> list[Offer]:
         parts = max(1, -(-len(s.values.units) // PART))
         for k in range(parts):
             suffix = f"-{k + 1}" if parts > 1 else ""
-            found.append((f"{s.name}-results{suffix}", f"{s.metric} by unit", s.case, _part(s, k)))
+            found.append((f"{s.name}-results{suffix}", f"{s.metric} by unit", s.case, _part(s, k + 1)))
         found.append((f"{s.name}-summary", f"Summary of {s.metric}", s.case, _of(s, summary_table)))
         if any(t.test in PAIRED for t in s.tests):
             found.append((f"{s.name}-pairs", f"Pairs of arms, {s.metric}", s.case, _of(s, pair_table)))
@@ -76,8 +76,8 @@ def _case(results: Database, case: str, hypotheses: tuple[str, ...]) -> list[Off
     return found
 
 
-def _part(subject: Subject, index: int) -> Callable[[Source], Table]:
-    return lambda source: _kept(source, list(result_tables(subject))[index])
+def _part(subject: Subject, number: int) -> Callable[[Source], Table]:
+    return lambda source: _kept(source, result_table(subject, number))
 
 
 def _of(subject: Subject, make: Callable[[Subject], Table | None]) -> Callable[[Source], Table]:
