@@ -94,12 +94,16 @@ def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
     options = (
         results.remember(("options", chosen.case, chosen.block), lambda: _options(results, scope)) if known else []
     )
+    named = [o["key"] for o in options]
+    met = {key for row in rows for key in row["keys"]} | {chosen.order.removeprefix("key.")}
     return {
         "rows": rows,
         "total": counted["n"],
         "pages": max(1, -(-counted["n"] // PAGE)),
-        "keys": [o["key"] for o in options],
+        "keys": named,
         "options": options,
+        "shown": [k for k in named if k in met] or named,
+        "narrowed": chosen != Chosen(order=chosen.order, down=chosen.down, page=chosen.page),
         "fixed": places,
         "chosen": chosen,
     }

@@ -103,7 +103,12 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
         "labels": labels,
         "lines": _lines(rows, labels, layout, metric, group),
         "sql": sql,
-        "chart": {"labels": ["" if g is None else str(g) for g in groups], "series": series, "title": metric},
+        "chart": {
+            "labels": ["" if g is None else str(g) for g in groups],
+            "series": series,
+            "title": metric,
+            "group": group,
+        },
     }
 
 

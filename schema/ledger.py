@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from orledger.schema.hashing import canonical, texts_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
 
     from duckdb import DuckDBPyConnection
@@ -126,36 +126,39 @@ def newest(con: DuckDBPyConnection, part: str) -> dict[str, str]:
 def disagreeing(con: DuckDBPyConnection) -> dict[tuple[str, str], tuple[str | None, str]]:
     """For each part and key where rows and chain differ: the digest in the chain (None: absent) and the one of the rows."""
     found: dict[tuple[str, str], tuple[str | None, str]] = {}
-    for part in filled(con):
+    held = columns_by_table(con)
+    for part in filled(con, held):
         recorded = newest(con, part)
-        for key, digest in digests(con, part):
+        for key, digest in digests(con, part, held=held):
             if (known := recorded.pop(key, None)) != digest:
                 found[part, key] = (known, digest)
         found |= {(part, key): (known, NO_ROWS) for key, known in recorded.items() if known != NO_ROWS}
     return found
 
 
-def filled(con: DuckDBPyConnection) -> list[str]:
+def filled(con: DuckDBPyConnection, held: Mapping[str, list[str]]) -> list[str]:
     """The parts that have rows or stand in the chain, asked at once: a new database has none, and is looked at often."""
-    there = {
-        row[0]
-        for row in con.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"
-        ).fetchall()
-    }
-    asked = [f"SELECT '{p}' WHERE EXISTS (FROM {of.table})" for p, of in PARTS.items() if of.table in there]
+    asked = [f"SELECT '{p}' WHERE EXISTS (FROM {of.table})" for p, of in PARTS.items() if of.table in held]
     asked.append("SELECT DISTINCT part FROM ledger_item")
     found = {row[0] for row in con.execute(" UNION ALL ".join(asked)).fetchall()}
     return [part for part in PARTS if part in found]
 
 
-def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> list[tuple[str, str]]:
+def digests(
+    con: DuckDBPyConnection,
+    part: str,
+    keys: Collection[str] | None = None,
+    *,
+    held: Mapping[str, list[str]] | None = None,
+) -> list[tuple[str, str]]:
     """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given.
 
-    Columns that are None are left out: one that a later schema adds is None in the rows before it, and leaves their digest as it was.
+    ``held`` is what ``columns_by_table`` says, where several parts are asked for. Columns that are None are left out: one that a
+    later schema adds is None in the rows before it, and leaves their digest as it was.
     """
     of = PARTS[part]
-    chosen = [c for c in columns(con, of.table) if c not in of.without and (not of.only or c in (of.key, *of.only))]
+    held = columns_by_table(con, of.table) if held is None else held
+    chosen = [c for c in held.get(of.table, []) if c not in of.without and (not of.only or c in (of.key, *of.only))]
     if not chosen:
         return []  # an older schema, without this table
     narrowed = "" if keys is None else f" AND {of.key} IN (SELECT unnest(?::VARCHAR[]))"
@@ -182,8 +185,13 @@ def subject(items: Collection[Item]) -> str:
 
 def columns(con: DuckDBPyConnection, table: str) -> list[str]:
     """The names of the columns of ``table`` in their order; none when there is no such table."""
+    return columns_by_table(con, table).get(table, [])
+
+
+def columns_by_table(con: DuckDBPyConnection, table: str | None = None) -> dict[str, list[str]]:
+    """The names of the columns of every table, or of one, in their order."""
     query = (
-        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'"
-        " AND table_name = ? ORDER BY column_index"
+        "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
+        " WHERE database_name = current_database() AND schema_name = 'main' AND coalesce(table_name = ?, TRUE) GROUP BY ALL"
     )
-    return [row[0] for row in con.execute(query, [table]).fetchall()]
+    return dict(con.execute(query, [table]).fetchall())

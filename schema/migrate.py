@@ -94,9 +94,12 @@ def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None
     migrations = shipped_migrations() if migrations is None else migrations
     current = schema_version(con)
     applied = [f.name for f in migrations if f.number > current]
+    new = is_empty(con)
     for file in migrations:
         if file.name in applied:
-            _in_transaction(con, file, lambda file=file: _apply_migration(con, file))
+            # A new database is looked at once, after its last migration: until then nobody can have put a row into it.
+            unseen = new and file.name != applied[-1]
+            _in_transaction(con, file, lambda file=file, unseen=unseen: _apply_migration(con, file, unseen=unseen))
     if schema_version(con) >= CATALOGUED:
         if catalogue.cases(con):
             declaring.declare_installed(con)
@@ -109,13 +112,13 @@ def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None
     return applied
 
 
-def _apply_migration(con: DuckDBPyConnection, file: SqlFile) -> None:
+def _apply_migration(con: DuckDBPyConnection, file: SqlFile, *, unseen: bool) -> None:
     begun = ledger.present(con)
-    before = ledger.disagreeing(con) if begun else {}
+    before = ledger.disagreeing(con) if begun and not unseen else {}
     con.execute(file.text)
     _record(con, file)
     if begun:
-        chain.renew(con, file.name, before)
+        chain.renew(con, file.name, None if unseen else before)
     elif ledger.present(con):
         chain.begin(con)
 

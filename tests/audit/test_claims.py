@@ -243,3 +243,24 @@ def test_a_share_pools_numerators_and_denominators(db):
 def test_a_share_of_two_sides_is_refused(db):
     with pytest.raises(TomlError, match="'stat': expected another statistic"):
         result(db, 'kind = "best"\nstat = "share"\narms = ["a", "b"]\n')
+
+
+@pytest.mark.parametrize(
+    ("value", "state", "words"),
+    [
+        (100, "fails", "; with 3 refused units as 100: 40.6667, fails"),
+        (0, "holds", "; with 3 refused units as 0: 7.33333, holds"),
+        (23, "holds", "; with 3 refused units as 23: 15, holds"),
+    ],
+)
+def test_refused_units_take_the_value_that_is_declared(gappy, value, state, words):
+    """Six units have the mean 11; two refusals and a failure make nine, and the mean (66 + 3 v) / 9."""
+    r = result(gappy, f'kind = "at_most"\nlimit = 15\nstat = "mean"\nrefused_as = {value}\narm = "a"\n')
+    assert (r.state, r.value, r.n) == (state, 11.0, 6)
+    assert words in r.observed
+
+
+def test_refused_units_cannot_rescue_a_claim_that_fails(gappy):
+    r = result(gappy, 'kind = "at_most"\nlimit = 10\nstat = "mean"\nrefused_as = 0\narm = "a"\n')
+    assert r.state == "fails"
+    assert "7.33333, holds" in r.observed

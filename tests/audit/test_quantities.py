@@ -98,3 +98,15 @@ def test_a_key_of_the_cell_comes_before_the_arm_of_the_record(db):
     db.cell({"split": 0, "arm": "of the cell"}, [("a", "m", 1.0)])
     q = comparison('test = "proportion"\narm = "a"\n').sides[0][1]
     assert load_units(Ledger(db.results), q, ("split", "arm")).values.rows() == [("0", "of the cell", 1.0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("reducer", "value"),
+    [("last", 5.0), ("min", 2.0), ("max", 9.0), ("mean", 4.5), ("median", 3.5), ("sum", 18.0), ("count", 4.0)],
+)
+def test_a_series_is_reduced_by_what_its_index_says(db, reducer, value):
+    """Values 9, 2, 2, 5 at the indices 0 to 3, stored in another order."""
+    series = {3: 5.0, 1: 2.0, 0: 9.0, 2: 2.0}
+    db.cell({"split": 0, "rel": 0}, [("a", "m", v, None, i) for i, v in series.items()])
+    q = comparison(f'test = "proportion"\narm = "a"\nover_idx = "{reducer}"\n').sides[0][1]
+    assert load_units(Ledger(db.results), q, ("split", "rel")).values["value"].to_list() == [value]

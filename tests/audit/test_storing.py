@@ -63,3 +63,30 @@ def test_what_was_counted_is_what_is_stored(audited):
     """Six pairs, a below b in each: six wins for lower, none for higher, and the counts turn with the sides."""
     stored = audited.con.execute("SELECT n, wins, losses, draws, outcome FROM test_result").fetchall()
     assert stored == [(6, 6, 0, 0, "less")]
+
+
+TWO = GOOD.replace(
+    "[[claim]]",
+    """[[comparison]]
+id = "strict"
+title = "a against b at another level"
+test = "signed_rank"
+alpha = 0.01
+arms = ["a", "b"]
+
+[[claim]]""",
+    1,
+)
+
+
+def test_a_row_has_the_numbers_of_its_own_test(db):
+    """Differences -1 to -6: p is 2/64, so is its floor; the median of pairwise means is -3.5, and with 62/64 the interval is
+    the whole range. At 0.05 that is less, at 0.01 no six units can show anything."""
+    register(db.con, parse_hypothesis(TWO, "x.toml"))
+    for k in range(6):
+        db.cell({"k": k}, [("a", "m", 1.0), ("b", "m", 2.0 + k)])
+    audit(db.con)
+    columns = "comparison, alpha, outcome, p, floor, effect, low, high, statistic, n_nonzero, ties, side"
+    stored = db.con.execute(f"SELECT {columns} FROM test_result ORDER BY comparison").fetchall()
+    numbers = (0.03125, 0.03125, -3.5, -6.0, -1.0, 0.0, 6, 0, "two-sided")
+    assert stored == [("c", 0.05, "less", *numbers), ("strict", 0.01, "untestable", *numbers)]

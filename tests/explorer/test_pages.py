@@ -88,6 +88,17 @@ def test_medians_of_the_metric_page_are_those_of_the_records(client: TestClient)
     assert row.group(1) == "2"
 
 
+def test_a_count_of_the_metric_page_leads_to_its_rows(client: TestClient) -> None:
+    """Arm x has the values 0, 2, 4 on the even cells: the query behind the count gives these three and no other."""
+    page = client.get("/metric?metric=mine/main/error&group=dataset&arm=x").text
+    (address,) = (a for a in links(page, "/metric/rows?") if "value=plain" in a)
+    answer = client.get(address, follow_redirects=False)
+    assert answer.status_code == 307
+    frame = pl.read_csv(io.StringIO(client.get(answer.headers["location"].replace("/sql?", "/query.csv?")).text))
+    assert frame["error"].to_list() == [0.0, 2.0, 4.0]
+    assert client.get("/metric/rows?metric=mine/main/error&group=dataset&value=none&arm=x").status_code == 404
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -206,6 +217,7 @@ def test_a_hypothesis_shows_tests_units_sensitivity_and_amendments(client: TestC
     test = links(page, "/test/")[0]  # the variant that decides comes first
     units = client.get(test).text
     assert "0.03125" in units
+    assert "<code>-6.0</code> to <code>-1.0</code>" in units  # with six units the interval is the whole range
     assert len(links(units, "/cell/")) == 12  # six units on two sides
     (unit,) = {a for a in links(units, "/cells?") if "plain" in a and "=4" in a}
     assert links(client.get(unit).text, "/cell/") == ["/cell/c4"]
@@ -257,6 +269,7 @@ def test_pages_are_kept_as_long_as_the_database_and_no_more_than_so_many(
     with TestClient(application(x), base_url="http://localhost") as client:
         first = client.get("/cells").text
         assert client.get("/cells").text == first
+        assert client.get("/cells?state=failed").text != first
         for k in range(5):
             client.get(f"/cells?word={k}")
         client.get("/cell/nobody")

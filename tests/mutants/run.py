@@ -1,182 +1,238 @@
 """Faults put into a copy of the package, one at a time: which of them does no test notice?
 
-``python tests/mutants/run.py`` makes an installed copy in build/mutants, changes it there, and runs the tests that
-targets.toml names for the changed module against it. The work tree is never touched. First come the faults of
-faults.toml, made by hand; then a sample of cosmic-ray's mutants of every target, drawn with a fixed seed.
+``python tests/mutants/run.py`` makes an installed copy in build/mutants and puts the mutants there, one after the other.
+The work tree is never touched. Tests are collected once for every target and run in forks; of a mutant only those run
+that execute its line. What became of a mutant is kept in out/mutants.jsonl and stands until its module changes;
+survivors are tried again.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import shutil
-import subprocess
 import sys
-import tempfile
-import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
-from cosmic_ray.commands import init
-from cosmic_ray.mutating import mutate_and_test
-from cosmic_ray.testing import run_tests
-from cosmic_ray.work_db import WorkDB, use_db
-from cosmic_ray.work_item import MutationSpec, TestOutcome
+import making
+from bench import Bench, Clean, collect
+from forks import Tell, allow_cpu, messages
+from making import COPY, ROOT, SCRATCH, Mutant, copied, difference, source, toml, written
+from swapping import swappable
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-COPY = ROOT / "build" / "mutants"
-PACKAGE = COPY / "orledger"
-SEED = 20
+OPTIONS = ("-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}")
+OPTIONS = (*OPTIONS, f"--basetemp={SCRATCH / 'tests'}")
+LOG = str(SCRATCH / "fresh.txt")
 
 
-@dataclass(frozen=True)
-class Target:
-    """Modules of one folder, by their paths in the repository, and the tests that must notice a change of them."""
+class Kept:
+    """What became of mutants, in a file of lines; a mutant of a module that has changed since is unknown."""
 
-    folder: str
-    modules: tuple[str, ...]
-    tests: tuple[str, ...]
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self.rows = {(r["name"], r["digest"]): r for r in map(json.loads, lines)}
 
+    def of(self, mutant: Mutant) -> dict[str, Any] | None:
+        return self.rows.get((mutant.name, making.digest(mutant.module)))
 
-@dataclass(frozen=True)
-class Mutant:
-    """A change of one module and what became of it."""
-
-    folder: str
-    module: str
-    line: int
-    operator: str
-    killed: bool
-    diff: str
+    def add(self, mutant: Mutant, row: dict[str, Any]) -> None:
+        row = {"name": mutant.name, "digest": making.digest(mutant.module), "folder": mutant.folder, **row}
+        self.rows[row["name"], row["digest"]] = row
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
 
-def targets() -> list[Target]:
-    rows = tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8"))["target"]
-    return [Target(r["folder"], tuple(r["modules"]), tuple(r["tests"])) for r in rows]
+def fresh(tests: list[str], seconds: float) -> str | None:
+    """The first test that fails when the copy is imported anew, in a fork that has only the packages of others."""
+
+    def work(tell: Tell) -> None:
+        class Stop:
+            def pytest_runtest_logstart(self, nodeid: str) -> None:
+                tell({"begins": nodeid})
+
+            def pytest_runtest_logreport(self, report: Any) -> None:
+                if report.failed:
+                    tell({"failed": report.nodeid})
+
+        allow_cpu(20 + 5 * seconds)
+        os.chdir(ROOT)
+        code = collect(tests, Stop(), OPTIONS)
+        if code != 0:
+            tell({"failed": f"pytest ends with {code}"})
+
+    at = "the import"
+    for m in messages(work, LOG, 600):
+        if "failed" in m:
+            return str(m["failed"])
+        if "begins" in m:
+            at = m["begins"]
+        elif m["ended"] != "ok":
+            return str(at)
+    return None
 
 
-def operators() -> frozenset[str]:
-    """The names of the mutations that are made; the others only make code that does not run."""
-    return frozenset(tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8"))["operators"])
+def chosen(only: tuple[str, ...], names: list[str]) -> bool:
+    return not only or any(o in name for o in only for name in names)
 
 
-def make_copy() -> None:
-    """Installs the package as it stands into build/mutants; the folders map to one import name only when installed."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(COPY), str(ROOT)]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options], check=True)
-    code = "import orledger.audit; print(orledger.audit.__file__)"
-    found = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True).stdout
-    if not Path(found.strip()).is_relative_to(COPY):
-        raise click.ClickException(f"the tests would import {found.strip()}, and not the copy in {COPY}")
+def by_hand(only: tuple[str, ...]) -> Iterator[tuple[str, str | None]]:
+    """The faults of faults.toml, each in place of the text that it replaces, and the test that notices it."""
+    for row in toml("faults.toml")["fault"]:
+        if chosen(only, [row["name"]]):
+            before = source(row["module"])
+            if before.count(row["replace"]) != 1:
+                times = before.count(row["replace"])
+                raise click.UsageError(f"fault {row['name']!r}: its text stands {times} times in {row['module']}")
+            with written(row["module"], before.replace(row["replace"], row["by"])):
+                yield row["name"], fresh(row["tests"], 60)
 
 
-def copied(module: str) -> Path:
-    """Where the copy keeps a module of the repository."""
-    path = PACKAGE / module.removeprefix("orledger/")
-    if not path.is_file():
-        raise click.UsageError(f"{module}: {path} does not exist")
-    return path
+def judge(target: dict[str, Any], wanted: list[Mutant], spend: float, until: float) -> Iterator[dict[str, Any]]:
+    """What becomes of each mutant of a target: the test that notices it, or None."""
+    texts = [(i, m, m.text) for i, m in enumerate(wanted)]
+    inside = [(i, m, t) for i, m, t in texts if t is not None and swappable(source(m.module), t)]
+    outside = [(i, m, t) for i, m, t in texts if t is not None and not swappable(source(m.module), t)]
+    reached: dict[str, list[str]] = {}
 
+    def work(tell: Tell) -> None:
+        def loop(bench: Bench) -> None:
+            clean: Clean = bench.measured(ROOT / "out" / "mutants-lines", making.digest_of_all)
+            for module in target["modules"]:
+                tests = {t for found in clean.lines.get(str(copied(module)), {}).values() for t in found}
+                cheap = sorted(tests, key=lambda t: (clean.seconds[t], t))
+                tell({"module": module, "tests": clean.affordable(cheap, spend)})
+            tell({"cost": sum(clean.seconds.values()), "tests": len(clean.seconds)})
+            for i, m, text in inside:
+                if time.monotonic() > until:
+                    return
+                with written(m.module, text):
+                    start = os.times()
+                    found, tried = bench.killer(str(copied(m.module)), source(m.module), text, m.line, clean)
+                    end = os.times()
+                cpu = end.children_user + end.children_system - start.children_user - start.children_system
+                tell({"mutant": i, "killer": found, "tried": tried, "cpu": round(cpu, 2)})
 
-def command(tests: Sequence[str]) -> str:
-    # Without -P the package of the work tree, in the current folder, would be found before the copy.
-    return f"{sys.executable} -P -m pytest -x -q -p no:cacheprovider --rootdir {ROOT} {' '.join(str(ROOT / t) for t in tests)}"
-
-
-def noticed(tests: Sequence[str], seconds: float) -> bool:
-    outcome, _ = run_tests(command(tests), seconds)
-    return bool(outcome != TestOutcome.SURVIVED)
-
-
-def by_hand(seconds: float, only: str) -> Iterator[Mutant]:
-    """The faults of faults.toml, each in place of the text that it replaces."""
-    for row in tomllib.loads((HERE / "faults.toml").read_text(encoding="utf-8"))["fault"]:
-        if only not in row["name"]:
-            continue
-        path = copied(row["module"])
-        before = path.read_text(encoding="utf-8")
-        if before.count(row["replace"]) != 1:
-            raise click.UsageError(
-                f"fault {row['name']!r}: its text stands {before.count(row['replace'])} times in {path}"
-            )
-        path.write_text(before.replace(row["replace"], row["by"]), encoding="utf-8")
-        try:
-            killed = noticed(row["tests"], seconds)
-        finally:
-            path.write_text(before, encoding="utf-8")
-        line = before[: before.index(row["replace"])].count("\n") + 1
-        yield Mutant("by hand", row["module"], line, row["name"], killed, f"-{row['replace']}\n+{row['by']}")
-
-
-def every(target: Target) -> list[tuple[str, MutationSpec]]:
-    """All mutants of a target that are worth making, module by module."""
-    wanted, found = operators(), []
-    for module in target.modules:
-        with tempfile.TemporaryDirectory() as folder, use_db(str(Path(folder) / "session"), WorkDB.Mode.create) as db:
-            init([copied(module)], db, {})
-            specs = [item.mutations[0] for item in db.work_items]
-        code = copied(module).read_text(encoding="utf-8").splitlines()
-        names = [s for s in specs if s.operator_name.removeprefix("core/") in wanted]
-        found += [
-            (module, s) for s in names if not code[s.start_pos[0] - 1].lstrip().startswith(("def ", "class ", "@"))
-        ]
-    return sorted(found, key=lambda f: (f[0], f[1].start_pos, f[1].operator_name, f[1].occurrence))
-
-
-def sampled(target: Target, number: int, seconds: float) -> Iterator[Mutant | int]:
-    """First how many mutants the target has, then ``number`` of them, drawn with the fixed seed."""
-    found = every(target)
-    yield len(found)
-    if noticed(target.tests, 10 * seconds):
-        raise click.ClickException(f"{target.folder}: its tests fail without any change")
-    for module, spec in random.Random(SEED).sample(found, min(number, len(found))):
-        result = mutate_and_test([spec], command(target.tests), seconds)
-        yield Mutant(
-            target.folder, module, spec.start_pos[0], spec.operator_name, bool(result.is_killed), str(result.diff)
+        os.chdir(ROOT)
+        collect(
+            toml("targets.toml")["tests"][target["tests"]],
+            Bench(loop, SCRATCH, spend, target.get("ready", ())),
+            OPTIONS,
         )
+
+    for m in messages(work, str(SCRATCH / "collecting.txt"), 1200):
+        if "module" in m:
+            reached[m["module"]] = m["tests"]
+        elif "cost" in m:
+            click.echo(f"  {m['tests']} tests, {m['cost']:.0f} s of processor time with their lines traced")
+        elif "mutant" in m:
+            yield m
+        elif m["ended"] != "ok" or not reached:
+            raise click.ClickException(f"{target['folder']} ended with {m['ended']}: see {SCRATCH}/collecting.txt")
+    for i, m, text in outside:
+        if time.monotonic() > until:
+            return
+        tests = reached[m.module]
+        start = os.times()
+        with written(m.module, text):
+            found = fresh(tests, spend) if tests else None
+        end = os.times()
+        cpu = end.children_user + end.children_system - start.children_user - start.children_system
+        yield {"mutant": i, "killer": found, "tried": len(tests), "cpu": round(cpu, 2)}
+
+
+def told(rows: list[tuple[str, int, list[Mutant]]], kept: Kept) -> None:
+    """A line for every folder, and every survivor."""
+    same = {(e["module"], e["before"], e["after"]) for e in toml("equivalent.toml").get("equivalent", [])}
+    lines: dict[str, list[int]] = {}
+    for folder, total, drawn in rows:
+        line = lines.setdefault(folder, [0, 0, 0, 0, 0])
+        line[2] += total
+        for m in drawn:
+            row = kept.of(m)
+            if row is None:
+                continue
+            line[1] += 1
+            line[0] += row["killer"] is not None
+            if row["killer"] is None:
+                equal = (m.module, row["before"], row["after"]) in same
+                line[3 if equal else 4] += 1
+                if not equal:
+                    click.echo(f"survived: {m.module}:{m.line} {m.operator} (tests tried: {row['tried']})")
+                    click.echo(f"  - {row['before']}\n  + {row['after']}")
+    click.echo("| folder | killed | tried | mutants there are | equivalent | survivors |\n|---|---|---|---|---|---|")
+    for folder, line in lines.items():
+        click.echo(f"| {folder} | {' | '.join(map(str, line))} |")
 
 
 @click.command()
+@click.option("--number", default=100, show_default=True, help="Mutants drawn of a target that has many.")
+@click.option("--whole", default=250, show_default=True, help="A target with fewer mutants than this is tried whole.")
 @click.option(
-    "--number", default=40, show_default=True, help="Mutants of every target; 0 for the faults by hand alone."
+    "--folder", "only", multiple=True, help="Targets whose folder or module, or faults whose name, has this in it."
 )
-@click.option("--folder", "only", default="", help="Targets whose folder, or faults whose name, has this in it.")
-@click.option("--seconds", default=120.0, show_default=True, help="A mutant that runs longer than this is killed.")
+@click.option("--faults/--no-faults", default=True, help="Also the faults that were made by hand.")
+@click.option("--mutants/--no-mutants", default=True, help="Also the mutants of cosmic-ray.")
+@click.option("--spend", default=20.0, show_default=True, help="Processor seconds of tests that a mutant is worth.")
+@click.option("--minutes", default=600.0, show_default=True, help="No mutant begins after this time.")
 @click.option(
-    "--out", default=str(ROOT / "out" / "mutants.json"), show_default=True, help="Where every mutant is kept."
+    "--out", default=str(ROOT / "out" / "mutants.jsonl"), show_default=True, help="What became of every mutant."
 )
-def main(number: int, only: str, seconds: float, out: str) -> None:
+@click.option("--again/--no-again", default=True, help="Also those that survived an earlier run.")
+@click.option("--verbose", is_flag=True, help="A line for every mutant.")
+def main(
+    number: int,
+    whole: int,
+    only: tuple[str, ...],
+    faults: bool,
+    mutants: bool,
+    spend: float,
+    minutes: float,
+    out: str,
+    again: bool,
+    verbose: bool,
+) -> None:
     """Counts the faults that the tests notice, and shows those that they do not."""
+    until = time.monotonic() + 60 * minutes
     os.environ["PYTHONPATH"] = str(COPY)
-    make_copy()
-    kept: list[Mutant] = []
-
-    def tell(mutant: Mutant) -> None:
-        kept.append(mutant)
-        if not mutant.killed:
-            click.echo(f"survived: {mutant.module}:{mutant.line} {mutant.operator}\n{mutant.diff}")
-
-    for mutant in by_hand(seconds, only):
-        tell(mutant)
-    totals = {"by hand": len(kept)}
-    for target in targets() if number else ():
-        if only in target.folder:
-            made = sampled(target, number, seconds)
-            totals[target.folder] = totals.get(target.folder, 0) + int(str(next(made)))
-            for mutant in made:
-                assert isinstance(mutant, Mutant)
-                tell(mutant)
-    Path(out).parent.mkdir(parents=True, exist_ok=True)
-    Path(out).write_text(json.dumps([vars(m) for m in kept], indent=1), encoding="utf-8")
-    for folder, total in totals.items():
-        mine = [m for m in kept if m.folder == folder]
-        click.echo(f"{folder}: {sum(m.killed for m in mine)} of {len(mine)} killed, of {total} that there are")
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(COPY))
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    making.make_copy()
+    for name in ("numpy", "scipy.stats", "scipy.optimize", "duckdb", "polars", "jinja2"):
+        __import__(name)
+    if faults:
+        found = list(by_hand(only))
+        for name, killer in found:
+            if killer is None:
+                click.echo(f"survived: {name}")
+        click.echo(f"by hand: {sum(k is not None for _, k in found)} of {len(found)} killed")
+    kept = Kept(Path(out))
+    rows: list[tuple[str, int, list[Mutant]]] = []
+    for target in toml("targets.toml")["target"] if mutants else ():
+        if not chosen(only, [target["folder"], *target["modules"]]):
+            continue
+        there = making.every(target["folder"], target["modules"])
+        drawn = [m for m in (there if len(there) < whole else there[:number]) if m.text is not None]
+        rows.append((target["folder"], len(there), drawn))
+        unknown = [m for m in drawn if kept.of(m) is None or (again and kept.of(m)["killer"] is None)]
+        click.echo(f"{target['folder']}: {len(there)} mutants, {len(drawn)} drawn, {len(unknown)} to be tried")
+        spent = 0.0
+        for row in judge(target, unknown, spend, until) if unknown and time.monotonic() < until else ():
+            mutant = unknown[row.pop("mutant")]
+            before, after = difference(mutant.module, str(mutant.text))
+            kept.add(mutant, {"line": mutant.line, "before": before, "after": after, **row})
+            spent += row["cpu"]
+            if verbose:
+                click.echo(f"  {row['cpu']:6.2f} s {mutant.module}:{mutant.line} {row['killer']} | {after}")
+        click.echo(f"  {spent:.0f} s of processor time")
+    told(rows, kept)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
 from orledger.cli import main
 from orledger.reports.generic import subjects
+from orledger.reports.tables.generic import summary_table
 from orledger.schema.reading import open_results
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -96,6 +97,9 @@ def test_pairs_are_read_in_the_order_of_the_hypothesis_file(demsar):
         tuned = subject.pair("C4.5+m+cf", "C4.5")
         assert tuned.effect > 0
         assert tuned.wins == 11
+        medians = {a: np.median(subject.values.column(a)) for a in subject.values.arms}
+        bold = [r.key for r in summary_table(subject).rows() if r.cells[2].bold]
+        assert bold == [max(medians, key=medians.__getitem__)]
 
 
 def test_an_svg_has_its_text_as_text_and_says_what_it_shows(demsar):

@@ -7,6 +7,8 @@ Options shrink or change it; ``connect()`` gives an in-memory database and ``Ada
 
 from __future__ import annotations
 
+import functools
+import tempfile
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -39,6 +41,37 @@ def connect() -> duckdb.DuckDBPyConnection:
         catalogue.store(con, declared(case))
     viewing.refresh(con)
     return con
+
+
+def save(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """The database in memory as a file."""
+    (name,) = con.execute("SELECT current_database()").fetchall()[0]
+    con.execute(f"ATTACH '{path}' AS saved")
+    con.execute(f"COPY FROM DATABASE {name} TO saved")
+    con.execute("DETACH saved")
+
+
+@functools.cache
+def _template(options: tuple[tuple[str, object], ...]) -> duckdb.DuckDBPyConnection:
+    con = connect()
+    build(con, **dict(options))
+    return con
+
+
+def copied(path: Path) -> duckdb.DuckDBPyConnection:
+    """A database in memory of one's own with what the file at ``path`` holds."""
+    con = duckdb.connect()
+    con.execute(f"ATTACH '{path}' AS saved (READ_ONLY)")
+    con.execute("COPY FROM DATABASE saved TO memory")
+    con.execute("DETACH saved")
+    return con
+
+
+def filled(**options: object) -> duckdb.DuckDBPyConnection:
+    """A database in memory of one's own with what ``build`` makes; the same options are built once in a process."""
+    with tempfile.TemporaryDirectory() as folder:
+        save(_template(tuple(options.items())), Path(folder) / "saved.duckdb")
+        return copied(Path(folder) / "saved.duckdb")
 
 
 def audit(con: duckdb.DuckDBPyConnection) -> Audit:

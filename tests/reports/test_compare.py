@@ -12,9 +12,7 @@ from orledger.reports.report.compare import FRAMES, compare
 
 
 def database():
-    con = synthetic_db.connect()
-    synthetic_db.build(con, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, datasets=("diabetes", "yacht"))
-    return con
+    return synthetic_db.filled(a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, datasets=("diabetes", "yacht"))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from orledger.reports import drilldown
 from orledger.reports.drilldown import Drilldown, Place
 from orledger.reports.origin import NOTHING, Origin, Records, Sample, origin_of
 from orledger.reports.tables import format as rules
-from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import table_html
 from orledger.reports.tables.table import Table, TableError
 from orledger.reports.tables.values import MedianIQR, Number, join
@@ -21,8 +20,8 @@ from orledger.schema.viewing import literal
 
 
 @pytest.fixture(scope="module")
-def tables(audited: synthetic_db.Adapter) -> list[Table]:
-    return build_tables(audited)
+def tables(audited_tables: dict[str, Table]) -> list[Table]:
+    return [*audited_tables.values()]
 
 
 # Tables whose columns are plain statistics of one metric: column, metric, statistic.

@@ -401,3 +401,14 @@ def test_what_all_studies_have_stands_in_three_long_views(lab: Path) -> None:
         block = next(layout for layout in results.layouts() if layout.case == "all")
         assert block.name.startswith("all_cells_")  # the plain name is taken
         assert results.sql(f'SELECT cov FROM "{block.name}"').item() == 0.7
+
+
+def test_what_a_cell_that_is_not_done_holds_is_in_no_view(lab: Path) -> None:
+    """A file that somebody else filled may have records and refusals of cells that failed."""
+    with duckdb.connect(str(lab)) as con:
+        con.execute("INSERT INTO record SELECT cell_id, 'cp', 'cov', NULL, NULL, 9.0 FROM cell WHERE state = 'failed'")
+        con.execute("INSERT INTO refusal SELECT cell_id, 'or', 'in vain', NULL FROM cell WHERE state = 'failed'")
+    with open_results(lab) as results:
+        assert results.sql("SELECT count(*) FROM all_records WHERE value = 9").item() == 0
+        assert results.sql("SELECT count(*) FROM all_refusals WHERE refused = 'in vain'").item() == 0
+        assert results.sql("SELECT count(*) FROM lab_main WHERE cov = 9 OR refused = 'in vain'").item() == 0

@@ -1,0 +1,263 @@
+"""Predicates of claims on matrices written by hand: both sides of every limit, and what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from orledger.audit.evaluation.claim_intervals import ClaimInterval, claim_interval
+from orledger.audit.evaluation.pairing import Matched
+from orledger.audit.evaluation.predicates import PREDICATES
+from orledger.audit.registry.hypotheses import Claim
+from orledger.audit.registry.quantities import Quantity, RecordSource
+from orledger.audit.registry.words import ClaimState, Clearly
+
+
+def matched(rows, keys=("g", "s"), points=1) -> Matched:
+    """``rows`` are (key values..., numbers...); as many records behind each number as ``points`` says."""
+    k = len(keys)
+    units = pl.DataFrame([[str(v) for v in row[:k]] for row in rows], schema=list(keys), orient="row")
+    matrix = np.array([row[k:] for row in rows], dtype=float)
+    return Matched(tuple(keys), units, matrix, np.full(matrix.shape, points, dtype=np.int64), ())
+
+
+def claim(kind: str, *arms: str, **fields) -> Claim:
+    sides = tuple((a, Quantity("t", "main", RecordSource(a, "m"))) for a in arms)
+    return Claim("w", "s", kind, sides, ("g", "s"), **fields)
+
+
+def found(m: Matched, kind: str, *arms: str, **fields):
+    return PREDICATES[kind](claim(kind, *arms, **fields), m, list(arms))
+
+
+TWO = matched([("p", 1, 3.0, 2.0), ("p", 2, 2.0, 2.0), ("q", 1, 1.0, 2.0)])
+
+
+@pytest.mark.parametrize(
+    ("better", "tolerance", "against"),
+    [
+        ("lower", 0.0, ["p/1: 3 against 2"]),
+        ("lower", 1.0, []),
+        ("higher", 0.0, ["q/1: 1 against 2"]),
+        ("higher", 1.0, []),
+    ],
+)
+def test_never_worse_allows_equality_and_its_tolerance(better, tolerance, against):
+    holds, observed, value, units = found(TWO, "never_worse", "a", "b", better=better, tolerance=tolerance)
+    assert (holds, value, units) == (not against, len(against), against)
+    assert observed == f"a is worse than b in {len(against)} of 3 units"
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "tolerance", "against"),
+    [
+        ("at_most", 3.0, 0.0, []),
+        ("at_most", 2.5, 0.5, []),
+        ("at_most", 2.0, 0.5, ["p/1: 3"]),
+        ("at_least", 1.0, 0.0, []),
+        ("at_least", 1.5, 0.5, []),
+        ("at_least", 2.0, 0.5, ["q/1: 1"]),
+    ],
+)
+def test_a_limit_belongs_to_what_it_allows(kind, limit, tolerance, against):
+    holds, observed, value, units = found(TWO, kind, "a", limit=limit, tolerance=tolerance)
+    assert (holds, units) == (not against, against)
+    word, extreme = ("largest", 3.0) if kind == "at_most" else ("smallest", 1.0)
+    assert (observed, value) == (f"{word} a m is {extreme:g}, limit {limit:g}", extreme)
+
+
+def test_a_limit_on_one_number_does_not_call_it_the_largest():
+    assert found(TWO, "at_most", "a", limit=2.0, stat="mean")[:3] == (True, "mean of a m is 2, limit 2", 2.0)
+    assert found(TWO, "at_most", "a", limit=1.0, stat="share", within=("g",))[3] == ["p: 2.5"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "fields", "holds"),
+    [
+        ([("p", 1, 1.0, 2.0, 3.0)], {}, True),
+        ([("p", 1, 1.0, 1.0, 3.0)], {}, True),
+        ([("p", 1, 1.0, 1.0, 3.0)], {"strict": True}, False),
+        ([("p", 1, 1.0, 0.5, 3.0)], {"tolerance": 0.5}, True),
+        ([("p", 1, 1.0, 0.5, 3.0)], {"tolerance": 0.25}, False),
+        ([("p", 1, 3.0, 2.0, 1.0)], {"direction": "decreasing"}, True),
+        ([("p", 1, 3.0, 2.0, 1.0)], {}, False),
+    ],
+)
+def test_ordering_step_by_step(rows, fields, holds):
+    found_one = found(matched(rows), "ordering", "a", "b", "c", stat="mean", **fields)
+    text = ", ".join(f"{n} {v:g}" for n, v in zip("abc", rows[0][2:], strict=True))
+    assert found_one == (holds, f"mean: {text}", None, [] if holds else [text])
+
+
+def test_ordering_shows_the_first_group_and_names_those_against():
+    m = matched([("p", 1, 1.0, 2.0), ("q", 1, 2.0, 1.0)])
+    assert found(m, "ordering", "a", "b", stat="mean", within=("g",)) == (
+        False,
+        "mean: a 1, b 2",
+        None,
+        ["q: a 2, b 1"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "fields", "holds"),
+    [
+        ((1.0, 2.0, 3.0), {}, True),
+        ((2.0, 2.0, 3.0), {}, True),
+        ((2.0, 2.0, 3.0), {"strict": True}, False),
+        ((1.0, 2.0, 3.0), {"strict": True}, True),
+        ((2.5, 2.0, 3.0), {"tolerance": 0.5}, True),
+        ((2.5, 2.0, 3.0), {"tolerance": 0.25}, False),
+        ((3.0, 2.0, 1.0), {"better": "higher"}, True),
+        ((1.5, 2.0, 1.0), {"better": "higher"}, False),
+        ((1.5, 2.0, 1.0), {"better": "higher", "tolerance": 0.5}, True),
+    ],
+)
+def test_best_is_held_against_the_best_of_the_others(values, fields, holds):
+    found_one = found(matched([("p", 1, *values)]), "best", "a", "b", "c", stat="mean", **fields)
+    text = ", ".join(f"{n} {v:g}" for n, v in zip("abc", values, strict=True))
+    assert found_one == (holds, f"mean: {text}", float(holds), [] if holds else [text])
+
+
+def test_best_counts_groups():
+    m = matched([("p", 1, 1.0, 2.0), ("q", 1, 2.0, 1.0), ("r", 1, 1.0, 2.0)])
+    expected = (False, "a is best in 2 of 3 groups", 2.0, ["q: a 2, b 1"])
+    assert found(m, "best", "a", "b", stat="mean", within=("g",)) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "holds"),
+    [
+        ({"at_least": 2}, True), ({"at_least": 3}, False), ({"at_least": 0.5}, True), ({"at_least": 0.75}, False),
+        ({"at_least": 1}, True), ({"at_most": 2}, True), ({"at_most": 1}, False), ({"at_most": 0}, False),
+        ({"at_most": 0.5}, True), ({"at_most": 0.25}, False), ({"at_least": 1, "at_most": 1}, False), ({"at_least": 2, "at_most": 2}, True),
+    ],
+)  # fmt: skip
+def test_counts_and_shares_of_units(fields, holds):
+    """Two of four; below 1 a bound is a share, from 1 on a number, and no unit at all is a number too."""
+    m = matched([("p", 1, 1.0), ("p", 2, 0.0), ("q", 1, 2.0), ("q", 2, 0.0)])
+    state, observed, value, against = found(m, "count", "a", **fields)
+    assert (state, observed, value) == (holds, "true in 2 of 4 units", 2.0)
+    units = [] if holds else ["p/2", "q/2"] if "at_least" in fields else ["p/1", "q/1"]
+    assert against == units
+
+
+def test_equal_sides_are_no_hit_of_a_count():
+    assert found(TWO, "count", "a", "b", at_least=1)[1:3] == ("a better than b in 1 of 3 units", 1.0)
+    assert found(TWO, "count", "a", "b", at_least=1, better="higher")[1:3] == ("a better than b in 1 of 3 units", 1.0)
+
+
+def test_none_sums_and_names_units_that_are_not_zero():
+    m = matched([("p", 1, 0.0), ("p", 2, 2.0), ("q", 1, 1.0)], points=4)
+    assert found(m, "none", "a") == (False, "3 in 12 records", 3.0, ["p/2: 2", "q/1: 1"])
+    assert found(matched([("p", 1, 0.0)], points=4), "none", "a") == (True, "0 in 4 records", 0.0, [])
+
+
+def test_measured_gives_the_largest_of_its_groups_and_skips_undefined_ones():
+    m = matched([("p", 1, 1.0), ("p", 2, 2.0), ("q", 1, 0.0), ("q", 2, 0.0)])
+    assert found(m, "measured", "a")[:3] == ("measured", "median of a m: 0.5", 0.5)
+    grouped = found(m, "measured", "a", stat="max_over_min", within=("g",))
+    assert grouped == ("measured", "max_over_min of a m: p 2, q undefined", 2.0, [])
+    assert found(m, "measured", "a", stat="share", within=("g",))[1] == "share of records: p 1.5 (3 of 2), q 0 (0 of 2)"
+    zeros = matched([("q", 1, 0.0), ("q", 2, 0.0)])
+    assert found(zeros, "measured", "a", stat="max_over_min")[:3] == (
+        "missing", "max_over_min is not defined for these values", None,
+    )  # fmt: skip
+
+
+def test_monotone_in_pairs_at_different_places():
+    m = matched([("p", 10, 1.0), ("p", 9, 2.0), ("p", 10, 3.0)])
+    state, observed, value, against = found(m, "monotone", "a", along="s")
+    assert (state, value, against) == (False, 1.0, ["a: p/9 2, p/10 1"])
+    assert observed == "1 of 2 pairs turn; a: 2 1/3"
+    assert found(m, "monotone", "a", along="s", tolerance=1.0)[0]
+    assert not found(m, "monotone", "a", along="s", tolerance=0.75)[0]
+    reduced = found(m, "monotone", "a", along="s", stat="mean", strict=True)
+    assert reduced == (False, "1 of 1 pairs turn; a: 2 2", 1.0, ["a: s 9 2, s 10 2"])
+
+
+def test_two_sides_are_two_series_of_a_monotone_claim():
+    m = matched([("p", 1, 1.0, 4.0), ("p", 2, 2.0, 3.0)])
+    state, observed, _, against = found(m, "monotone", "a", "b", along="s", within=("g",))
+    assert (state, observed) == (False, "1 of 2 pairs turn; a in p: 1 2; b in p: 4 3")
+    assert against == ["b: p/1 4, p/2 3"]
+
+
+# ---- intervals of claims --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "state", "clearly"),
+    [
+        ("at_most", 0.0, 1.0, "holds", (Clearly.HOLDS,)),
+        ("at_most", 0.0, 1.1, "holds", ()),
+        ("at_most", 1.0, 2.0, "fails", (Clearly.FAILS,)),
+        ("at_most", 0.9, 2.0, "fails", ()),
+        ("at_least", 1.0, 2.0, "holds", (Clearly.HOLDS,)),
+        ("at_least", 0.9, 2.0, "holds", ()),
+        ("at_least", 0.0, 1.0, "fails", (Clearly.FAILS,)),
+        ("at_least", 0.0, 1.1, "fails", ()),
+        ("at_most", 1.0, 1.0, "missing", ()),
+        ("at_most", None, 1.0, "holds", ()),
+        ("at_most", 0.0, None, "holds", ()),
+        ("count", 0.0, 1.0, "holds", ()),
+    ],
+)
+def test_clearly_means_the_whole_interval(kind, low, high, state, clearly):
+    """The limit is 1, and belongs to either side."""
+    interval = ClaimInterval(low, high, 0.95, "m")
+    assert interval.clearly(claim(kind, "a", limit=1.0), ClaimState(state)) == clearly
+
+
+def test_no_limit_is_never_clear():
+    assert ClaimInterval(0.0, 1.0, 0.95, "m").clearly(claim("at_most", "a"), ClaimState.HOLDS) == ()
+
+
+def test_a_count_of_units_has_the_interval_of_clopper_and_pearson():
+    """Of four units none: the upper end solves (1 - p)^4 = 0.025."""
+    m = matched([("p", s, 0.0) for s in range(4)])
+    interval = claim_interval(claim("count", "a", at_most=0), m, 0.0)
+    assert interval.low == 0.0
+    assert interval.high == pytest.approx(1 - 0.025**0.25, rel=1e-12)
+    assert interval.words() == f" (share of units in [0, {1 - 0.025**0.25:.4g}])"
+    assert claim_interval(claim("count", "a", at_most=0, unit=("g", "s")), m, 0.0) == interval
+    assert claim_interval(claim("count", "a", at_most=0, unit=("g",)), m, 0.0).low is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "method"),
+    [
+        ("ordering", {"stat": "mean"}, "bare: it is about these units and no population"),
+        ("at_most", {"stat": "max", "unit": ("g",)}, "bare: it is about these units and no population"),
+        ("at_most", {"stat": "mean"}, "bare: no independent unit is declared"),
+        ("at_most", {"stat": "mean", "unit": ("g",), "within": ("s",)}, "bare: a group has a single independent unit"),
+    ],
+)
+def test_a_bare_number_says_why(kind, fields, method):
+    m = matched([("p", 1, 1.0), ("q", 2, 2.0)])
+    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, 1.0) == ClaimInterval(None, None, None, method)
+    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, None).method == "bare: there is no number"
+    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, np.inf).method == "bare: there is no number"
+
+
+@pytest.mark.parametrize(("kind", "extreme"), [("at_most", max), ("at_least", min), ("measured", max)])
+@pytest.mark.parametrize("stat", ["mean", "median", "share"])
+def test_the_bootstrap_draws_whole_units_and_the_extreme_group(kind, extreme, stat):
+    """Units are constant inside, so that a group of two units has three possible means; the quantiles are among them."""
+    rows = [(g, s, value) for g, (x, y) in {"p": (0.0, 1.0), "q": (10.0, 12.0)}.items() for s, value in ((1, x), (1, x), (2, y), (2, y))]  # fmt: skip
+    m = matched(rows, points=2)
+    c = claim(kind, "a", stat=stat, within=("g",), unit=("s",), limit=1.0, level=0.9)
+    interval = claim_interval(c, m, 1.0)
+    ends = {"p": (0.0, 1.0), "q": (10.0, 12.0)}[extreme("p", "q")]
+    scale = 0.5 if stat == "share" else 1.0
+    assert (interval.low, interval.high) == (ends[0] * scale, ends[1] * scale)
+    assert interval.level == 0.9
+    assert interval.method.endswith("at least 2 units to a group")
+
+
+def test_units_of_unequal_size_keep_their_weight_in_a_resampled_median():
+    rows = [("p", 1, 0.0), ("p", 2, 5.0), ("p", 2, 5.0), ("p", 2, 7.0)]
+    interval = claim_interval(claim("measured", "a", stat="median", unit=("s",)), matched(rows), 5.0)
+    # Two draws of two units: only the first (0), one of each (0, 5, 5, 7: 5), only the second (5).
+    assert (interval.low, interval.high) == (0.0, 5.0)

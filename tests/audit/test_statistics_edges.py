@@ -1,0 +1,590 @@
+"""Small samples in full: every field of a result computed by hand, both ends of every limit, and what is refused."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import comb, factorial
+
+import numpy as np
+import pytest
+
+from orledger.audit.statistics import attainable as reachable
+from orledger.audit.statistics.clusters import cluster_sign_flip, intraclass
+from orledger.audit.statistics.counts import clopper_pearson, fisher, holm, mcnemar, mcnemar_units, proportion
+from orledger.audit.statistics.dispersion import exact_mean, statistic
+from orledger.audit.statistics.equivalence import bayesian_signed_rank, within_margin
+from orledger.audit.statistics.floors import Bound, attainable, smallest_n
+from orledger.audit.statistics.friedman import friedman
+from orledger.audit.statistics.intervals import median_interval
+from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, snapped, walsh_averages
+from orledger.audit.statistics.powers import power_at, units_for
+from orledger.audit.statistics.result import TestResult
+from orledger.audit.statistics.sign import sign_e_value, sign_p, sign_test, sign_test_anytime
+from orledger.audit.statistics.signedrank import signed_rank, signed_rank_floor, signed_rank_p
+from orledger.audit.statistics.slopes import slope
+from orledger.audit.statistics.spearman import spearman
+from orledger.errors import DataError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("side", "p", "floor"), [("two-sided", 6 / 16, 1 / 8), ("less", 15 / 16, 1 / 16), ("greater", 3 / 16, 1 / 16)]
+)
+def test_signed_ranks_with_ties_and_a_zero(side, p, floor):
+    """Sizes 1, 1, 2, 2 share the ranks 1.5 and 3.5; all but one are positive: 8.5 of 10, reached or exceeded 3 times in 16."""
+    r = signed_rank([1.0, -1.0, 2.0, 2.0, 0.0], side)
+    assert (r.statistic, r.p, r.floor, r.n, r.n_nonzero, r.ties) == (8.5, p, floor, 5, 4, 4)
+    assert (r.wins, r.losses, r.draws) == (1, 3, 1)
+    assert r.standard_effect == pytest.approx(0.7)
+    assert r.effect == 1.0  # of 15 averages of two, the eighth
+    assert r.details == {"median": 1.0}
+    assert r.method == "exact conditional on ties, zeros dropped, midranks"
+
+
+def test_no_difference_and_no_unit():
+    equal, none = signed_rank([0.0, 0.0]), signed_rank([])
+    assert (equal.p, equal.floor, equal.effect, equal.standard_effect, equal.statistic, equal.draws) == (
+        1.0,
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+        2,
+    )
+    assert equal.method == "exact: no non-zero difference"
+    assert (none.p, none.effect, none.standard_effect, none.details, none.low, none.superiority) == (
+        1.0,
+        None,
+        None,
+        {},
+        None,
+        None,
+    )
+    assert (sign_test([]).effect, sign_test([0.0]).standard_effect, sign_test([]).standard_effect) == (None, 0.0, None)
+    assert signed_rank_floor(0) == 1.0
+    with pytest.raises(UsageError, match="side is 'both'"):
+        signed_rank([1.0], "both")
+
+
+def test_beyond_the_exact_limit_the_normal_law_is_named():
+    """601 differences, the odd ones positive: the sum of odd ranks against its mean and variance."""
+    n = 601
+    d = np.arange(1, n + 1) * np.where(np.arange(1, n + 1) % 2, 1, -1)
+    plus, mean, sd = 301**2, n * (n + 1) / 4, np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    from scipy.stats import norm
+
+    r = signed_rank(d, "greater")
+    assert r.p == pytest.approx(norm.sf((plus - mean) / sd), rel=1e-12)
+    assert r.method.startswith("normal approximation")
+    assert (r.effect, r.effect_name, r.interval_ends) == (float(np.median(d)), "median of differences", "[]")
+    assert signed_rank(d[:600]).method.startswith("exact")
+
+
+def test_signs_in_full():
+    r = sign_test([3.0, 2.0, 1.0, -1.0, 0.0], better="higher")
+    assert (r.statistic, r.n, r.n_nonzero, r.p, r.floor) == (3.0, 5, 4, 10 / 16, 2 / 16)
+    assert (r.wins, r.losses, r.draws, r.effect, r.standard_effect) == (3, 1, 1, 1.0, 0.5)
+    assert r.superiority == 0.7
+    assert sign_p(np.array([1.0, 1.0, -1.0]), "greater") == 0.5
+
+
+def test_evidence_of_signs_is_a_ratio_of_likelihoods():
+    """Beta(1/2, 1/2) on three heads of three: B(3.5, 0.5) / B(0.5, 0.5) * 8 = 5/16 * 8."""
+    assert sign_e_value(3, 3) == pytest.approx(2.5, rel=1e-12)
+    assert sign_e_value(1, 2) == pytest.approx(0.5, rel=1e-12)  # 1/8 * 4
+    less, greater = sign_e_value(3, 3, "less"), sign_e_value(3, 3, "greater")
+    assert less + greater == pytest.approx(2 * 2.5, rel=1e-12)
+    assert less < 1 < greater
+    r = sign_test_anytime([1.0, 1.0, 1.0])
+    assert (r.p, r.floor, r.e_value, r.low, r.high, r.level, r.interval_ends) == (
+        pytest.approx(0.4),
+        pytest.approx(0.4),
+        pytest.approx(2.5),
+        None,
+        None,
+        None,
+        "",
+    )
+    assert sign_test_anytime([1.0, -1.0]).p == 1.0
+
+
+# ---- counts -----------------------------------------------------------------------------------------------------------------
+
+
+def test_clopper_and_pearson_at_the_ends():
+    both = clopper_pearson(3, 3)
+    assert (both.low, both.high) == (pytest.approx(0.025 ** (1 / 3)), 1.0)
+    assert clopper_pearson(0, 3).high == pytest.approx(1 - 0.025 ** (1 / 3))
+    lower, upper = clopper_pearson(3, 3, side="lower"), clopper_pearson(0, 3, 0.9, "upper")
+    assert (lower.low, lower.high, lower.side) == (pytest.approx(0.05 ** (1 / 3)), 1.0, "lower")
+    assert (upper.low, upper.high, upper.level) == (0.0, pytest.approx(1 - 0.1 ** (1 / 3)), 0.9)
+    assert clopper_pearson(1, 3, side="upper").low == 0.0
+    assert clopper_pearson(1, 3, side="lower").high == 1.0
+    for k, n in ((-1, 3), (4, 3), (0, 0)):
+        with pytest.raises(DataError, match="is not a proportion"):
+            clopper_pearson(k, n)
+    with pytest.raises(DataError, match="side is 'both'"):
+        clopper_pearson(1, 3, side="both")
+
+
+def test_a_share_against_its_nominal_value():
+    """Of three, none, at a nominal half: 1/8 below, 2/8 both ways, certain above."""
+    for side, p, floor in (("less", 1 / 8, 1 / 8), ("two-sided", 2 / 8, 2 / 8), ("greater", 1.0, 1 / 8)):
+        r = proportion(0, 3, 0.5, side=side)
+        assert (r.p, r.floor, r.effect, r.wins, r.losses, r.draws) == (
+            pytest.approx(p),
+            pytest.approx(floor),
+            0.0,
+            0,
+            3,
+            0,
+        )
+    bare = proportion(2, 3)
+    assert (bare.p, bare.floor, bare.method, bare.effect, bare.statistic) == (
+        None,
+        None,
+        "count with exact interval",
+        2 / 3,
+        2.0,
+    )
+    assert proportion(2, 3, side="greater").high == 1.0
+    assert proportion(2, 3, side="less").low == 0.0
+
+
+def test_fisher_by_counting_tables():
+    """Three of three against none of three: one table in comb(6, 3) = 20 to each side."""
+    r = fisher(3, 3, 0, 3)
+    assert (r.p, r.floor, r.effect, r.n, r.statistic) == (pytest.approx(2 / 20), pytest.approx(2 / 20), 1.0, 6, 3.0)
+    assert r.details == {"table": [[3, 0], [0, 3]]}
+    assert fisher(3, 3, 0, 3, "greater").p == pytest.approx(1 / 20)
+    assert fisher(3, 3, 0, 3, "less").p == 1.0
+    # Two of three against one of four: tables by hypergeometric weights 4, 18, 12, 1 of 35 for 0 to 3 in the first group.
+    seen = {side: fisher(2, 3, 1, 4, side) for side in ("two-sided", "less", "greater")}
+    assert seen["greater"].p == pytest.approx(13 / 35)
+    assert seen["less"].p == pytest.approx(34 / 35)
+    assert seen["two-sided"].p == pytest.approx(17 / 35)
+    assert [seen[s].floor for s in ("two-sided", "less", "greater")] == pytest.approx([1 / 35, 4 / 35, 1 / 35])
+    assert seen["less"].effect == pytest.approx(2 / 3 - 1 / 4)
+    # A table that must have a success in the first group: 3 of 3 and 2 of 3 leave 2 or 3 there.
+    assert fisher(2, 3, 3, 3, "less").floor == pytest.approx(3 / 6)
+    for a, n_a, b, n_b in ((4, 3, 0, 3), (0, 3, 4, 3), (-1, 3, 0, 3), (0, 0, 0, 3), (0, 3, 0, 0), (0, 3, -1, 3)):
+        with pytest.raises(DataError, match="two-by-two"):
+            fisher(a, n_a, b, n_b)
+
+
+def test_mcnemar_in_full():
+    r = mcnemar(3, 1, 2, 4)
+    assert (r.n, r.n_nonzero, r.statistic, r.p, r.floor, r.effect) == (10, 4, 3.0, 10 / 16, 2 / 16, 0.2)
+    assert r.details == {"first_only": 3, "second_only": 1, "both": 2, "neither": 4}
+    assert mcnemar(0, 0).effect is None
+    u = mcnemar_units([0.5, 0.25, -0.25, 0.0], "mean")
+    assert (u.n, u.n_nonzero, u.statistic, u.p, u.floor, u.effect) == (4, 3, 2.0, 1.0, 2 / 8, 0.125)
+    assert u.details == {"first_more": 2, "second_more": 1, "equal": 1}
+    assert mcnemar_units([], "mean").effect is None
+
+
+def test_holm_step_by_step():
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+# ---- floors -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("test", "n", "side", "floor"),
+    [
+        ("signed_rank", 6, "two-sided", 2 / 64), ("sign", 6, "less", 1 / 64), ("mcnemar", 1, "two-sided", 1.0),
+        ("friedman", 3, "two-sided", 1 / 4), ("friedman", 1, "two-sided", 1.0), ("friedman", 2, "two-sided", 1 / 2),
+        ("fisher", 3, "two-sided", 2 / 20), ("fisher", 3, "greater", 1 / 20), ("fisher", 3, "less", 1 / 20), ("spearman", 4, "two-sided", 2 / 24),
+        ("spearman", 4, "less", 1 / 24), ("spearman", 1, "less", 1.0), ("spearman", 2, "two-sided", 1.0),
+        ("sign_anytime", 3, "two-sided", 0.4), ("sign", 0, "less", 1.0), ("sign", 1, "less", 0.5), ("slope", 9, "less", None),
+    ],
+)  # fmt: skip
+def test_what_a_design_can_reach(test, n, side, floor):
+    assert attainable(test, n, side=side) == (None if floor is None else pytest.approx(floor, rel=1e-12))
+
+
+def test_anytime_floors_of_one_side_are_those_of_the_side_that_agrees():
+    assert attainable("sign_anytime", 5, side="less") == attainable("sign_anytime", 5, side="greater")
+    assert attainable("sign_anytime", 5, side="less") == pytest.approx(1 / sign_e_value(0, 5, "less"), rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.25, 0.05, 1 / 64, 1 / 36])
+@pytest.mark.parametrize("side", ["two-sided", "less"])
+@pytest.mark.parametrize("test", ["signed_rank", "sign", "mcnemar", "friedman", "fisher", "spearman", "sign_anytime"])
+def test_the_fewest_units_are_the_first_that_reach(test, alpha, side):
+    n = smallest_n(test, alpha, side=side, arms=3)
+    slack = 1e-9 if test == "friedman" else 0.0  # powers of six are rounded
+    reached = [attainable(test, k, side=side, arms=3) <= alpha * (1 + slack) for k in range(1, n + 1)]
+    assert reached == [False] * (n - 1) + [True]
+    assert smallest_n("slope", alpha) is None
+    assert smallest_n("sign", 1.0, side="less") == 1
+
+
+def test_pinned_values():
+    x = np.array([1.0, 2.0, 3.0, 2.0 * (1 + 1e-13)])
+    assert Bound(at=2.0).marks(x).tolist() == [False, True, False, True]
+    assert Bound(below=2.0).marks(x).tolist() == [True, False, False, False]
+    assert Bound(above=2.5).marks(x).tolist() == [False, False, True, False]
+    assert Bound(above=3.0, below=1.0).marks(x).tolist() == [False] * 4
+    assert Bound(at=1.0, above=2.5).marks(x).tolist() == [True, False, True, False]
+
+
+# ---- intervals --------------------------------------------------------------------------------------------------------------
+
+
+def test_ends_of_an_interval_belong_to_it_as_written():
+    assert [ShiftInterval(0.0, 1.0, 0.95, ends, "m").contains(0.0) for ends in ("[]", "(]")] == [True, False]
+    assert [ShiftInterval(0.0, 1.0, 0.95, ends, "m").contains(1.0) for ends in ("[]", "[)")] == [True, False]
+    assert [ShiftInterval(0.0, 1.0, 0.95, "()", "m").contains(x) for x in (-0.1, 0.5, 1.1)] == [False, True, False]
+    assert ShiftInterval(None, 1.0, 0.95, "[]", "m").contains(-9.0)
+    assert ShiftInterval(0.0, None, 0.95, "[]", "m").contains(9.0)
+
+
+def test_averages_of_two():
+    assert walsh_averages([1.0, 4.0, 2.0]).tolist() == [1.0, 1.5, 2.0, 2.5, 3.0, 4.0]
+    assert hodges_lehmann([1.0, 4.0, 2.0]) == 2.25
+
+
+def test_rounding_is_taken_out_and_no_more():
+    unit = 2.0**-46
+    assert snapped([unit, 2 * unit, -unit], [1.0, 1.0, 1.0]).tolist() == [0.0, 2 * unit, 0.0]
+    near = snapped([1.0, -(1 + unit), 1 + 3 * unit], [1.0, 1.0, 1.0])
+    assert near.tolist() == [1.0, -1.0, 1 + 3 * unit]
+    assert snapped([3.0, 1.0], [0.0, 0.0]).tolist() == [3.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "reached"), [(5, 1, False), (6, 1, True), (8, 1, True), (9, 2, True), (17, 5, True)]
+)
+def test_order_statistics_of_a_median(n, k, reached):
+    """Outside each end the binomial tail is at most 0.025: 1/64 for six, 10/512 for the second of nine."""
+    found = median_interval(np.arange(n)[::-1])
+    tail = sum(comb(n, j) for j in range(k)) / 2**n
+    assert (found.low, found.high, found.reached) == (k - 1, n - k, reached)
+    assert found.achieved == pytest.approx(1 - 2 * tail, rel=1e-12)
+    assert median_interval([]) is None
+    assert median_interval([4.0]).achieved == 0.0
+
+
+# ---- clusters ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", [True, False])
+@pytest.mark.parametrize("side", ["two-sided", "less", "greater"])
+def test_clusters_flip_as_a_whole(ranks, side):
+    d, names = np.array([1.0, 2.0, -3.0, 4.0, 5.0, 0.0, 6.0, -6.0]), list("aabbcadd")
+    size = (
+        {1.0: 1, 2.0: 2, 3.0: 3, 4.0: 4, 5.0: 5, 6.0: 6.5, 0.0: 0}
+        if ranks
+        else dict.fromkeys((1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 1) | {0.0: 0}
+    )
+    sums = {c: sum(np.sign(x) * size[abs(x)] for x, k in zip(d, names, strict=True) if k == c) for c in "abcd"}
+    used = [s for s in sums.values() if s]
+    total = sum(used)
+    flips = [
+        sum(f * s for f, s in zip(signs, map(abs, used), strict=True)) for signs in product((1, -1), repeat=len(used))
+    ]
+    below, above = np.mean([f <= total for f in flips]), np.mean([f >= total for f in flips])
+    r = cluster_sign_flip(d, names, side, ranks=ranks, better="higher")
+    assert r.statistic == total
+    assert r.p == pytest.approx({"less": below, "greater": above}.get(side, min(1.0, 2 * min(below, above))))
+    assert (r.n, r.n_nonzero) == (4, len(used))
+    assert r.floor == 2.0 ** ((side == "two-sided") - len(used))
+    assert (r.wins, r.losses, r.draws) == (sum(s > 0 for s in sums.values()), 0, 4 - len(used))
+    assert r.effect == pytest.approx(total / sum(size[abs(x)] for x in d))
+    assert r.details["units"] == 8
+
+
+def test_clusters_that_say_nothing():
+    r = cluster_sign_flip([1.0, -1.0], ["a", "a"])
+    assert (r.p, r.floor, r.n_nonzero, r.effect) == (1.0, 1.0, 0, 0.0)
+    assert r.method.startswith("exact: no cluster with a non-zero sum")
+    assert cluster_sign_flip([0.0], ["a"]).effect is None
+
+
+def test_intraclass_correlation_by_the_table_of_variances():
+    """Means 1 and 5 of pairs that differ by 2: within 2, between 16, so (16 - 2) / (16 + 2); unequal sizes as Donner and Koval."""
+    assert intraclass([0.0, 2.0, 4.0, 6.0], list("aabb")) == pytest.approx(14 / 18)
+    x, sizes = [0.0, 2.0, 4.0, 6.0, 5.0], (2, 3)
+    within = (2.0 + 2.0) / 3
+    between = 2 * (1 - 3.4) ** 2 + 3 * (5 - 3.4) ** 2
+    typical = 5 - sum(s * s for s in sizes) / 5
+    assert intraclass(x, list("aabbb")) == pytest.approx((between - within) / (between + (typical - 1) * within))
+    assert intraclass([1.0, 2.0], list("ab")) is None
+    assert intraclass([1.0, 2.0], list("aa")) is None
+    assert intraclass([1.0, 1.0, 1.0], list("aab")) is None
+
+
+# ---- margins ----------------------------------------------------------------------------------------------------------------
+
+
+def test_margins_from_both_sides():
+    """Differences 0, 0, 1 with a margin of 2: shifted to -2, -2, -1 and 2, 2, 3, so 1/8 on either side."""
+    d = np.array([0.0, 0.0, 1.0])
+    found = within_margin(d, 2.0, signed_rank_p, "lower")
+    assert (found.margin, found.noninferior, found.equivalent) == (2.0, 1 / 8, 1 / 8)
+    wide = within_margin(d + 1.0, 2.0, sign_p, "lower")  # 1, 1, 2: the last one ties with the margin
+    assert (wide.noninferior, wide.equivalent) == (1 / 4, 1 / 4)
+    assert within_margin(d + 1.0, 2.0, sign_p, "higher").noninferior == 1 / 8
+
+
+def test_all_mass_in_one_region():
+    assert bayesian_signed_rank([9.0] * 40, 1.0).above == 1.0
+    assert bayesian_signed_rank([-9.0] * 40, 1.0).below == 1.0
+    assert bayesian_signed_rank([1.0] * 40, 1.0).within == 1.0  # the edge belongs to the region
+    even = bayesian_signed_rank([-3.0, 3.0], 0.1)
+    assert even.below + even.within + even.above == pytest.approx(1.0)
+    assert even.below == pytest.approx(even.above, abs=0.02)
+
+
+# ---- ranks ------------------------------------------------------------------------------------------------------------------
+
+
+def test_friedman_of_two_blocks_that_agree():
+    """Two blocks of three in one order: the largest statistic 4, one order in six."""
+    r = friedman([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], ["a", "b", "c"])
+    assert (r.statistic, r.effect, r.p, r.floor, r.n, r.n_nonzero, r.ties) == (
+        4.0,
+        1.0,
+        pytest.approx(1 / 6),
+        pytest.approx(1 / 6),
+        2,
+        2,
+        0,
+    )
+    assert r.details["mean_ranks"] == {"a": 1.0, "b": 2.0, "c": 3.0}
+    assert r.details["mean_rank_low"] == r.details["mean_rank_high"] == r.details["mean_ranks"]
+    assert (r.details["df"], r.details["p_chi2"]) == (2, pytest.approx(np.exp(-2)))
+    tied = friedman([[1.0, 1.0], [2.0, 2.0]])
+    assert (tied.statistic, tied.p, tied.n_nonzero, tied.ties) == (0.0, 1.0, 0, 2)
+    for bad in ([[1.0, 2.0]], [[1.0], [2.0]], [1.0, 2.0]):
+        with pytest.raises(DataError, match="at least 2 blocks and 2 arms"):
+            friedman(bad)
+    with pytest.raises(DataError, match="got NaN"):
+        friedman([[1.0, np.nan], [1.0, 2.0]])
+
+
+def test_mean_ranks_have_student_intervals():
+    """Ranks 1, 1, 2 of the first arm: mean 4/3, standard error 1/3, two degrees of freedom; cut at 1 and at 2."""
+    r = friedman([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]], ["a", "b"], level=0.5)
+    half = np.sqrt(2 / 3) / 3  # the upper quartile of Student's law with two degrees of freedom is sqrt(2/3)
+    assert r.details["mean_rank_low"] == pytest.approx({"a": 4 / 3 - half, "b": 5 / 3 - half})
+    assert r.details["mean_rank_high"] == pytest.approx({"a": 4 / 3 + half, "b": 5 / 3 + half})
+
+
+@pytest.mark.parametrize(("side", "p"), [("two-sided", 2 / 24), ("greater", 1 / 24), ("less", 1.0)])
+def test_perfect_rank_correlation_of_four(side, p):
+    r = spearman([1, 2, 3, 4], [10, 20, 30, 40], side)
+    assert (r.statistic, r.effect, r.n, r.ties) == (pytest.approx(1.0), pytest.approx(1.0), 4, 0)
+    assert r.p == pytest.approx(p)
+    assert r.floor == pytest.approx((2 if side == "two-sided" else 1) / 24)
+
+
+def test_rank_correlation_beyond_enumeration():
+    """Ten units in order: one of 10! orders; the first and the sixth swapped: rho = 1 - 6 * 50 / 990 and Student's law."""
+    from scipy.stats import t
+
+    x = np.arange(10)
+    assert spearman(x, x, "greater").p == pytest.approx(1 / factorial(10))
+    assert spearman(x, -x).p == pytest.approx(2 / factorial(10))
+    assert spearman(x, -x, "greater").p == 1.0
+    y = x.copy()
+    y[[0, 5]] = y[[5, 0]]
+    rho = 1 - 6 * 50 / 990
+    stat = rho * np.sqrt(8 / (1 - rho**2))
+    found = {side: spearman(x, y, side) for side in ("two-sided", "less", "greater")}
+    assert found["greater"].p == pytest.approx(t.sf(stat, 8), rel=1e-6)
+    assert found["two-sided"].p == pytest.approx(2 * t.sf(stat, 8), rel=1e-6)
+    assert found["less"].p == pytest.approx(t.cdf(stat, 8), rel=1e-6)
+    assert found["less"].floor == pytest.approx(1 / factorial(10))
+    flat = spearman([1, 1, 1], [1, 2, 3])
+    assert (flat.statistic, flat.p, flat.floor, flat.ties, flat.method) == (None, 1.0, 1.0, 2, "no variation")
+    for a, b in (([1], [1]), ([1, 2], [1, 2, 3])):
+        with pytest.raises(DataError, match="equally long samples of at least 2"):
+            spearman(a, b)
+    for a, b in (([1, np.nan], [1, 2]), ([1, 2], [np.nan, 2])):
+        with pytest.raises(DataError, match="got NaN"):
+            spearman(a, b)
+
+
+def test_a_slope_of_three_points():
+    """y = 0, 1, 1 at 0, 1, 2: slope 1/2, residuals -1/6, 1/3, -1/6, standard error sqrt(1/12), one degree of freedom."""
+    r = slope([0, 1, 2], [0, 1, 1])
+    t = 0.5 / np.sqrt(1 / 12)
+    tail = 0.5 - np.arctan(t) / np.pi
+    assert (r.effect, r.statistic, r.p) == (pytest.approx(0.5), pytest.approx(t), pytest.approx(2 * tail))
+    assert slope([0, 1, 2], [0, 1, 1], "greater").p == pytest.approx(tail)
+    assert slope([0, 1, 2], [0, 1, 1], "less").p == pytest.approx(1 - tail)
+    half = np.sqrt(1 / 12) * np.tan(np.pi * 0.4)
+    wide = slope([0, 1, 2], [0, 1, 1], level=0.8)
+    assert (wide.low, wide.high, wide.level) == (pytest.approx(0.5 - half), pytest.approx(0.5 + half), 0.8)
+    assert r.details == pytest.approx({"se": np.sqrt(1 / 12), "r2": 0.75, "intercept": 1 / 6})
+    assert r.floor == 0.0
+    for x, y in (([0, 1], [0, 1]), ([0, 1, 2], [0, 1]), ([1, 1, 1], [0, 1, 2])):
+        with pytest.raises(DataError, match="at least 3 points at 2 different positions"):
+            slope(x, y)
+
+
+# ---- spread, power, what can be printed ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cv", np.sqrt(8 / 3) / 3), ("iqr_over_median", 1 / 3), ("mad_over_median", 1 / 3), ("max_over_min", 5.0),
+        ("sd_log10", np.std(np.log10([1, 3, 3, 5]), ddof=1)), ("median", 3.0), ("mean", 3.0), ("min", 1.0), ("max", 5.0), ("sum", 12.0),
+        ("count", 4.0),
+    ],
+)  # fmt: skip
+def test_statistics_of_four_numbers(name, value):
+    """1, 3, 3, 5: variance 8/3, quartiles 2.5 and 3.5, absolute deviations 2, 0, 0, 2."""
+    assert statistic(name, [1.0, 3.0, 3.0, 5.0]) == pytest.approx(value, rel=1e-14)
+
+
+def test_equal_values_have_no_spread_and_a_mean_is_rounded_once():
+    assert statistic("cv", [0.1, 0.1, 0.1]) == 0.0
+    assert statistic("sd_log10", [0.3] * 3) == 0.0
+    assert exact_mean(np.array([1e16, 1.0, -1e16])) == 1 / 3
+    assert exact_mean(np.array([np.inf, 1.0])) == np.inf
+    result = TestResult("sign", "m", "less", 4, 4, 0, 1.0, "s", 0.5, 0.1, wins=1, losses=2, draws=1)
+    assert result.superiority == 0.375
+
+
+def test_power_of_a_coin():
+    """Six tosses at 0.05 two-sided reject at none and at all; five reject nothing."""
+    assert power_at("sign", 6, 0.9, 0.05) == pytest.approx(0.9**6 + 0.1**6)
+    assert power_at("sign", 6, 0.9, 0.05, "greater") == pytest.approx(0.9**6)
+    assert power_at("sign", 6, 0.9, 0.05, "less") == pytest.approx(0.9**6)
+    assert power_at("sign", 5, 0.9, 0.05) == 0.0
+    assert power_at("sign", 0, 0.9, 0.05) == 0.0
+    assert units_for("sign", 1.0, 0.05) == 6
+    assert units_for("sign", 1.0, 0.05, "less") == 5
+    assert units_for("sign_anytime", 0.5, 0.05) is None
+    assert power_at("signed_rank", 6, 1 - 1e-12, 0.05) == 1.0
+    assert power_at("signed_rank", 5, 1 - 1e-12, 0.05) == 0.0
+    assert power_at("signed_rank", 601, 0.6, 0.05) == 1.0
+
+
+def test_p_values_that_a_design_can_print():
+    assert reachable.splits(2, losses=1) == [(0, 1, 1), (1, 1, 0)]
+    assert reachable.splits(2, wins=2, ties=0) == [(2, 0, 0)]
+    assert reachable.subset_sums((1, 2, 3), 2).tolist() == [3, 4, 5]
+    assert reachable.exact_p_values(3, 0).tolist() == [0.25]
+    assert reachable.exact_p_values(3, 1).tolist() == [0.5, 0.75, 1.0]
+    assert reachable.exact_p_values(0, 0).tolist() == [1.0]
+    assert reachable.exact_p_values(2, 1, zeros_ranked=1).tolist() == [1.0]
+    assert reachable.midranks_doubled((1, 2)) == (2, 5, 5)
+    assert sorted(reachable.compositions(3)) == [(1, 1, 1), (1, 2), (2, 1), (3,)]
+    assert reachable.tied_p_values(2, 0).tolist() == [0.5]
+    assert reachable.tied_p_values(1, 0).size == 0
+    assert reachable.tied_p_values(13, 0).size == 0
+    assert reachable.tie_terms(4) == (0, 6, 12, 24, 60)
+    assert reachable.sign_test_p(3, 1) == 10 / 16
+    assert reachable.sign_test_p(2, 2) == 1.0
+
+
+def test_normal_p_of_three_ranks():
+    """Mean 3, variance 3 * 4 * 7 / 24 = 3.5; a tie of two takes 6/48; half a rank for continuity."""
+    from scipy.stats import norm
+
+    assert reachable.normal_p(3, 0.0) == pytest.approx(2 * norm.sf(3 / np.sqrt(3.5)))
+    assert reachable.normal_p(3, 0.0, tie_term=6.0) == pytest.approx(2 * norm.sf(3 / np.sqrt(3.5 - 0.125)))
+    assert reachable.normal_p(3, 0.0, continuity=True) == pytest.approx(2 * norm.sf(2.5 / np.sqrt(3.5)))
+    assert reachable.normal_p(3, 3.0, continuity=True) == 1.0
+    # Two non-zero differences above one ranked zero: ranks 2 and 3, mean 5/2, variance (4 + 9) / 4.
+    assert reachable.normal_p(2, 0.0, zeros_ranked=1) == pytest.approx(2 * norm.sf(2.5 / np.sqrt(13 / 4)))
+    assert reachable.normal_p_values(0, 0).tolist() == [1.0]
+    assert reachable.normal_p_values(3, 0) == pytest.approx([2 * norm.sf(3 / np.sqrt(3.5))])
+
+
+# ---- inversion --------------------------------------------------------------------------------------------------------------
+
+SAMPLES = (
+    [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, -3.0],  # all sizes and averages differ
+    [3.0, 5.0, 2.0, 3.0, 5.0, 9.0, 7.0, 7.0],  # repeated
+    [4.0, 3.0, 2.0, 0.0, 1.0],  # too few for 0.95
+    [1.0, 3.0, 1.0, 1.0, 2.0, 2.0, -1.0],
+)
+
+
+@pytest.mark.parametrize("side", ["two-sided", "less", "greater"])
+@pytest.mark.parametrize("level", [0.95, 0.8])
+@pytest.mark.parametrize("sample", SAMPLES, ids=("distinct", "repeated", "few", "tied"))
+@pytest.mark.parametrize(("test", "p"), [(signed_rank, signed_rank_p), (sign_test, sign_p)])
+def test_an_interval_holds_the_shifts_that_are_not_rejected(sample, side, level, test, p):
+    """Asked shift by shift, between the averages of two and beyond them; a level that is out of reach is lowered and said."""
+    d = np.array(sample)
+    found = test(d, side, level=level)
+    sides = 2 if side == "two-sided" else 1
+    alpha = (1 - level) if sides * 2.0**-d.size <= 1 - level else sides * 2.0**-d.size
+    assert found.level >= min(level, 1 - alpha) - 1e-12
+    interval = ShiftInterval(found.low, found.high, found.level, found.interval_ends, "")
+    points = np.unique(walsh_averages(d) if test is signed_rank else d)
+    between = [points[0] - 1, *((points[1:] + points[:-1]) / 2), points[-1] + 1]
+    for theta in between:
+        assert interval.contains(theta) == (p(d - theta, side) > alpha * (1 + 1e-12)), theta
+    assert interval.contains(0.0) == (p(d, side) > alpha * (1 + 1e-12))
+    assert (found.low is None, found.high is None) == (side == "less", side == "greater")
+
+
+@pytest.mark.parametrize(
+    ("n", "side", "level", "outside"),
+    [
+        (6, "two-sided", 0.95, 1),
+        (6, "less", 0.95, 3),
+        (7, "two-sided", 0.95, 3),
+        (3, "two-sided", 0.95, 1),
+        (3, "greater", 0.95, 1),
+    ],
+)
+def test_the_level_of_untied_ranks_is_counted(n, side, level, outside):
+    """Of 2^n sign patterns the sums 0, 1, 2 and 3 come from 1, 1, 1 and 2: so many fit beyond each end, or one for want of units."""
+    found = signed_rank(2.0 ** np.arange(n), side, level=level)
+    assert found.level == pytest.approx(1 - (2 if side == "two-sided" else 1) * outside / 2**n, rel=1e-12)
+
+
+def test_shifts_on_both_sides_of_a_rejected_zero_are_no_interval():
+    """Four ones, four to the other side and a zero sum: zero alone is rejected at one half, its neighbours are not."""
+    d = [-1.0, -1.0, -2.0, -1.0, 1.0, -2.0, 1.0, 1.0, 2.0]
+    assert sign_p(np.array(d), "less") <= 0.5
+    found = sign_test(d, "less", level=0.5)
+    assert (found.low, found.high, found.level, found.interval_ends) == (None, None, None, "")
+    assert found.interval_method.startswith("none: the shifts that are not rejected are not one interval")
+
+
+@pytest.mark.parametrize("side", ["two-sided", "greater"])
+def test_an_end_at_a_rejected_zero_is_open(side):
+    d = np.array([4.0, 1.0, 1.0, 1.0, 4.0, 0.0, 2.0])
+    found, mirrored = sign_test(d, side), sign_test(-d, {"greater": "less"}.get(side, side))
+    assert (found.low, found.interval_ends[0]) == (0.0, "(")
+    assert (mirrored.high, mirrored.interval_ends[1]) == (0.0, ")")
+
+
+def test_repeated_values_are_inverted_up_to_their_limit():
+    """Beyond 150 differences that repeat the interval is that of the median, up to it that of the test."""
+    d = np.tile([1.0, 2.0, -1.0], 51)
+    assert signed_rank(d[:150]).effect_name == "Hodges-Lehmann median of differences"
+    assert signed_rank(d[:151]).effect_name == "median of differences"
+
+
+def test_a_wide_table_is_not_enumerated():
+    """Eight arms have too many orders; seven and two blocks do not."""
+    assert friedman([np.arange(8.0)] * 2).method.startswith("chi-squared")
+    assert friedman([np.arange(7.0)] * 2).method.startswith("exact")
+    half = friedman([[1.0, 2.0, 2.0], [2.0, 1.0, 3.0]])
+    assert (half.ties, half.n_nonzero) == (1, 2)
+    assert half.effect == pytest.approx(half.statistic / 4)
+    wide = friedman([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]], ["a", "b"])
+    assert (wide.details["mean_rank_low"]["a"], wide.details["mean_rank_high"]["b"]) == (1.0, 2.0)
+    assert friedman([[1.0, 1.0, 2.0], [1.0, 1.0, 1.0]]).statistic > 0
+
+
+def test_a_flat_slope_and_a_pair_of_ranks():
+    assert slope([0, 1, 2, 3], [1.0, 0.0, 0.0, 1.0], "greater").p == pytest.approx(0.5)
+    assert spearman([1, 2], [1, 2]).p == 1.0
+    assert spearman([1, 2, 2], [1, 1, 3]).ties == 2
+    assert attainable("sign", 1, side="less") == 0.5
+    assert clopper_pearson(0, 1).low == 0.0
+    assert Bound(at=2.0).marks([2.5]).tolist() == [False]
