@@ -37,6 +37,10 @@ class Database(Protocol):
         """The rows of ``query``."""
         ...
 
+    def stored(self, query: str) -> pl.DataFrame:
+        """The rows of a query that stands in the file."""
+        ...
+
     def layouts(self) -> list[Layout]:
         """The wide views of every block and the columns of its keys and metrics."""
         ...
@@ -94,6 +98,10 @@ class Remembering:
         if query not in self.frames:
             self.frames[query] = self.results.sql(query)
         return self.frames[query]
+
+    def stored(self, query: str) -> pl.DataFrame:
+        """The rows of a query that stands in the file."""
+        return self.results.stored(query)
 
     def layouts(self) -> list[Layout]:
         """The wide views of every block and the columns of its keys and metrics."""

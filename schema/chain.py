@@ -36,7 +36,7 @@ from orledger.schema.ledger import (
     head,
     subject,
 )
-from orledger.schema.objects import functions_of_its_own, view_findings
+from orledger.schema.objects import code_findings, view_findings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -93,8 +93,8 @@ def verify(con: DuckDBPyConnection, *, contents: bool = True) -> list[CheckFindi
     With ``contents`` the content hash of every cell is computed again from its records. An empty list means that every row
     is as it was when it was recorded, and not that the clock of that machine was right.
     """
-    if functions := functions_of_its_own(con):  # nothing that is asked with them can be believed
-        return functions
+    if code := code_findings(con):  # nothing that is asked through it can be believed
+        return code
     found = entries(con)
     findings = [*_links(found), *_items(con, found), *_rows(con), *_registrations(con), *_counts(con), *_times(con)]
     findings += view_findings(con)

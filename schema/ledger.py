@@ -37,6 +37,7 @@ class Part:
 
 PARTS: dict[str, Part] = {
     "registration": Part("registration", "hash"),
+    "registered": Part("registered", "registration"),
     "run": Part("run", "run_id"),
     "setting": Part("setting", "run_id"),
     "metric": Part("metric", "case_name"),
@@ -110,6 +111,16 @@ def entries(con: DuckDBPyConnection, where: str = "TRUE ORDER BY branch, sequenc
     """The entries that a condition of our own selects, in order of branch and sequence."""
     columns = ", ".join(Entry.__dataclass_fields__)
     return [Entry(*row) for row in con.execute(f"SELECT {columns} FROM ledger WHERE {where}").fetchall()]
+
+
+def replaced(con: DuckDBPyConnection, studies: Collection[str]) -> tuple[int, str]:
+    """How many cells of ``studies`` got other results in place of those they had, in all histories, and when last."""
+    found = [
+        (sum(n for study, n in e.summary["replaced"].items() if study in studies), f"{e.written:%Y-%m-%d %H:%M:%S}")
+        for e in entries(con, "kind = 'cells' AND payload LIKE '%\"replaced\"%' ORDER BY written")
+    ]
+    seen = [(n, at) for n, at in found if n]
+    return sum(n for n, _ in seen), seen[-1][1] if seen else ""
 
 
 def present(con: DuckDBPyConnection) -> bool:

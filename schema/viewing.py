@@ -311,21 +311,32 @@ def _names_of_views(con: DuckDBPyConnection) -> set[str]:
     return {row[0] for row in con.execute(query).fetchall()}
 
 
+def stale(con: DuckDBPyConnection) -> list[str]:
+    """The texts of views, by name, that are not those which this package and the installed studies have now."""
+    held = _held(con)
+    found = [n for n, text in _of_studies(con, ()).items() if n in held and held[n][0] != _sha(text)]
+    return ([GENERATED] if pending(con) else []) + sorted(found)
+
+
 def altered(con: DuckDBPyConnection) -> list[str]:
     """Names of the views that are not what the catalogue and the installed studies make, or that are gone.
 
     Each is made anew as a temporary view and compared as DuckDB writes it down. A text of another version than this one's is
-    left alone: the next command that writes makes its views anew.
+    left alone: ``stale`` names it, and the next command that writes makes its views anew. A view that was given the name of
+    one of a study's and is not recorded as such is altered, too.
     """
     held, generated = _held(con), script(found := read(con))
     expected = {}
     if GENERATED in held and held[GENERATED][0] == _sha(generated):
         expected = {view: query for view, (_, query) in ACROSS.items()}
         expected |= {view: query for layout in found for view, query in statements(layout).items()}
+    there = _names_of_views(con)
     for name, text in _of_studies(con, ()).items():
-        if name in held and held[name][0] == _sha(text):
-            known = {*_names(con), *held[name][1]}
-            expected |= {s.name: s.query for s in study_views.parse(con, text, name, known) if s.query}
+        if name in held and held[name][0] != _sha(text):
+            continue
+        known = {*_names(con), *(held[name][1] if name in held else ())}
+        made = [s for s in study_views.parse(con, text, name, known) if s.query]
+        expected |= {s.name: s.query for s in made if name in held or s.name in there}
     try:
         for view, query in expected.items():
             con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{query}")

@@ -10,7 +10,7 @@ import polars as pl
 
 from orledger.audit.evaluation.bounds import both
 from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
-from orledger.audit.evaluation.planned import planned_units
+from orledger.audit.evaluation.planned import UNFIXED, Fixed, fixed_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Comparison
+    from orledger.audit.registry.known import Known
 
     Builder = Callable[[Variant, bool, TestResult], "Evaluation"]
 
@@ -50,8 +51,7 @@ class Evaluation:
 
     ``within`` holds the one-sided p-values against the declared margin, ``shown`` what they show, ``posterior`` the Bayesian
     answer with the margin as region of practical equivalence. ``unit_values`` names, for each key of the unit, how many
-    values it takes: "5 dataset". ``planned`` is the number of units it was fixed to before the first result: as registered,
-    or as planned; None where neither is known.
+    values it takes: "5 dataset". ``fixed`` is the number of units it is held to: as registered, or as planned.
     """
 
     comparison: Comparison
@@ -70,22 +70,22 @@ class Evaluation:
     untestable: Untestable | None = None
     unit_values: tuple[str, ...] = ()
     bounds_agree: bool = True
-    planned: int | None = None
+    fixed: Fixed = UNFIXED
 
 
-def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
+def evaluate(ledger: Ledger, comparison: Comparison, known: Known | None = None) -> list[Evaluation]:
     """The evaluations of ``comparison``: the one to decide with first, then the naive one where values are nested in their
-    unit, then the one that flips whole coarser units.
+    unit, then the one that flips whole coarser units. ``known`` is what was stored about it when it was registered.
     """
     declared, unit = comparison.unit, effective_unit(ledger, comparison)
     # A setting that frees the values leaves the declared unit as the coarser one.
     coarser = declared if unit != declared and not comparison.coarser else comparison.coarser
     comparison = replace(comparison, unit=unit, coarser=coarser)
-    planned = comparison.units if comparison.units is not None else planned_units(ledger, comparison)
+    fixed = fixed_units(ledger, comparison, known)
     if comparison.refusals != Refusals.BOUNDS:
-        return [replace(e, planned=planned) for e in _evaluated(ledger, comparison)]
+        return [replace(e, fixed=fixed) for e in _evaluated(ledger, comparison)]
     bounds = [_evaluated(ledger, comparison, sign) for sign in (1, -1)]
-    return [replace(both(a, b), planned=planned) for a, b in zip(*bounds, strict=True)]
+    return [replace(both(a, b), fixed=fixed) for a, b in zip(*bounds, strict=True)]
 
 
 def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Evaluation]:

@@ -198,7 +198,7 @@ def parse_publication(texts: Mapping[str, str]) -> Publication:
     checks: list[Check] = []
     for file, text in texts.items():
         try:
-            content = tomllib.loads(text)
+            content = tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{file}: not TOML: {error}", hint="correct the file at the line named") from error
         _reject_unknown(file, "file", content, FILE_KEYS)

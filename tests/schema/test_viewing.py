@@ -319,7 +319,7 @@ def test_a_view_that_was_changed_is_found_and_made_anew(
         con.execute(query.replace("c.backend", "'gpu'"))
         con.execute("DROP VIEW lab_main_cells")
         con.execute("CREATE OR REPLACE VIEW lab_best AS SELECT 1 AS x")
-    with connect(lab, "read") as con:
+    with connect(lab, "read", checked=False) as con:
         found = {(f.rule, f.where) for f in chain.verify(con)}
     assert found == {("a view was changed", name) for name in ("lab_best", "lab_main", "lab_main_cells")}
     with connect(lab, "write") as con:
