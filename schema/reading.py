@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from orledger.schema.viewing import Layout
+    from orledger.schema.layouts import Layout
 
 _open: weakref.WeakSet[Results] = weakref.WeakSet()
 

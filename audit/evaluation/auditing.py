@@ -31,12 +31,12 @@ from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema import catalogue, chain, viewing
 from orledger.schema.explaining import translated
 from orledger.schema.hashing import DATABASE_HASH
+from orledger.schema.layouts import identifier
 from orledger.schema.objects import require_code
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query
 from orledger.schema.transactions import transaction
-from orledger.schema.viewing import identifier
 from orledger.wording import counted
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.bounds import both
-from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
+from orledger.audit.evaluation.pairing import Matched, match, unit_name
 from orledger.audit.evaluation.planned import UNFIXED, Fixed, fixed_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
@@ -22,7 +22,7 @@ from orledger.audit.statistics.clusters import cluster_sign_flip
 from orledger.audit.statistics.counts import fisher, mcnemar, mcnemar_units, proportion
 from orledger.audit.statistics.equivalence import Posterior, Within, bayesian_signed_rank, within_margin
 from orledger.audit.statistics.friedman import friedman
-from orledger.audit.statistics.result import Dropped, TestResult
+from orledger.audit.statistics.result import TOO_FEW, Dropped, TestResult
 from orledger.audit.statistics.sign import sign_p, sign_test, sign_test_anytime
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
 from orledger.audit.statistics.skillings_mack import skillings_mack
@@ -199,9 +199,9 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
     """Fisher's test on the share of events in two groups of units; nested units are reduced by majority of their values."""
     counts = []
     dropped = tuple(
-        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}", declined(r[-1]))
+        Dropped(unit_name(key), f"{n}: {reason}", declined)
         for n, u in zip(names, units, strict=True)
-        for r in u.absent.iter_rows()
+        for *key, reason, declined in u.absent.iter_rows()
     )
     for u in units:
         values = u.values
@@ -231,7 +231,7 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
 
 def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[Evaluation]:
     """How many units have the event; where the quantity sums points of a cell, the points are pooled and marked as nested."""
-    dropped = tuple(Dropped(unit_name(r[:-1]), r[-1], declined(r[-1])) for r in units.absent.iter_rows())
+    dropped = tuple(Dropped(unit_name(key), reason, declined) for *key, reason, declined in units.absent.iter_rows())
     pooled = comparison.sides[0][1].over_idx == "sum"
     k = round(units.values["value"].sum()) if pooled else int((units.values["value"] != 0).sum())
     n = int(units.values["points"].sum()) if pooled else units.values.height
@@ -245,7 +245,7 @@ def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[E
 
 def _nothing(comparison: Comparison, n: int, dropped: tuple[Dropped, ...]) -> TestResult:
     return TestResult(
-        test=comparison.test, method="not computed: too few units", side=comparison.side, n=n, n_nonzero=0, ties=0,
+        test=comparison.test, method=TOO_FEW, computed=False, side=comparison.side, n=n, n_nonzero=0, ties=0,
         statistic=None, statistic_name="", p=None, floor=None, dropped=dropped,
     )  # fmt: skip
 
@@ -257,7 +257,7 @@ def judge(comparison: Comparison, result: TestResult, p: float | None = None, fl
     """
     p = result.p if p is None else p
     floor = result.floor if floor is None else floor
-    if result.method.startswith("not computed"):
+    if not result.computed:
         return Outcome.MISSING
     if p is None:
         return Outcome.MEASURED
@@ -274,7 +274,7 @@ def _direction(comparison: Comparison, result: TestResult) -> float:
     """Negative when the first side lies below the second, by the statistic that decided."""
     assert result.statistic is not None
     m = result.n_nonzero
-    if result.statistic_name.startswith("sum of sign"):  # of clusters: signed already
+    if result.centred:
         return result.statistic
     if result.test == "signed_rank":
         return result.statistic - m * (m + 1) / 4

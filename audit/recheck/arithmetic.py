@@ -159,3 +159,10 @@ def median_distance_percent(ratios: list[Enclosure]) -> Enclosure:
 def orders_of_magnitude(of: list[Enclosure]) -> Enclosure:
     """How many powers of ten lie between two numbers, rounded."""
     return exactly(round(math.log10(of[0].middle / of[1].middle)))
+
+
+@rule
+def one_power_of_ten(of: Enclosure) -> Enclosure:
+    """A number of the printed order of magnitude: from that power of ten to ten times it."""
+    power = 10.0 ** math.floor(math.log10(of.middle) + 1e-9)
+    return Enclosure(power, 10 * power)

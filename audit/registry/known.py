@@ -7,9 +7,10 @@ from collections import Counter
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.quantities import Surface, cells_sql, literal
+from orledger.audit.registry.quantities import Surface, cells_sql
 from orledger.errors import VerificationError
 from orledger.schema import viewing
+from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

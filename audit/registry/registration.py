@@ -162,11 +162,6 @@ def current_registrations(con: DuckDBPyConnection) -> list[Registration]:
     return [Registration(**row | {"reaches": tuple(row["reaches"])}) for row in named]
 
 
-def combined_hash(registrations: Sequence[Registration]) -> str:
-    """One hash for a set of registrations, in any order; what a run stores as its registration_hash."""
-    return sha256("\n".join(sorted(r.hash for r in registrations)).encode()).hexdigest()
-
-
 def reached_studies(con: DuckDBPyConnection, hypothesis: Hypothesis) -> tuple[str, ...]:
     """The studies whose cells the quantities of ``hypothesis`` can read.
 

@@ -12,7 +12,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import table_csv, table_html, table_markdown
 from orledger.reports.tables.table import Column, Group, Row, Table
-from orledger.reports.tables.values import Absent, Number, Range, Text
+from orledger.reports.tables.values import Blank, Number, Range, Text
 from orledger.wording import visible
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def ratio_table(result: Comparison, metric: str = "rmse", case: str = "a") -> Ta
         Column("worst", Text("worst disagreement")),
     )
     caption = Text(f"{metric} of {result.right} over {result.left}, cell by cell; 1 would be exact reproduction.")
-    empty = (Row("none", (Text("none"), *(Absent("the databases share no such record") for _ in columns[1:]))),)
+    empty = (Row("none", (Text("none"), *(Blank() for _ in columns[1:]))),)
     return Table(caption, columns, (Group(tuple(rows) or empty),), name="compare", title=f"Ratios of {metric}")
 
 
