@@ -51,9 +51,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "The shell": ("completion",),
 }
 
-# Reports make many objects that live long; looking through them after every 700 new ones takes a sixth of the time.
-PATIENT = (50_000, 10, 10)
-
 FIRST = """orledger keeps results in one database file, audits what they support with
 exact statistics, and writes tables, figures and reports from it.
 
@@ -123,7 +120,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; an error of ours, of the file system, and Ctrl-C are a message and an exit code."""
-        gc.set_threshold(*PATIENT)
+        gc.set_threshold(
+            100_000, 20, 20
+        )  # a command makes many rows and few cycles: looking for them costs a tenth of an import
         try:
             with turning_names_visible():
                 return super().invoke(ctx)

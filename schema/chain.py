@@ -32,6 +32,7 @@ from orledger.schema.ledger import (
     digests,
     disagreeing,
     entries,
+    filled,
     head,
     subject,
 )
@@ -70,7 +71,7 @@ def append(
 def begin(con: DuckDBPyConnection) -> Entry:
     """The first entry: of a new database, or of one that already holds rows and vouches for them from now on."""
     held = columns_by_table(con)
-    items = [(part, key, digest) for part in PARTS for key, digest in digests(con, part, held=held)]
+    items = [(part, key, digest) for part in filled(con, held) for key, digest in digests(con, part, held=held)]
     counts = {part: sum(item[0] == part for item in items) for part in PARTS}
     note = BEFORE if items else "the first entry of a new database"
     payload: dict[str, Any] = {"note": note, "orledger": metadata.version("orledger"), "token": secrets.token_hex(8)}

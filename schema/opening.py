@@ -7,7 +7,7 @@ at any moment leaves either no database or a whole one. Opening never changes a 
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ import duckdb
 from orledger.errors import DatabaseError, UsageError
 from orledger.schema import migrate, objects
 from orledger.schema.explaining import missing, translated
-from orledger.schema.placing import discard, publish, temporary_beside
+from orledger.schema.placing import MadeMeanwhileError, discard, publish, temporary_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,9 +91,12 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
             con.close()
             raise
         return con
+    created = False
     if not path.exists():
-        create(path)
-    else:
+        with suppress(MadeMeanwhileError):  # of two that start at once, the second opens what the first made
+            create(path)
+            created = True
+    if not created:
         # A look through a read-only connection first: refusing a file after opening it for writing could change it.
         with closing(_connect_reading(path, {})) as con, translated(path, read_only=True):
             objects.require_code(path, con)
@@ -201,3 +204,10 @@ def _require_folder(path: Path) -> None:
         raise DatabaseError(f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise DatabaseError(f"the folder {path.parent} is read-only", hint="choose a folder that is writable with --db")
+    if (
+        log := path.with_name(f"{path.name}.wal")
+    ).exists():  # DuckDB would replay it into the new file, and call that damaged
+        raise DatabaseError(
+            f"{path} is not there, and {log.name} beside it is the log of a database that was",
+            hint="put that database back, or move the log away",
+        )

@@ -305,3 +305,34 @@ def test_two_connections_of_one_process_say_so(db: Path) -> None:
         writer.store("c", Outcome("failed", error="x"))
         with pytest.raises(LockedError, match="this process"):
             open_results(db)
+
+
+def test_of_two_that_make_a_database_at_once_the_second_opens_that_of_the_first(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other process is done just before this one gives its own file the name."""
+    make = opening.migrate.migrate
+    first: list[str] = []
+
+    def raced(con: duckdb.DuckDBPyConnection) -> list[str]:
+        if not first:
+            first.append("made")
+            other = db.with_name("other.duckdb")
+            opening.create(other)
+            other.rename(db)
+        return make(con)
+
+    monkeypatch.setattr(opening.migrate, "migrate", raced)
+    con = opening.connect(db, "write")
+    assert con.execute("SELECT count(*) FROM cell").fetchall() == [(0,)]
+    con.close()
+    assert [p.name for p in db.parent.iterdir()] == [db.name]
+
+
+def test_the_log_of_a_database_that_is_gone_is_named_and_kept(db: Path) -> None:
+    log = db.with_name(f"{db.name}.wal")
+    log.write_bytes(b"a log")
+    with pytest.raises(DatabaseError, match=r"is the log of a database that was"):
+        opening.connect(db, "write")
+    assert log.read_bytes() == b"a log"
+    assert not db.exists()
