@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import importlib.util
 import signal
@@ -11,7 +12,9 @@ from typing import Any, NoReturn
 import click
 
 from orledger import __version__
+from orledger.console import turning_names_visible
 from orledger.errors import OrledgerError
+from orledger.wording import visible
 
 # name -> (module:attribute, one line of help). A command whose module is absent is left out.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -87,10 +90,14 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; an error of ours, of the file system, and Ctrl-C are a message and an exit code."""
+        gc.set_threshold(
+            100_000, 20, 20
+        )  # a command makes many rows and few cycles: looking for them costs a tenth of an import
         try:
-            return super().invoke(ctx)
+            with turning_names_visible():
+                return super().invoke(ctx)
         except OrledgerError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {visible(str(error))}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever read our output has seen enough; click ends quietly

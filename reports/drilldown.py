@@ -16,7 +16,8 @@ import polars as pl
 
 from orledger.reports.origin import PLACE, Answer, AuditRow, Given, Records
 from orledger.reports.tables.table import TableError
-from orledger.schema.viewing import identifier, literal
+from orledger.schema.layouts import identifier, literal
+from orledger.schema.selecting import equal, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
     from orledger.reports.origin import Part
     from orledger.reports.tables.table import Table
     from orledger.reports.tables.values import Value
+    from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
-    from orledger.schema.viewing import Layout
 
 LISTED = 24  # values of a key that a condition names one by one; beyond that the cells are listed
-DECIMAL = 16  # characters up to which a decimal becomes the same DOUBLE
 AUDITED = {"test_result": "test_id", "claim": "claim_id", "disposition": "disposition_id"}
 
 
@@ -137,25 +137,22 @@ class Drilldown:
         rows = part.rows.join(self._blocks, on="cell_id").with_columns(series=pl.col("idx").is_not_null())
         for (case, block, series), mine in rows.group_by("case_name", "block", "series", maintain_order=True):
             layout = self._layouts[str(case), str(block)]
-            view = layout.series if series else layout.name
-            metrics = layout.indexed if series else layout.scalars
-            columns = [_column(view, metrics, c) for c in part.columns]
+            view = layout.view(indexed=bool(series))
+            columns = [_column(view, layout.metrics(indexed=bool(series)), c) for c in part.columns]
             places = ["arm", "label", *(["idx"] if series else [])]
             wanted = mine.select("cell_id", *places)
             where = _where(wanted, columns)
-            keys = [column for column, _ in layout.keys.values()]
-            shown = ", ".join(["cell_id", "cell", *map(identifier, keys), *places, *map(identifier, columns)])
-            there = self._read(f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {where}")
-            there = there.cast({p: PLACE[p] for p in places})
+            keys, named = [column for column, _ in layout.keys.values()], layout.key_columns
+            shown = ["cell_id", "cell", *named, *places, *map(identifier, columns)]
+            there = self._read(select(shown, identifier(view), [where])).cast({p: PLACE[p] for p in places})
             found = there.join(wanted, on=wanted.columns, how="semi", nulls_equal=True)
             conditions = [*selecting(there, wanted, keys, found), where]
-            order = [*keys, *places, "cell_id"]
             arms = ", ".join(wanted["arm"].unique(maintain_order=True))
             yield Opened(
                 f"{wanted.height:,} record{'s' * (wanted.height != 1)} of {view}: {', '.join(columns)} of {arms}",
-                f"SELECT {shown}\nFROM {identifier(view)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join(_name(c) for c in order)}",
+                select(shown, identifier(view), conditions, [*named, *places, "cell_id"]),
                 wanted["cell_id"].n_unique(),
-                found.sort(order, nulls_last=True),
+                found.sort([*keys, *places, "cell_id"], nulls_last=True),
             )
 
 
@@ -208,7 +205,7 @@ def _where(wanted: pl.DataFrame, columns: Sequence[str]) -> str:
 
 def _listed(wanted: pl.DataFrame) -> str:
     """The rows one by one: the last resort, where arms, labels and indices differ from cell to cell."""
-    rows = ["(" + ", ".join("''" if v is None else _literal(v) for v in row) + ")" for row in wanted.iter_rows()]
+    rows = ["(" + ", ".join("''" if v is None else literal(v) for v in row) + ")" for row in wanted.iter_rows()]
     names = ", ".join("coalesce(label, '')" if c == "label" else c for c in wanted.columns)
     return f"({names}) IN ({', '.join(rows)})"
 
@@ -221,20 +218,4 @@ def _column(view: str, metrics: Mapping[str, str], name: str) -> str:
 
 
 def _equal(column: str, values: Sequence[object]) -> str:
-    name = _name(column)
-    if len(values) == 1:
-        return f"{name} = {_literal(values[0])}"
-    return f"{name} IN ({', '.join(_literal(v) for v in values)})"
-
-
-def _name(column: str) -> str:
-    return column if column in PLACE else identifier(column)
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, str):
-        return literal(value)
-    text = repr(
-        value
-    )  # a number with an exponent is a DOUBLE; without one it is read as a decimal and rounded once more
-    return text if not isinstance(value, float) or "e" in text or len(text) < DECIMAL else f"{text}e0"
+    return equal(column if column in PLACE else identifier(column), values)

@@ -28,6 +28,7 @@ from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 from orledger.schema.materialising import materialised
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -311,7 +312,7 @@ def render_report(
     folder, titles = files("orledger.templates"), headings(ledger, here)
     cases = case_views(opening, tables, figures, here, titles, step)
     quick.close()
-    return environment(labels).get_template("report.html.j2").render(
+    page = environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
@@ -339,3 +340,4 @@ def render_report(
         papers=stored_findings(db),
         verdicts=sorted(Counter(f.verdict for f in checked).items()),
     )  # fmt: skip
+    return visible(page)

@@ -11,6 +11,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import QueryRefusedError
+from orledger.schema.sandbox import QueryStoppedError
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +46,8 @@ class Pack:
         """The query with the place of its answer: all rows up to ``limit`` of them, and of a longer one the first few.
 
         A query that leaves the order of its rows to the database (``ordered`` false) is carried sorted, the same in every
-        build. One that no longer runs carries its error.
+        build; such are the queries that the audit stored, and whatever stands in the file runs under the limits of
+        ``orledger sql``. One that no longer runs carries its error, and one that had to be stopped ends the report.
         """
         if (sql, limit) not in self.queries:
             self.queries[sql, limit] = self._answer(sql, limit, ordered)
@@ -52,7 +55,9 @@ class Pack:
 
     def _answer(self, sql: str, limit: int, ordered: bool) -> Query:
         try:
-            frame = self.db.sql(sql)
+            frame = self.db.sql(sql) if ordered else self.db.stored(sql)
+        except QueryStoppedError:
+            raise
         except QueryRefusedError as error:
             self.answers.append({"error": str(error)})
             return Query(sql, len(self.answers) - 1, 0)
@@ -85,5 +90,5 @@ class Pack:
     def text(self, **more: Any) -> str:
         """Everything carried, as base64 of gzipped JSON; the same bytes for the same answers."""
         data = {"cells": list(self.cells), "answers": self.answers, **more}
-        packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+        packed = visible(json.dumps(data, ensure_ascii=False, separators=(",", ":"))).encode()
         return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()

@@ -30,6 +30,7 @@ from orledger.audit.registry.registration import current_registrations, register
 from orledger.runners.plan import catalogue as declared
 from orledger.schema import catalogue, viewing
 from orledger.schema.frames import frame
+from orledger.schema.layouts import Layout
 from orledger.schema.reading import Results
 
 
@@ -82,7 +83,7 @@ class Adapter:
         """The rows of ``query`` as a frame."""
         return frame(self.con.sql(query, params=params) if params is not None else self.con.sql(query))
 
-    def layouts(self) -> list[viewing.Layout]:
+    def layouts(self) -> list[Layout]:
         """The wide views of every block."""
         return viewing.read(self.con)
 

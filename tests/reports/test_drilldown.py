@@ -16,7 +16,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables.render import table_html
 from orledger.reports.tables.table import Table, TableError
 from orledger.reports.tables.values import MedianIQR, Number, join
-from orledger.schema.viewing import literal
+from orledger.schema.layouts import literal
 
 
 @pytest.fixture(scope="module")
