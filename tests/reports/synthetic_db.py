@@ -15,6 +15,8 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+from database_copies import copied as copied
+from database_copies import save as save
 from synthetic_a import LEVELS as LEVELS
 from synthetic_a import case_a
 from synthetic_b import DATASETS, case_b
@@ -44,27 +46,10 @@ def connect() -> duckdb.DuckDBPyConnection:
     return con
 
 
-def save(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """The database in memory as a file."""
-    (name,) = con.execute("SELECT current_database()").fetchall()[0]
-    con.execute(f"ATTACH '{path}' AS saved")
-    con.execute(f"COPY FROM DATABASE {name} TO saved")
-    con.execute("DETACH saved")
-
-
 @functools.cache
 def _template(options: tuple[tuple[str, object], ...]) -> duckdb.DuckDBPyConnection:
     con = connect()
     build(con, **dict(options))
-    return con
-
-
-def copied(path: Path) -> duckdb.DuckDBPyConnection:
-    """A database in memory of one's own with what the file at ``path`` holds."""
-    con = duckdb.connect()
-    con.execute(f"ATTACH '{path}' AS saved (READ_ONLY)")
-    con.execute("COPY FROM DATABASE saved TO memory")
-    con.execute("DETACH saved")
     return con
 
 
