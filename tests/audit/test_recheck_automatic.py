@@ -181,3 +181,10 @@ def test_the_same_cell_of_two_tables_is_compared_where_most_agree(tmp_path):
     )
     bad = [f for f in recheck_document(read_document(tmp_path / "p.md")) if not f.verdict.good]
     assert [(f.printed, f.line) for f in bad] == [("3.6", 13)]
+
+
+@pytest.mark.parametrize("words", ["99.9% of the 8 billion rows fit.", "Of all, 3 of 8 million (0.1%) failed."])
+def test_eight_billion_are_not_eight(tmp_path, words):
+    paper = tmp_path / "p.md"
+    paper.write_text(words, encoding="utf-8")
+    assert not [f for f in recheck_document(read_document(paper)) if "share" in f.rule]

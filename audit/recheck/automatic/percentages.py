@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from orledger.audit.recheck.reading.numbers import Number
 
 _C = r"\d{1,3}(?:[,\u2009]\d{3})+|\d+"
-_OF = rf"(?<![\d.,/+\-])(?P<k>{_C})\s*(?:/|(?:\s+out)?\s+of\s+(?:the\s+|all\s+|its\s+)?)\s*(?P<n>{_C})(?![\d./])(?!,\d)"
+_SCALED = r"(?!\s?(?:hundred|thousand|million|billion|trillion|[kKMB])\b)"  # 8 million are not 8
+_OF = rf"(?<![\d.,/+\-])(?P<k>{_C})\s*(?:/|(?:\s+out)?\s+of\s+(?:the\s+|all\s+|its\s+)?)\s*(?P<n>{_C})(?![\d./])(?!,\d){_SCALED}"
 _SHARE = r"(?P<share>\d+(?:\.\d+)?)\s?%"
 # The share stands right beside its counts: in brackets, or after a comma or an equals sign.
 _AFTER = re.compile(rf"{_OF}(?:\s+[A-Za-z-]+){{0,3}}\s*[(\[,=]\s*(?:or |i\.e\. |about )?{_SHARE}")
 _BEFORE = re.compile(rf"{_SHARE}\s*[(\[]\s*{_OF}")
-_PART = re.compile(rf"{_SHARE}\s+of\s+(?:the\s+|all\s+|our\s+)?(?P<n>{_C})(?![\d.%])\s+(?P<what>[a-z]+)")
+_PART = re.compile(rf"{_SHARE}\s+of\s+(?:the\s+|all\s+|our\s+)?(?P<n>{_C})(?![\d.%]){_SCALED}\s+(?P<what>[a-z]+)")
 _BOUND = re.compile(
     r"(?:at least|at most|more than|less than|fewer than|over|under|up to|about|nearly|almost|around|[<>≤≥~≈])\s*$",
     re.I,
