@@ -63,6 +63,9 @@ def run_grid(
     raises makes its cell failed, with the traceback, and the others go on. For the engines ``processes`` and ``ray`` it
     must be importable: defined in a module, not in a notebook. ``settings`` are part of what names a cell: changed
     settings are other cells.
+
+    Called again, it computes what is missing. Cells that failed or refused stay as they are, unless ``retry`` names their state:
+    ``retry=["failed"]``. Ctrl-C does not raise: the call returns with what was done, and ``state`` of the summary is ``interrupted``.
     """
     if not axes or not all(len(values) for values in axes.values()):
         raise UsageError("a grid needs axes with values", hint="such as axes={'dataset': ['iris'], 'seed': range(5)}")

@@ -257,7 +257,11 @@ def _disposition(deciding: str, arms: list[str], metric: str, better: str) -> li
             (1, 0) if better == "higher" else (0, 1)
         )  # who is better when the first arm has the lower values
         found = [
-            (f"{arms[winner]} has the better {metric} ({better}), by more than chance within units explains", outcome)
+            (
+                f"{arms[winner]} has the better {metric} ({better}), by more than chance within units explains;"
+                f" the difference is {arms[0]} minus {arms[1]}",
+                outcome,
+            )
             for outcome, winner in (("less", lower), ("greater", higher))
         ]
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from orledger.audit.importing.mapping import FILE_COLUMN, MISSING
+from orledger.audit.importing.mapping import DASHES, FILE_COLUMN, MISSING
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.errors import UsageError
 
@@ -122,7 +122,9 @@ def describe(table: pl.DataFrame) -> Columns:
     files = table[SOURCE].n_unique()
     kept = [c for c, kind in table.schema.items() if c not in (ROW, SOURCE) and not kind.is_nested()]
     texts = table.select(pl.col(c).cast(pl.String).str.strip_chars().alias(c) for c in kept)
-    texts = texts.with_columns(pl.when(pl.all().is_in(list(MISSING))).then(None).otherwise(pl.all()).name.keep())
+    said = [m for m in MISSING if m not in DASHES]
+    texts = texts.with_columns(pl.when(pl.all().is_in(said)).then(None).otherwise(pl.all()).name.keep())
+    texts = texts.with_columns(_without_dashes(texts[c]) for c in texts.columns if texts[c].is_in(DASHES).any())
     comma = _decimal_comma(texts.drop(FILE_COLUMN, strict=False))
     points = pl.all().str.replace(",", ".", literal=True) if comma else pl.all()
     numeric = texts.select(points.cast(pl.Float64, strict=False))
@@ -131,6 +133,14 @@ def describe(table: pl.DataFrame) -> Columns:
     numbers = dict.fromkeys(c for c in kept if c != FILE_COLUMN and odd[c] == holes[c] < texts.height)
     words = dict.fromkeys(c for c in kept if c not in numbers and holes[c] < texts.height)
     return Columns(texts, numeric, numbers, words, source, files, comma)
+
+
+def _without_dashes(column: pl.Series) -> pl.Series:
+    """A column whose other entries begin like numbers, its dashes missing; any other column as it is."""
+    dash = column.is_in(DASHES)
+    rest = column.filter(~dash).drop_nulls()
+    numbers = len(rest) > 0 and bool(rest.str.contains(r"^[+-]?[.,]?\d").all())
+    return pl.select(pl.when(~dash).then(column).alias(column.name)).to_series() if numbers else column
 
 
 def _decimal_comma(texts: pl.DataFrame) -> str:

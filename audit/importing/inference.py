@@ -9,6 +9,7 @@ from orledger.audit.importing import words
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
 from orledger.audit.importing.mapping import FILE_COLUMN, Mapping, Metric
+from orledger.audit.importing.suspicions import doubtful_arms, require_bare_numbers
 from orledger.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     if reason is not None:
         told.append(f"{reason}: says why a number is missing, by its name")
     left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
+    require_bare_numbers(columns, left, {*wishes.keys, *([wishes.arm] if wishes.arm else [])})
     start = Mapping(
         study=wishes.study or _study(name), block="main", form="rows", keys=(), file="", reason=reason,
         reason_wins=reason == UNFINISHED, decimal="," if columns.comma else ".",
@@ -104,7 +106,7 @@ def _long(
     arm = wishes.arm or _arm_by_name(columns, rest, wishes)
     if arm is None:
         raise _which_arm(columns, rest)
-    told.append(_arm_reason(columns, arm, wishes))
+    told += [_arm_reason(columns, arm, wishes), *doubtful_arms(columns, arm)]
     keys, idx = _keys(columns, [c for c in rest if c != arm], [arm, metric], wishes, told)
     names = columns.values(metric)
     mapping = replace(
@@ -133,7 +135,7 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         arm = _arm_by_shape(columns, left)
         if arm is None:
             raise _which_arm(columns, left)
-    told.append(_arm_reason(columns, arm, wishes))
+    told += [_arm_reason(columns, arm, wishes), *doubtful_arms(columns, arm)]
     rest = [c for c in left if c != arm]
     for said in wishes.metrics:
         columns.require(said)

@@ -329,3 +329,44 @@ def test_a_leaderboard_with_a_column_per_dataset_is_turned_round():
     assert guess("model,dataset,Train WER,Test WER,Dev WER\na,u,1,2,3\nb,v,2,3,4\n").mapping.keys == ("dataset",)
     with pytest.raises(DataError):
         guess("model,AMI WER,Tedlium WER,LS WER\na,1,2,3\na,2,3,4\nb,5,6,7\n")
+
+
+def test_a_dash_among_numbers_is_a_missing_number_and_among_words_a_name():
+    found = guess("dataset,ours,old\nu,0.5,0.4\nv,-,0.3\nw,0.7,—\n", wishes=Wishes(better="higher"))
+    assert found.mapping.arms == ("ours", "old")
+    table = stacked([("t.csv", pl.read_csv(b"dataset,ours,old\nu,0.5,0.4\nv,-,0.3\nw,0.7,-1\n", infer_schema=False))])
+    records = to_records(table, found.mapping).filter(arm="ours").sort("dataset")
+    assert records["value"].to_list() == [0.5, None, 0.7]
+    named = guess("method,dataset,prior,acc\na,u,-,0.5\nb,u,-,0.6\na,u,flat,0.5\nb,u,flat,0.6\n")
+    assert "prior" in named.mapping.keys
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dataset,ours,old\nu,78.6 ± 0.9,71.0\nv,80 +/- 1,70.5\n",
+        "dataset,ours,old,svm\nu,78.6,71.0,67.8%\nv,80.0,70.5,61%\n",
+        "dataset,method,acc\nu,a,0.80 (0.01)\nu,b,0.70 (0.02)\n",
+    ],
+)
+def test_numbers_with_something_beside_them_are_named_and_not_left_out(text):
+    with pytest.raises(DataError, match="a number with something beside it"):
+        guess(text, wishes=Wishes(better="higher"))
+
+
+def test_a_percentage_may_name_a_setting():
+    found = guess(
+        "dataset,noise,method,acc\n"
+        + "".join(f"{d},{n}%,{m},0.{n}{ord(m)}\n" for d in "uv" for n in (5, 10) for m in "ab")
+    )
+    assert set(found.mapping.keys) == {"dataset", "noise"}
+
+
+def test_two_spellings_of_one_arm_are_pointed_out_and_two_versions_are_not():
+    names = ["RandomForest", "RandomForrest", "resnet18", "resnet50", "Boosting", "boosting"]
+    rows = [(n, d) for n in names for d in range(1 if n in ("RandomForrest", "resnet50", "boosting") else 4)]
+    found = guess("method,dataset,acc\n" + "".join(f"{n},d{d},0.{d}5\n" for n, d in rows))
+    lines = [r for r in found.reasons if "is spelt nearly like" in r]
+    assert len(lines) == 2
+    assert lines[0].startswith("method: 'RandomForrest' (1 of 15 rows) is spelt nearly like 'RandomForest' (4)")
+    assert "'boosting' (1 of 15 rows)" in lines[1]
