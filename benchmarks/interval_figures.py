@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -65,9 +66,13 @@ def under_shift(lines: list[dict[str, Any]], path: Path) -> None:
                 axes[row, column].plot(thirds[:, 0], values, "o-", ms=3, lw=1.2, color=colour, label=method)
         axes[0, column].set(title=table, ylim=(0, 1.03))
         axes[0, column].axhline(0.9, color="k", lw=0.6, ls=":")
-        axes[1, column].set(xlabel="distance to the nearest training row", yscale="log")
+        axes[1, column].set(yscale="log")
+        axes[1, column].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+        axes[1, column].yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes[1, column].yaxis.set_minor_formatter(NullFormatter())
     axes[0, 0].set_ylabel("coverage (nominal 0.9)")
     axes[1, 0].set_ylabel("interval score / sd(y)")
+    axes[1, len(tables) // 2].set_xlabel("distance to the nearest training row, medians of thirds of the test rows")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     figure.savefig(path, dpi=130)

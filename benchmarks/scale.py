@@ -1,11 +1,12 @@
 """Time and memory of the commands against the number of records.
 
-    python benchmarks/scale.py [--records 1000000 10000000] [--size 1000] [--json FILE]
+    python benchmarks/scale.py [--records 1000000 10000000] [--size 1000] [--json FILE] [--keep FOLDER [--only COMMAND...]]
 
 A database of made-up records in cells of ``--size`` is written through the real writer, and every command runs on it in a
 process of its own: seconds on the clock, processor seconds, and the most memory it held at once. The last column is the
 exponent of processor time between a size and the one before it: 1 is linear. On a machine that does other things the clock
-says little; processor time says what the command itself did.
+says little; processor time says what the command itself did. With ``--keep`` the databases stay, and ``--only`` takes up the
+measurement where an earlier call left it: a hundred million records can be done in parts.
 """
 
 from __future__ import annotations
@@ -72,8 +73,10 @@ def build(path: Path, records: int, size: int) -> tuple[float, float]:
 
     side = Orledger(path.parent, records // size)
     block = [columns(size, seed) for seed in range(200)]  # the values repeat: they are not what is measured
+    done = sum(state == "done" for state in side.writer.states().values())  # of an earlier call that was stopped
+    print(f"writing {records - done * size:,} records", flush=True)
     start, used = time.perf_counter(), time.process_time()
-    for first in range(0, records // size, len(block)):
+    for first in range(done, records // size, len(block)):
         side.store(first, block[: records // size - first])
     taken = time.perf_counter() - start, time.process_time() - used
     side.close()
@@ -99,22 +102,23 @@ def measured(words: list[str]) -> dict[str, Any]:
     }
 
 
-def run(sizes: list[int], size: int) -> list[dict[str, Any]]:
-    """One row per command and number of records."""
+def run(sizes: list[int], size: int, place: Path, only: list[str] | None = None) -> list[dict[str, Any]]:
+    """One row per command and number of records; the files are left in ``place``."""
     found = []
     for records in sizes:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name) / "work"
-            folder.mkdir()
+        folder = place / str(records)
+        db = folder / "scale.duckdb"
+        if not db.exists():
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / "question.toml").write_text(QUESTION, encoding="utf-8")
-            db = Path(name) / "scale.duckdb"
             # In a process of its own: the memory of a command is never less than what the process that starts it holds.
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
                 seconds, used = other.submit(build, db, records, size).result()
             written = {"seconds": seconds, "processor": used, "megabytes": None, "exit": 0, "bytes": db.stat().st_size}
             found.append({"command": "writing", "records": records, **written})
             print(found[-1], flush=True)
-            for what, words in COMMANDS.items():
+        for what, words in COMMANDS.items():
+            if only is None or what in only:
                 told = measured([w.format(db=db, folder=folder) for w in words])
                 found.append({"command": what, "records": records, **told})
                 print(found[-1], flush=True)
@@ -126,8 +130,11 @@ def main() -> None:
     parser.add_argument("--records", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--size", type=int, default=1000)
     parser.add_argument("--json", type=Path, help="Also write the rows to this file")
+    parser.add_argument("--keep", type=Path, help="Leave the databases in this folder, and use those that are there")
+    parser.add_argument("--only", nargs="*", choices=list(COMMANDS), help="Only these commands; none: only write")
     arguments = parser.parse_args()
-    rows = run(arguments.records, arguments.size)
+    with tempfile.TemporaryDirectory() as name:
+        rows = run(arguments.records, arguments.size, arguments.keep or Path(name), arguments.only)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
     body = []

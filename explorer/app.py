@@ -212,7 +212,7 @@ def application(x: Explorer) -> Starlette:
 
     async def problem(request: Request, error: Exception) -> Response:
         message, hint = (
-            (error.message, error.hint) if isinstance(error, OrledgerError) else (str(error) or "no such page", None)
+            (error.message, error.hint) if isinstance(error, OrledgerError) else (f"no page {request.url.path}", None)
         )
         status = getattr(error, "status_code", 500)
         return x.page("explorer_problem.html.j2", request, status=status, message=message, hint=hint)

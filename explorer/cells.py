@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orledger.schema.viewing import identifier, literal
+from orledger.schema.layouts import identifier
+from orledger.schema.selecting import equal, select
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orledger.explorer.mirror import Copied
-    from orledger.schema.viewing import Layout
+    from orledger.schema.layouts import Layout
 
 PAGE = 100
 SERIES = 500  # series that the page of a cell summarises
@@ -22,7 +23,7 @@ SELECT arm, metric, label, max(value) FILTER (idx IS NULL) AS scalar, count(idx)
        max(value) FILTER (idx IS NOT NULL) AS largest
 FROM all_records WHERE cell_id = ? GROUP BY ALL ORDER BY arm, label, metric
 """
-COLUMNS = {"name": "name", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
+COLUMNS = {"name": "cell", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,14 @@ class Chosen:
         )
 
     def where(self) -> tuple[str, list[Any]]:
-        """The condition on rows of ``cell``, and its parameters."""
+        """The condition on rows of ``all_cells``, and its parameters."""
         parts, values = ["true"], []
         for column, value in (("case_name", self.case), ("block", self.block), ("state", self.state)):
             if value:
                 parts.append(f"{column} = ?")
                 values.append(value)
         if self.word:
-            parts.append("contains(lower(name), lower(?))")
+            parts.append("contains(lower(cell), lower(?))")
             values.append(self.word)
         for key, value in self.keys.items():
             parts.append("keys[?] = ?")
@@ -82,10 +83,10 @@ def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
     """One page of cells, how many there are, and the values that filters can take."""
     condition, values = chosen.where()
     order, order_values = chosen.sorting()
-    (counted,) = results.rows(f"SELECT count(*) AS n FROM cell WHERE {condition}", values)
+    (counted,) = results.rows(f"SELECT count(*) AS n FROM all_cells WHERE {condition}", values)
     rows = results.rows(
-        "SELECT cell_id, case_name, block, name, keys, state, seconds, n_records, finished, reason"
-        f" FROM cell WHERE {condition} ORDER BY {order} LIMIT {PAGE} OFFSET {PAGE * (chosen.page - 1)}",
+        "SELECT cell_id, case_name, block, cell, keys, state, seconds, n_records, finished, reason"
+        f" FROM all_cells WHERE {condition} ORDER BY {order} LIMIT {PAGE} OFFSET {PAGE * (chosen.page - 1)}",
         [*values, *order_values],
     )
     places = results.remember(("places",), lambda: _places(results))
@@ -94,12 +95,16 @@ def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
     options = (
         results.remember(("options", chosen.case, chosen.block), lambda: _options(results, scope)) if known else []
     )
+    named = [o["key"] for o in options]
+    met = {key for row in rows for key in row["keys"]} | {chosen.order.removeprefix("key.")}
     return {
         "rows": rows,
         "total": counted["n"],
         "pages": max(1, -(-counted["n"] // PAGE)),
-        "keys": [o["key"] for o in options],
+        "keys": named,
         "options": options,
+        "shown": [k for k in named if k in met] or named,
+        "narrowed": chosen != Chosen(order=chosen.order, down=chosen.down, page=chosen.page),
         "fixed": places,
         "chosen": chosen,
     }
@@ -124,7 +129,7 @@ def _places(results: Copied) -> dict[str, list[str]]:
 def one(results: Copied, cell_id: str) -> dict[str, Any] | None:
     """A cell with its spec, refusals, facts, data, the run that made it, and its neighbours; None when there is no such cell."""
     found = results.rows(
-        "SELECT c.*, r.preset, r.versions, r.git_commit FROM cell c LEFT JOIN run r USING (run_id) WHERE cell_id = ?",
+        "SELECT c.*, r.preset, r.versions, r.git_commit FROM all_cells c LEFT JOIN run r USING (run_id) WHERE cell_id = ?",
         [cell_id],
     )
     if not found:
@@ -163,7 +168,7 @@ def _records(results: Copied, layout: Layout | None, cell_id: str) -> dict[str, 
     """The records of a cell: a row per arm with its scalars, a summary of every series, refusals; queries on the views give all."""
     if layout is None:
         return {"arms": None, "series": None, "refusals": []}
-    here = f"WHERE cell_id = {literal(cell_id)}"
+    here = [equal("cell_id", [cell_id])]
     rows = results.rows(RECORDS, [cell_id])
     refusals = results.rows(
         "SELECT arm, refused, refused_by FROM all_refusals WHERE cell_id = ? ORDER BY arm", [cell_id]
@@ -174,16 +179,16 @@ def _records(results: Copied, layout: Layout | None, cell_id: str) -> dict[str, 
             scalars.setdefault((row["arm"], row["label"]), {})[row["metric"]] = row["scalar"]
     met = {metric for found in scalars.values() for metric in found}
     shown = {metric: column for metric, column in layout.scalars.items() if metric in met}
-    columns = ", ".join(map(identifier, ("arm", "label", *shown.values())))
+    columns = ["arm", "label", *shown.values()]
     arms = {
-        "sql": f"SELECT {columns}\nFROM {identifier(layout.name)}\n{here}\nORDER BY arm, label",
-        "columns": ["arm", "label", *shown.values()],
+        "sql": select(map(identifier, columns), identifier(layout.name), here, ["arm", "label"]),
+        "columns": columns,
         "rows": [(*place, *(found.get(metric) for metric in shown)) for place, found in scalars.items()],
     }
     summary = ("arm", "metric", "label", "points", "smallest", "median", "largest")
     points = [tuple(row[c] for c in summary) for row in rows if row["points"]]
     series = {
-        "sql": f"SELECT * FROM {identifier(layout.series)} {here}\nORDER BY arm, label, idx",
+        "sql": select(["*"], identifier(layout.series), here, ["arm", "label", "idx"]),
         "columns": summary,
         "total": len(points),
         "rows": sorted(points, key=lambda r: (r[1], r[0], r[2] or ""))[:SERIES],

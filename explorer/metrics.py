@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from orledger.schema.viewing import identifier, literal
+from orledger.schema.layouts import identifier, literal
+from orledger.schema.selecting import equal, select
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
-    from orledger.schema.viewing import Layout
 
 GROUPS = 200  # groups that a chart shows
 
 
 def query(layout: Layout, metric: str, group: str) -> str:
     """The query behind chart and table, on the view of the block; ``group`` is a key, or empty for none."""
-    column = identifier(layout.scalars[metric])
+    column = layout.number(metric, indexed=False)
     key = identifier(layout.keys[group][0]) if group else "''"
     return (
         f"SELECT {key} AS \"group\", arm || coalesce(' · ' || label, '') AS arm, count(*) AS n, median({column}) AS median,\n"
@@ -30,14 +31,11 @@ def query(layout: Layout, metric: str, group: str) -> str:
 
 def rows_query(layout: Layout, metric: str, group: str, value: object, arm: str) -> str:
     """The query that gives the rows of one group and arm of ``query``."""
-    column, keys = identifier(layout.scalars[metric]), [identifier(c) for c, _ in layout.keys.values()]
-    conditions = [f"{column} IS NOT NULL", f"arm || coalesce(' · ' || label, '') = {literal(arm)}"]
-    if group:
-        key = identifier(layout.keys[group][0])
-        text = literal(value) if isinstance(value, str) else repr(value)
-        conditions.insert(0, f"{key} IS NULL" if value is None else f"{key} = {text}")
-    shown = ", ".join(["cell_id", "cell", *keys, "arm", "label", column])
-    return f"SELECT {shown}\nFROM {identifier(layout.name)}\nWHERE {' AND '.join(conditions)}\nORDER BY {', '.join([*keys, 'cell_id'])}"
+    column, keys = layout.number(metric, indexed=False), layout.key_columns
+    chosen = [equal(identifier(layout.keys[group][0]), [value])] if group else []
+    chosen += [f"{column} IS NOT NULL", f"arm || coalesce(' · ' || label, '') = {literal(arm)}"]
+    shown = ["cell_id", "cell", *keys, "arm", "label", column]
+    return select(shown, identifier(layout.name), chosen, [*keys, "cell_id"])
 
 
 def behind(results: Results, asked: Mapping[str, str]) -> str | None:
@@ -103,7 +101,12 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
         "labels": labels,
         "lines": _lines(rows, labels, layout, metric, group),
         "sql": sql,
-        "chart": {"labels": ["" if g is None else str(g) for g in groups], "series": series, "title": metric},
+        "chart": {
+            "labels": ["" if g is None else str(g) for g in groups],
+            "series": series,
+            "title": metric,
+            "group": group,
+        },
     }
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyConnection
 
-    from orledger.schema.viewing import Layout
+    from orledger.schema.layouts import Layout
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
 PAGES = 200  # pages that are kept for each state of the database

@@ -28,10 +28,8 @@ REGISTERED = "SELECT count(DISTINCT hypothesis) AS n FROM registration"
 PAPERS = (
     "SELECT paper, count(*) FILTER (weight > 0) AS open, count(*) AS n FROM recheck_finding GROUP BY ALL ORDER BY ALL"
 )
-FAILURES = "SELECT cell_id, name, error FROM cell WHERE state = 'failed' ORDER BY finished DESC, name LIMIT 20"
-LATEST = (
-    "SELECT cell_id, name, state, seconds FROM cell WHERE finished IS NOT NULL ORDER BY finished DESC, name LIMIT 12"
-)
+FAILURES = "SELECT cell_id, cell, error FROM all_cells WHERE state = 'failed' ORDER BY finished DESC, cell LIMIT 20"
+LATEST = "SELECT cell_id, cell, state, seconds FROM all_cells WHERE finished IS NOT NULL ORDER BY finished DESC, cell LIMIT 12"
 RUN = (
     "SELECT run_id, preset, engine, jobs, device, state, started, ended FROM run ORDER BY started DESC, run_id LIMIT 1"
 )
@@ -95,8 +93,8 @@ def live(results: Copied) -> dict[str, Any]:
     rate = None
     if run is not None:
         (recent,) = results.rows(
-            "SELECT count(*) AS n, date_diff('millisecond', min(finished), max(finished)) / 1000.0 AS span FROM cell"
-            f" WHERE run_id = ? AND finished > (SELECT max(finished) FROM cell) - INTERVAL {RATE} SECOND",
+            "SELECT count(*) AS n, date_diff('millisecond', min(finished), max(finished)) / 1000.0 AS span FROM all_cells"
+            f" WHERE run_id = ? AND finished > (SELECT max(finished) FROM all_cells) - INTERVAL {RATE} SECOND",
             [run["run_id"]],
         )
         if recent["n"] > 1 and recent["span"]:

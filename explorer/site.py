@@ -13,7 +13,8 @@ from starlette.responses import HTMLResponse
 
 from orledger import __version__
 from orledger.explorer.mirror import Mirror
-from orledger.schema.sandbox import Limits, run_query
+from orledger.schema.sandbox import Limits, give_up, run_query
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +72,7 @@ class Explorer:
             note=None if results is None else results.note,
             **context,
         )
-        return HTMLResponse(text, status)
+        return HTMLResponse(visible(text), status)
 
     def found(
         self,
@@ -92,8 +93,11 @@ class Explorer:
         return self.page("explorer_problem.html.j2", request, status=404, message=message, hint=hint)
 
     def ask(self, results: Results, query: str) -> pl.DataFrame:
-        """The rows of a user's query, or of one that the database holds, under the limits."""
-        return run_query(results, query, limits=self.limits)
+        """The rows of a user's query, or of one that the database holds, under the limits.
+
+        A query that does not hear its interruption ends the server: nothing else ends the query.
+        """
+        return run_query(results, query, limits=self.limits, on_stuck=lambda: give_up(self.limits.seconds))
 
 
 def duration(seconds: float | None) -> str:

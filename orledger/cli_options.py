@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orledger.cli_complete import databases
+from orledger.wording import escaped_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +97,7 @@ def reading(path: Path, **config: Any) -> Iterator[Results]:
 
 def echo_json(value: Any) -> None:
     """``value`` as indented JSON; dates and paths as text."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    click.echo(escaped_json(json.dumps(value, indent=2, ensure_ascii=False, default=str)))
 
 
 def echo_table(rows: list[dict[str, Any]], *, right: tuple[str, ...] = ()) -> None:

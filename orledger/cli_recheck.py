@@ -15,6 +15,7 @@ from orledger.errors import UsageError, VerificationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from orledger.audit.recheck.covering import Coverage
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication
     from orledger.audit.recheck.power import Power
@@ -54,6 +55,9 @@ def recheck() -> None:
 )
 @click.option("--study", metavar="NAME", help="Use the annotations of this study: installed, a module, or a folder.")
 @click.option("--power", "only_power", is_flag=True, help="Change each number by one digit and say what is noticed.")
+@click.option(
+    "--uncovered", "only_uncovered", is_flag=True, help="List the sentences that no annotation reads, with the reasons."
+)
 @click.option("--verdict", "verdicts", multiple=True, help="Show only this verdict; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Show every check, also those that match.")
 @click.option("--place", default="", help="Show only numbers whose place contains this text.")
@@ -68,6 +72,7 @@ def check(
     annotations: tuple[Path, ...],
     study: str | None,
     only_power: bool,
+    only_uncovered: bool,
     verdicts: tuple[str, ...],
     everything: bool,
     place: str,
@@ -97,6 +102,9 @@ def check(
     if only_power:
         _power(document, publication, as_json)
         return
+    if only_uncovered:
+        _uncovered(document, publication, as_json)
+        return
     with steps("recheck"):
         findings = _findings(document, publication)
     shown = [
@@ -113,6 +121,8 @@ def check(
         store(into, name, findings, None if annotations else publication)
     _write(csv_file, html_file, markdown_file, latex_file, name, findings, shown, notes)
     _print(findings, shown, notes, as_json)
+    if document is not None and publication is not None and not as_json:
+        click.echo(f"{_coverage(document, publication).summary} (--uncovered lists them)")
     _end(shown)
 
 
@@ -191,6 +201,36 @@ def _findings(document: Document | None, publication: Publication | None) -> lis
             where = locate(publication, document)
             found = [*placed(found, publication, where), *unprinted(publication, where)]
     return found if document is None else [*found, *recheck_document(document)]
+
+
+def _coverage(document: Document, publication: Publication) -> Coverage:
+    from orledger.audit.recheck.covering import coverage
+    from orledger.audit.recheck.locating import locate
+
+    return coverage(document, publication, locate(publication, document))
+
+
+def _uncovered(document: Document | None, publication: Publication | None, as_json: bool) -> None:
+    """Lists the sentences that no annotation reads, those without a reason first."""
+    if document is None or publication is None:
+        raise UsageError(
+            "--uncovered needs a paper and its annotations",
+            hint="orledger recheck paper.tex --annotations notes.toml --uncovered",
+        )
+    found = _coverage(document, publication)
+    bare = sorted(found.bare, key=lambda b: bool(b.reason))
+    if as_json:
+        rows = [
+            {"file": b.file, "line": b.line, "place": b.place, "reason": b.reason, "sentence": b.sentence} for b in bare
+        ]
+        echo_json({"stating": found.stating, "uncovered": rows, "reasons for no sentence": list(found.unused)})
+        return
+    for b in bare:
+        click.echo(f"{b.file}:{b.line}, {b.place}: {b.reason or 'no reason given'}")
+        click.echo(f"   | {b.sentence}")
+    for words in found.unused:
+        warn(f"a reason is given for {words!r}, and no uncovered sentence holds these words")
+    click.echo(found.summary)
 
 
 def _print(findings: Sequence[Finding], shown: Sequence[Finding], notes: Sequence[str], as_json: bool) -> None:

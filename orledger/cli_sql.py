@@ -16,6 +16,7 @@ from orledger.cli_options import PlacePath, db_option, on_terminal, reading
 from orledger.cli_output import check_file, out_option, write_file
 from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,11 +125,11 @@ def _answer(
 ) -> None:
     """Runs one query and writes its rows."""
     from orledger.cli_stream import STREAMED, write_stream
-    from orledger.schema.sandbox import confined, run_query, sandbox_config
+    from orledger.schema.sandbox import confined, give_up, run_query, sandbox_config
     from orledger.schema.streaming import streaming
 
     def stuck() -> None:
-        _give_up(limits.seconds)
+        give_up(limits.seconds)
 
     if style in STREAMED:
         config = sandbox_config(limits, whole=False)
@@ -174,13 +175,6 @@ def _query_text(query: str | None, file: Path | None) -> str:
         ) from error
 
 
-def _give_up(seconds: float) -> None:
-    # The database is open read-only: leaving at once loses nothing.
-    sys.stderr.write(f"error: the query did not stop {seconds:g} seconds after it was told to\n")
-    sys.stderr.flush()
-    os._exit(QueryRefusedError.exit_code)
-
-
 def _write(found: pl.DataFrame, style: str, out: Path | None, *, pager: bool) -> None:
     import polars as pl
 
@@ -192,7 +186,7 @@ def _write(found: pl.DataFrame, style: str, out: Path | None, *, pager: bool) ->
         raise QueryRefusedError(f"the rows cannot be shown: {error}", hint="cast the column to VARCHAR") from error
     if terminal and pager and text.count("\n") >= size.lines:
         os.environ.setdefault("LESS", "FRX")  # as git does: colours kept, the text stays on the screen
-        click.echo_via_pager(text)
+        click.echo_via_pager(visible(text))
     else:
         _print(text, out)
 

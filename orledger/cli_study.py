@@ -201,7 +201,7 @@ def _write(
             compare=compare,
             control=said["control"],
         )
-        reasons = [*(f"an export of {program}" for program in programs(paths)), *drawn.reasons]
+        reasons = [*(f"format: {program}" for program in programs(paths)), *drawn.reasons]
     for reason in () if quiet else reasons:
         click.echo(f"  {reason}")
     if known is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 SHOWN = 100
+ALONE = (
+    "every row is as this chain recorded it; a chain that was rewritten whole would agree with itself too, and only a head or a"
+    " receipt that was kept elsewhere tells it apart (--against, --receipt)"
+)
 
 
 @click.command()
@@ -58,13 +62,17 @@ def verify(
         if len(noted) < 12 or not set(noted) <= set("0123456789abcdef"):
             raise UsageError(f"--against {noted!r}: expected at least 12 hexadecimal digits of a hash")
     from orledger.schema import receipts
+    from orledger.schema.objects import code_findings
 
     if out is not None:
         check_file(out)
     loaded = {file: receipts.read(file) for file in files}
-    with reading(db) as results, steps("verify"):
+    with reading(db, checked=False) as results, steps("verify"):
+        if code := code_findings(results.con):  # every further answer would be the file's own
+            _refuse(db, code, as_json=as_json)
         facts, findings = _verified(results.con, heads, contents=not no_contents)
         checked = {file: receipts.check(results.con, receipt, key) for file, receipt in loaded.items()}
+        facts["noted"] += len(checked)
     findings += [f for c in checked.values() for f in c.findings]
     if not findings and out is not None:
         _write_receipt(db, out, sign)
@@ -77,6 +85,22 @@ def verify(
         _show(db, facts, checked, findings, out)
     if findings:
         raise VerificationError(f"{counted(len(findings), 'finding')} in {db}")
+
+
+def _refuse(db: Path, findings: list[CheckFinding], *, as_json: bool) -> NoReturn:
+    """Names what a file would run, and asks it nothing else."""
+    if as_json:
+        echo_json({"db": str(db), "findings": [vars(f) for f in findings]})
+    else:
+        _listed(findings)
+    raise VerificationError(f"{counted(len(findings), 'finding')} in {db}")
+
+
+def _listed(findings: list[CheckFinding]) -> None:
+    for finding in findings[:SHOWN]:
+        click.echo(f"{finding.rule}: {finding.where}: {finding.detail}")
+    if len(findings) > SHOWN:
+        click.echo(f"and {len(findings) - SHOWN} more")
 
 
 def _verified(
@@ -103,6 +127,7 @@ def _verified(
         "registrations": con.execute("SELECT count(*) FROM registration").fetchall()[0][0],
         "cells": con.execute("SELECT count(*) FROM cell WHERE state <> 'planned'").fetchall()[0][0],
         "contents_computed_again": contents,
+        "noted": len(heads),
     }
     return facts, findings
 
@@ -129,10 +154,7 @@ def _write_receipt(db: Path, out: Path, sign: Path | None) -> None:
 def _show(
     db: Path, facts: dict[str, Any], checked: dict[Path, Checked], findings: list[CheckFinding], out: Path | None
 ) -> None:
-    for finding in findings[:SHOWN]:
-        click.echo(f"{finding.rule}: {finding.where}: {finding.detail}")
-    if len(findings) > SHOWN:
-        click.echo(f"and {len(findings) - SHOWN} more")
+    _listed(findings)
     for at in facts["before_the_chain"]:
         warn(f"the chain begins {at} UTC; history before that is not in it")
     for file, c in checked.items():
@@ -147,5 +169,7 @@ def _show(
         f"{db}: {counted(facts['entries'], 'entry', 'entries')}{joined}, {counted(facts['registrations'], 'registration')}, {counted(facts['cells'], 'cell')} with an outcome"
     )
     click.echo(f"head {facts['head']}, written {facts['written']} UTC")
+    if not findings and not facts["noted"]:
+        click.echo(ALONE)
     if out is not None and not findings:
         click.echo(f"receipt written to {out}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
 from orledger.schema.reading import Results, open_results
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -150,7 +151,7 @@ class Opened(Results):
             for row in frame.iter_rows()
         )
         name = html.escape(str(self.path))
-        return f"<table><caption>{name}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return visible(f"<table><caption>{name}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
 
     def _require(self, kind: str, name: str, query: str) -> None:
         known = sorted(self.sql(query).to_series().to_list())

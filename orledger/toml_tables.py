@@ -142,7 +142,7 @@ def parse(text: str, file: str) -> TomlTable:
     if len(text) > LONGEST:
         raise TomlError(f"{file}: {len(text):,} characters, and a file of this kind has at most {LONGEST:,}")
     try:
-        return TomlTable(tomllib.loads(text), file)
+        return TomlTable(tomllib.loads(text.removeprefix("\ufeff")), file)  # as editors of Windows begin a file
     except RecursionError as error:
         raise TomlError(f"{file}: tables or lists are nested too deeply to be read") from error
     except ValueError as error:  # a syntax error, or a whole number with thousands of digits

@@ -1,6 +1,21 @@
-"""Small phrases that messages share: a number with its noun."""
+"""Small phrases that messages share: a number with its noun; and names that cannot turn the text around them."""
 
 from __future__ import annotations
+
+# Characters that change the order in which others are shown: a name with one can make a line read as what it does not say.
+TURNING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_VISIBLE = {code: f"[U+{code:04X}]" for code in TURNING}
+_ESCAPED = {code: f"\\u{code:04x}" for code in TURNING}
+
+
+def visible(text: str) -> str:
+    """``text`` with every character that changes the order of others written as its code point, as LaTeX tables do."""
+    return text.translate(_VISIBLE)
+
+
+def escaped_json(text: str) -> str:
+    """JSON that means the same, with these characters as escapes."""
+    return text.translate(_ESCAPED)
 
 
 def counted(n: int, one: str, many: str = "") -> str:

@@ -17,8 +17,10 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.registry.reading import parse_hypothesis
+from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
-from orledger.schema.viewing import identifier, literal
+from orledger.schema.layouts import identifier, literal
+from orledger.schema.selecting import equal, listed, select
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.registry.hypotheses import Comparison
     from orledger.reports.source import Database
-    from orledger.schema.viewing import Layout
+    from orledger.schema.layouts import Layout
 
 COMPARED = ("signed_rank", "sign", "friedman", "skillings_mack", "mean_ranks")
 PAIRED = ("signed_rank", "sign")
@@ -135,17 +137,16 @@ class Subject:
 
     def recorded(self, *, indexed: bool) -> bool:
         """Whether the catalogue has the metric, over an index or without one."""
-        return self.metric in (self.layout.indexed if indexed else self.layout.scalars)
+        return self.metric in self.layout.metrics(indexed=indexed)
 
     def points(self, *, indexed: bool) -> str:
         """The query of what was recorded: cell_id, the keys of the unit, arm, value, and idx where it is ``indexed``."""
-        metric = identifier((self.layout.indexed if indexed else self.layout.scalars)[self.metric])
-        keys = ", ".join(identifier(self.column(k)) for k in self.unit)
-        listed = ", ".join(literal(a) for a in self.arms)
-        return (
-            f"SELECT cell_id, {keys}, arm, {'idx, ' if indexed else ''}{metric} AS value\n"
-            f"FROM {identifier(self.layout.series if indexed else self.layout.name)}\n"
-            f"WHERE arm IN ({listed}) AND label IS NULL AND {metric} IS NOT NULL"
+        metric = self.layout.number(self.metric, indexed=indexed)
+        keys = [identifier(self.column(k)) for k in self.unit]
+        return select(
+            ["cell_id", *keys, "arm", *(["idx"] if indexed else []), f"{metric} AS value"],
+            identifier(self.layout.view(indexed=indexed)),
+            [f"arm IN ({listed(self.arms)})", "label IS NULL", f"{metric} IS NOT NULL"],
         )
 
     @cached_property
@@ -156,10 +157,9 @@ class Subject:
                 schema=dict.fromkeys(("unit", "arm", "cell_id", "label"), pl.String) | {"idx": pl.Int64}
             )
             return Values((), self.arms, np.empty((0, len(self.arms))), nothing)
-        unit = f"concat_ws('/', {', '.join(identifier(self.column(k)) for k in self.unit)}) AS unit"
         last = "arg_max(value, idx) AS value, max(idx) AS idx" if self.last else "value, NULL::INTEGER AS idx"
         found = self.sql(
-            f"SELECT {unit}, arm, cell_id, {last} FROM (\n{self.points(indexed=self.last)}\n)\n"
+            f"SELECT {self._unit} AS unit, arm, cell_id, {last} FROM (\n{self.points(indexed=self.last)}\n)\n"
             + ("GROUP BY unit, arm, cell_id " if self.last else "")
             + "ORDER BY ALL"
         )
@@ -170,6 +170,15 @@ class Subject:
         for unit, arm, runs in rows.iter_rows():  # added up with one rounding, as the audit does: ties stay ties
             matrix[place[unit], self.arms.index(arm)] = math.fsum(runs) / len(runs)
         return Values(units, self.arms, matrix, found.drop("value").with_columns(label=pl.lit(None, pl.String)))
+
+    def why(self, unit: str, arm: str) -> str:
+        """Why an arm has no value on a unit."""
+        cells = equal(self._unit, [unit])
+        return why_absent(self.results, self.layout, [arm], self.metric, cells)
+
+    @property
+    def _unit(self) -> str:
+        return f"concat_ws('/', {', '.join(identifier(self.column(k)) for k in self.unit)})"
 
     @cached_property
     def tests(self) -> tuple[TestRow, ...]:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from orledger.audit.recheck.findings import Finding, grouped, summary
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import markdown_inline
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,14 +53,14 @@ def _environment(*, autoescape: bool) -> Environment:
 def html(rechecked: Rechecked) -> str:
     """The page; every text of the paper is escaped."""
     css = Markup(files("orledger.templates").joinpath("report.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
-    return _environment(autoescape=True).get_template("recheck.html.j2").render(rechecked.shown(), css=css)
+    return visible(_environment(autoescape=True).get_template("recheck.html.j2").render(rechecked.shown(), css=css))
 
 
 def markdown(rechecked: Rechecked) -> str:
     """The summary in Markdown; every text of the paper goes through the filter `text`."""
     env = _environment(autoescape=False)
     env.filters["text"] = markdown_inline
-    return env.get_template("recheck.md.j2").render(rechecked.shown())
+    return visible(env.get_template("recheck.md.j2").render(rechecked.shown()))
 
 
 def tex(rechecked: Rechecked) -> str:

@@ -94,11 +94,13 @@ def run_plan(
     cells = [cell for job in jobs for cell in job.cells]
     with Interruptions() as signals, Writer(path) as writer:
         with signals.shield():
-            if register is not None:
+            for catalogue in facts.catalogues:
+                writer.catalogue(catalogue, facts.studies)
+            writer.plan([_planned(cell, job) for job in jobs for cell in job.cells])
+            if register is not None:  # after the plan: the units that it names are registered with the text
                 with writer.transaction() as con:
                     register(con)
             _begin(writer, run_id, facts, resources)
-            writer.plan([_planned(cell, job) for job in jobs for cell in job.cells])
         states = writer.states()
         settled = {"done", "refused", "failed"} - set(retry)
         todo = [job for job in jobs if any(states[c.id] not in settled for c in job.cells)]
@@ -219,8 +221,6 @@ def _begin(writer: Writer, run_id: str, facts: RunFacts, resources: Resources) -
         threads=resources.threads,
     )
     writer.settings(run_id, facts.setting_rows)
-    for catalogue in facts.catalogues:
-        writer.catalogue(catalogue, facts.studies)
 
 
 def _planned(cell: Cell, job: Job) -> PlannedCell:

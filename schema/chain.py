@@ -22,8 +22,21 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.schema.contents import CheckFinding, content_findings
 from orledger.schema.hashing import canonical
-from orledger.schema.ledger import NO_ROWS, OWN, PARTS, Entry, Item, digests, disagreeing, entries, head, subject
-from orledger.schema.objects import functions_of_its_own, view_findings
+from orledger.schema.ledger import (
+    NO_ROWS,
+    OWN,
+    PARTS,
+    Entry,
+    Item,
+    columns_by_table,
+    digests,
+    disagreeing,
+    entries,
+    filled,
+    head,
+    subject,
+)
+from orledger.schema.objects import code_findings, view_findings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -57,16 +70,20 @@ def append(
 
 def begin(con: DuckDBPyConnection) -> Entry:
     """The first entry: of a new database, or of one that already holds rows and vouches for them from now on."""
-    items = [(part, key, digest) for part in PARTS for key, digest in digests(con, part)]
+    held = columns_by_table(con)
+    items = [(part, key, digest) for part in filled(con, held) for key, digest in digests(con, part, held=held)]
     counts = {part: sum(item[0] == part for item in items) for part in PARTS}
     note = BEFORE if items else "the first entry of a new database"
     payload: dict[str, Any] = {"note": note, "orledger": metadata.version("orledger"), "token": secrets.token_hex(8)}
     return _add(con, "genesis", {**payload, "rows": {k: n for k, n in counts.items() if n}}, items, None)
 
 
-def renew(con: DuckDBPyConnection, migration: str, before: Collection[tuple[str, str]]) -> Entry:
-    """An entry for a migration, with the rows it changed; what disagreed ``before`` it goes on disagreeing."""
-    changed = {k: now for k, (_, now) in disagreeing(con).items() if k not in before}
+def renew(con: DuckDBPyConnection, migration: str, before: Collection[tuple[str, str]] | None) -> Entry:
+    """An entry for a migration, with the rows it changed; what disagreed ``before`` it goes on disagreeing.
+
+    None stands for a database that is being made: there are no rows that a migration could change.
+    """
+    changed = {} if before is None else {k: now for k, (_, now) in disagreeing(con).items() if k not in before}
     return _add(con, "migration", {"file": migration}, [(*k, digest) for k, digest in changed.items()], None)
 
 
@@ -76,8 +93,8 @@ def verify(con: DuckDBPyConnection, *, contents: bool = True) -> list[CheckFindi
     With ``contents`` the content hash of every cell is computed again from its records. An empty list means that every row
     is as it was when it was recorded, and not that the clock of that machine was right.
     """
-    if functions := functions_of_its_own(con):  # nothing that is asked with them can be believed
-        return functions
+    if code := code_findings(con):  # nothing that is asked through it can be believed
+        return code
     found = entries(con)
     findings = [*_links(found), *_items(con, found), *_rows(con), *_registrations(con), *_counts(con), *_times(con)]
     findings += view_findings(con)

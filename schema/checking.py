@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.schema import explaining, migrate, opening
+from orledger.schema import explaining, migrate, objects, opening
 from orledger.schema.contents import CheckFinding, asked, content_findings
 
 if TYPE_CHECKING:
@@ -49,9 +49,12 @@ class CheckReport:
 
 def check(path: Path) -> CheckReport:
     """Everything in the database at ``path`` read and verified; reading alone verifies DuckDB's block checksums."""
-    con = opening.connect(path, "read")
+    con = opening.connect(path, "read", checked=False)
     with explaining.translated(path, read_only=True):
         try:
+            objects.require_code(
+                path, con
+            )  # no view is read here: one that was changed is for ``chain.verify`` to name
             findings = [*_migrations(con), *asked(con, QUERIES)]
             hashes, changed = content_findings(con)
             return CheckReport(_count(con, "cell"), _count(con, "record"), hashes, (*findings, *changed))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.schema import viewing
+from orledger.schema.layouts import FIXED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def tables(con: DuckDBPyConnection) -> list[TableInfo]:
         " WHERE database_name = current_database() AND NOT internal ORDER BY table_name, column_index"
     )
     for table, name, kind, comment in con.execute(query).fetchall():
-        columns.setdefault(table, []).append(ColumnInfo(name, kind, comment or viewing.FIXED.get(name)))
+        columns.setdefault(table, []).append(ColumnInfo(name, kind, comment or FIXED.get(name)))
     studies = _studies(con) if ("key", "table") in {row[:2] for row in listed} else {}
     found = []
     for name, kind, comment in listed:

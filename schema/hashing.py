@@ -1,4 +1,4 @@
-"""Hashes: of what a cell recorded, and of the rows of a table, whatever their order and whoever asks."""
+"""Hashes: of what a cell recorded, and of texts such as the rows of a table, whatever their order and whoever asks."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def content_hash(
     sorting and hashing work on whole arrays.
     """
     value = np.ascontiguousarray(columns["value"], dtype="<f8")
-    index = columns["idx"]
-    idx = np.where(np.ma.getmaskarray(index), NO_INDEX, np.ma.getdata(index).astype("<i8"))
+    idx = np.ma.getdata(columns["idx"]).astype("<i8")
+    idx[np.ma.getmaskarray(columns["idx"])] = NO_INDEX
     texts, ranks = zip(*(_ranked(columns[name]) for name in ("arm", "metric", "label")), strict=True)
     bits = value.view("<i8")
     order = np.lexsort((bits, idx, *reversed(ranks)))
@@ -51,7 +51,7 @@ def content_hash(
         "rows": int(value.size),
         "texts": texts,
         "refusals": sorted([list(map(_plain, r)) for r in refusals], key=json.dumps),
-        "facts": dict(sorted((facts or {}).items())),
+        "facts": dict(facts or {}),
         "datasets": sorted([{k: _plain(v) for k, v in sorted(d.items())} for d in datasets], key=json.dumps),
     }
     digest = hashlib.sha256(HEAD.encode(head).encode())
@@ -63,7 +63,11 @@ def content_hash(
 def _ranked(column: Any) -> tuple[list[str], np.ndarray]:
     """The distinct texts in order, and for each row the rank of its text (-1 where it is None), little-endian int32."""
     values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    distinct = sorted({v for v in values if v is not None})
+    different = set(values)
+    if len(different) == 1:  # a cell often has one metric, and no labels
+        only = different.pop()
+        return ([], np.full(len(values), -1, "<i4")) if only is None else ([only], np.zeros(len(values), "<i4"))
+    distinct = sorted(different - {None})
     rank: dict[str | None, int] = {text: k for k, text in enumerate(distinct)}
     rank[None] = -1
     return distinct, np.array(list(map(rank.__getitem__, values)), dtype="<i4")
@@ -78,13 +82,9 @@ def canonical(value: Any) -> str:
     return CANONICAL.encode(value)
 
 
-def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """64 hexadecimal digits of a SHA-256 over ``rows`` in any order; columns that are None are left out.
-
-    A column that a later schema adds is None in the rows before it, so it does not change their digest.
-    """
-    texts = sorted(canonical({k: v for k, v in row.items() if v is not None}) for row in rows)
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+def texts_digest(texts: Iterable[str]) -> str:
+    """64 hexadecimal digits of a SHA-256 over ``texts`` in any order."""
+    return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
 
 
 def _text(value: object) -> str:

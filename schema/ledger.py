@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from itertools import groupby
+from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Any
 
-from orledger.schema.hashing import canonical, rows_digest
+from orledger.schema.hashing import canonical, texts_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
 
     from duckdb import DuckDBPyConnection
@@ -35,6 +37,7 @@ class Part:
 
 PARTS: dict[str, Part] = {
     "registration": Part("registration", "hash"),
+    "registered": Part("registered", "registration"),
     "run": Part("run", "run_id"),
     "setting": Part("setting", "run_id"),
     "metric": Part("metric", "case_name"),
@@ -64,7 +67,7 @@ AND (s.first IS NULL OR i.sequence < s.first)
 """
 
 # The digest of a key without rows: what was there was taken away on purpose.
-NO_ROWS = rows_digest([])
+NO_ROWS = texts_digest([])
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,16 @@ def entries(con: DuckDBPyConnection, where: str = "TRUE ORDER BY branch, sequenc
     return [Entry(*row) for row in con.execute(f"SELECT {columns} FROM ledger WHERE {where}").fetchall()]
 
 
+def replaced(con: DuckDBPyConnection, studies: Collection[str]) -> tuple[int, str]:
+    """How many cells of ``studies`` got other results in place of those they had, in all histories, and when last."""
+    found = [
+        (sum(n for study, n in e.summary["replaced"].items() if study in studies), f"{e.written:%Y-%m-%d %H:%M:%S}")
+        for e in entries(con, "kind = 'cells' AND payload LIKE '%\"replaced\"%' ORDER BY written")
+    ]
+    seen = [(n, at) for n, at in found if n]
+    return sum(n for n, _ in seen), seen[-1][1] if seen else ""
+
+
 def present(con: DuckDBPyConnection) -> bool:
     """Whether the schema of the database has a ledger."""
     return bool(columns(con, "ledger"))
@@ -124,46 +137,72 @@ def newest(con: DuckDBPyConnection, part: str) -> dict[str, str]:
 def disagreeing(con: DuckDBPyConnection) -> dict[tuple[str, str], tuple[str | None, str]]:
     """For each part and key where rows and chain differ: the digest in the chain (None: absent) and the one of the rows."""
     found: dict[tuple[str, str], tuple[str | None, str]] = {}
-    for part in PARTS:
+    held = columns_by_table(con)
+    for part in filled(con, held):
         recorded = newest(con, part)
-        for key, digest in digests(con, part):
+        for key, digest in digests(con, part, held=held):
             if (known := recorded.pop(key, None)) != digest:
                 found[part, key] = (known, digest)
         found |= {(part, key): (known, NO_ROWS) for key, known in recorded.items() if known != NO_ROWS}
     return found
 
 
-def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given."""
+def filled(con: DuckDBPyConnection, held: Mapping[str, list[str]]) -> list[str]:
+    """The parts that have rows or stand in the chain, asked at once: a new database has none, and is looked at often."""
+    asked = [f"SELECT '{p}' WHERE EXISTS (FROM {of.table})" for p, of in PARTS.items() if of.table in held]
+    asked.append("SELECT DISTINCT part FROM ledger_item")
+    found = {row[0] for row in con.execute(" UNION ALL ".join(asked)).fetchall()}
+    return [part for part in PARTS if part in found]
+
+
+def digests(
+    con: DuckDBPyConnection,
+    part: str,
+    keys: Collection[str] | None = None,
+    *,
+    held: Mapping[str, list[str]] | None = None,
+) -> list[tuple[str, str]]:
+    """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given.
+
+    ``held`` is what ``columns_by_table`` says, where several parts are asked for. Columns that are None are left out: one that a
+    later schema adds is None in the rows before it, and leaves their digest as it was.
+    """
     of = PARTS[part]
-    chosen = [c for c in columns(con, of.table) if c not in of.without and (not of.only or c in (of.key, *of.only))]
+    held = columns_by_table(con, of.table) if held is None else held
+    chosen = [c for c in held.get(of.table, []) if c not in of.without and (not of.only or c in (of.key, *of.only))]
     if not chosen:
         return []  # an older schema, without this table
     narrowed = "" if keys is None else f" AND {of.key} IN (SELECT unnest(?::VARCHAR[]))"
     query = f"SELECT {', '.join(chosen)} FROM {of.table} WHERE {of.where}{narrowed} ORDER BY {of.key}"
     result = con.execute(query, [] if keys is None else [list(keys)])
-    at, key = chosen.index(of.key), None
+    at = chosen.index(of.key)
     found: list[tuple[str, str]] = []
-    rows: list[dict[str, Any]] = []
+    for key, rows in groupby(_batched(result), lambda row: row[at]):
+        texts = [canonical({c: v for c, v in zip(chosen, row, strict=True) if v is not None}) for row in rows]
+        found.append((str(key), texts_digest(texts)))
+    return found
+
+
+def _batched(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     while batch := result.fetchmany(10_000):
-        for row in batch:
-            if row[at] != key and rows:
-                found.append((str(key), rows_digest(rows)))
-                rows = []
-            key = row[at]
-            rows.append(dict(zip(chosen, row, strict=True)))
-    return [*found, (str(key), rows_digest(rows))] if rows else found
+        yield from batch
 
 
 def subject(items: Collection[Item]) -> str:
     """One hash for the items of an entry, in any order."""
-    return hashlib.sha256("\n".join(sorted(map(canonical, items))).encode()).hexdigest()
+    # The canonical text of three strings, written down here: a chain has as many of them as cells.
+    return texts_digest([f"[{quoted(part)},{quoted(key)},{quoted(digest)}]" for part, key, digest in items])
 
 
 def columns(con: DuckDBPyConnection, table: str) -> list[str]:
     """The names of the columns of ``table`` in their order; none when there is no such table."""
+    return columns_by_table(con, table).get(table, [])
+
+
+def columns_by_table(con: DuckDBPyConnection, table: str | None = None) -> dict[str, list[str]]:
+    """The names of the columns of every table, or of one, in their order."""
     query = (
-        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'"
-        " AND table_name = ? ORDER BY column_index"
+        "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
+        " WHERE database_name = current_database() AND schema_name = 'main' AND coalesce(table_name = ?, TRUE) GROUP BY ALL"
     )
-    return [row[0] for row in con.execute(query, [table]).fetchall()]
+    return dict(con.execute(query, [table]).fetchall())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from orledger.schema.layouts import identifier
 from orledger.schema.reading import Results
-from orledger.schema.viewing import identifier, read
+from orledger.schema.viewing import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

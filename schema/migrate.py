@@ -55,11 +55,10 @@ def shipped_migrations() -> list[SqlFile]:
 
 def is_ours(con: DuckDBPyConnection) -> bool:
     """Whether the database holds our table of migrations: by its columns and its first row, not by its name alone."""
-    columns = _rows(
-        con,
-        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'"
-        " AND table_name = 'migration'",
-    )
+    here = "database_name = system.main.current_database() AND schema_name = 'main' AND table_name = 'migration'"
+    if not _rows(con, f"SELECT 1 FROM system.main.duckdb_tables() WHERE {here}"):  # a view of that name is none
+        return False
+    columns = _rows(con, f"SELECT column_name FROM system.main.duckdb_columns() WHERE {here}")
     if not {"kind", "number", "name", "sha256", "objects", "version", "applied"} <= {row[0] for row in columns}:
         return False
     first = shipped_migrations()[0].name
@@ -70,8 +69,8 @@ def is_empty(con: DuckDBPyConnection) -> bool:
     """Whether the database holds no table and no view at all."""
     return not _rows(
         con,
-        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
-        " UNION ALL SELECT 1 FROM duckdb_views() WHERE database_name = current_database() AND NOT internal",
+        "SELECT 1 FROM system.main.duckdb_tables() WHERE database_name = system.main.current_database() AND NOT internal"
+        " UNION ALL SELECT 1 FROM system.main.duckdb_views() WHERE database_name = system.main.current_database() AND NOT internal",
     )
 
 
@@ -79,7 +78,7 @@ def schema_version(con: DuckDBPyConnection) -> int:
     """The number of the newest migration applied; 0 for a database that has none."""
     if not is_ours(con):
         return 0
-    return int(_rows(con, "SELECT coalesce(max(number), 0) FROM migration")[0][0])
+    return max((row[0] or 0 for row in _rows(con, "SELECT number FROM main.migration")), default=0)
 
 
 def pending(con: DuckDBPyConnection) -> list[str]:
@@ -94,9 +93,12 @@ def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None
     migrations = shipped_migrations() if migrations is None else migrations
     current = schema_version(con)
     applied = [f.name for f in migrations if f.number > current]
+    new = is_empty(con)
     for file in migrations:
         if file.name in applied:
-            _in_transaction(con, file, lambda file=file: _apply_migration(con, file))
+            # A new database is looked at once, after its last migration: until then nobody can have put a row into it.
+            unseen = new and file.name != applied[-1]
+            _in_transaction(con, file, lambda file=file, unseen=unseen: _apply_migration(con, file, unseen=unseen))
     if schema_version(con) >= CATALOGUED:
         if catalogue.cases(con):
             declaring.declare_installed(con)
@@ -109,13 +111,13 @@ def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None
     return applied
 
 
-def _apply_migration(con: DuckDBPyConnection, file: SqlFile) -> None:
+def _apply_migration(con: DuckDBPyConnection, file: SqlFile, *, unseen: bool) -> None:
     begun = ledger.present(con)
-    before = ledger.disagreeing(con) if begun else {}
+    before = ledger.disagreeing(con) if begun and not unseen else {}
     con.execute(file.text)
     _record(con, file)
     if begun:
-        chain.renew(con, file.name, before)
+        chain.renew(con, file.name, None if unseen else before)
     elif ledger.present(con):
         chain.begin(con)
 

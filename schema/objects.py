@@ -1,23 +1,81 @@
-"""What a database file holds beside its tables: functions that take the place of DuckDB's own, and views that were changed."""
+"""What a database file holds beside its rows: it may run nothing but what this package makes of its catalogue.
+
+A file from somebody else can hold functions that take the place of DuckDB's, triggers, tables that compute when they are
+read, and views that never end. None of it is needed, and none of it is run: ``code_findings`` and ``view_findings`` name
+it, and ``opening.connect`` refuses the file. Every question here is asked by its full name, since a function of the file
+could have any other.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
+import duckdb
+
+from orledger.errors import DatabaseError, VerificationError
 from orledger.schema.contents import CheckFinding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from duckdb import DuckDBPyConnection
 
+HERE = "database_name = system.main.current_database()"
+KINDS = {
+    "a function was added": (
+        f"SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal AND {HERE}",
+        "it takes the place of what DuckDB computes; DROP MACRO removes it",
+    ),
+    "a trigger was added": (
+        f"SELECT trigger_name FROM system.main.duckdb_triggers() WHERE {HERE}",
+        "it changes rows while others are written; DROP TRIGGER removes it",
+    ),
+}
 
-def functions_of_its_own(con: DuckDBPyConnection) -> list[CheckFinding]:
-    """A finding per function (macro) that the database holds: it answers instead of DuckDB's function of the same name."""
-    # By its full name: a function of the database could be called duckdb_functions, too.
-    query = "SELECT DISTINCT function_name FROM system.main.duckdb_functions() WHERE NOT internal ORDER BY 1"
-    return [
-        CheckFinding("a function was added", name, "it takes the place of what DuckDB computes; DROP MACRO removes it")
-        for (name,) in con.execute(query).fetchall()
+
+def code_findings(con: DuckDBPyConnection) -> list[CheckFinding]:
+    """A finding per function, trigger and changed table of the database: nothing that is asked through them can be believed."""
+    found = [
+        CheckFinding(rule, name, detail)
+        for rule, (query, detail) in KINDS.items()
+        for name in sorted({row[0] for row in con.execute(query).fetchall()})
     ]
+    return found + list(_tables(con))
+
+
+def _tables(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
+    """Tables of ours that are views, or that have other columns, defaults or conditions than the migrations give them."""
+    from orledger.schema import migrate  # which writes to the chain, and is asked by it here
+
+    views = (
+        f"SELECT view_name, sql FROM system.main.duckdb_views() WHERE NOT internal AND schema_name = 'main' AND {HERE}"
+    )
+    tables = f"SELECT table_name, sql FROM system.main.duckdb_tables() WHERE schema_name = 'main' AND {HERE}"
+    in_place = {row[0] for row in con.execute(views).fetchall()}
+    stored = dict(con.execute(tables).fetchall())
+    for name, text in shipped_tables(migrate.schema_version(con)).items():
+        if name in in_place:
+            yield CheckFinding("a table was changed", name, f"{name} is a view, and a table is expected")
+        elif stored.get(name) != text:
+            detail = (
+                "it is gone"
+                if name not in stored
+                else "it has other columns, defaults or conditions than it was made with"
+            )
+            yield CheckFinding("a table was changed", name, detail)
+
+
+@cache
+def shipped_tables(version: int) -> dict[str, str]:
+    """The tables that the first ``version`` migrations make, as DuckDB writes them down."""
+    from orledger.schema import migrate
+
+    with duckdb.connect() as con:
+        for file in migrate.shipped_migrations()[:version]:
+            con.execute(file.text)
+        return dict(con.execute("SELECT table_name, sql FROM duckdb_tables()").fetchall())
 
 
 def view_findings(con: DuckDBPyConnection) -> list[CheckFinding]:
@@ -26,3 +84,30 @@ def view_findings(con: DuckDBPyConnection) -> list[CheckFinding]:
 
     detail = "it is not what the catalogue makes; orledger db migrate makes all views anew"
     return [CheckFinding("a view was changed", name, detail) for name in viewing.altered(con)]
+
+
+def require_code(path: Path, con: DuckDBPyConnection) -> None:
+    """Refuses a file with functions, triggers or changed tables."""
+    _refuse(path, code_findings(con), "open it with DuckDB and remove them, or ask for another copy")
+
+
+def require_views(path: Path, con: DuckDBPyConnection) -> None:
+    """Refuses a file whose views are not those that this package makes: another text, or one of another version."""
+    from orledger.schema import viewing
+
+    if stale := viewing.stale(con):
+        raise DatabaseError(
+            f"{path} has views of another version of orledger or of a study: {', '.join(stale[:4])}",
+            hint=f"orledger db migrate --db {path} makes them anew; the file was not changed",
+        )
+    _refuse(path, view_findings(con), f"orledger db migrate --db {path} makes all views anew")
+
+
+def _refuse(path: Path, found: list[CheckFinding], hint: str) -> None:
+    if found:
+        first = found[0]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise VerificationError(
+            f"{path} holds what orledger did not make, and it is not run: {first.rule}: {first.where}, {first.detail}{more}",
+            hint=f"{hint}; orledger verify lists everything",
+        )

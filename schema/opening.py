@@ -7,16 +7,16 @@ at any moment leaves either no database or a whole one. Opening never changes a 
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError
-from orledger.schema import migrate
+from orledger.schema import migrate, objects
 from orledger.schema.explaining import missing, translated
-from orledger.schema.placing import discard, publish, temporary_beside
+from orledger.schema.placing import MadeMeanwhileError, discard, publish, temporary_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,9 @@ Mode = Literal["read", "write"]
 # What DuckDB may hold at once, unless ORLEDGER_MEMORY_MB says otherwise: a sort or a join of more goes to a temporary folder
 # beside the file. DuckDB's own default is most of the machine.
 MEMORY_MB = 1024
+
+# Seconds after which a single query of a reader is stopped, unless ORLEDGER_READ_SECONDS says otherwise.
+READ_SECONDS = 600
 
 # The oldest DuckDB that reads the files we write; nothing in the schema needs a later format.
 STORAGE_VERSION = "v1.4.0"
@@ -49,36 +52,54 @@ READING: dict[str, Any] = {
 
 def memory() -> dict[str, Any]:
     """The DuckDB setting that bounds memory, from ORLEDGER_MEMORY_MB or ``MEMORY_MB``; UsageError for what is no size."""
-    text = os.environ.get("ORLEDGER_MEMORY_MB", str(MEMORY_MB))
-    if not text.isascii() or not text.isdigit() or not 128 <= int(text) <= 10**9:
+    return {"memory_limit": f"{_whole('ORLEDGER_MEMORY_MB', MEMORY_MB, 128, 10**9)}MB"}
+
+
+def read_seconds() -> int:
+    """How long a single query of a reader may take, from ORLEDGER_READ_SECONDS or ``READ_SECONDS``."""
+    return _whole("ORLEDGER_READ_SECONDS", READ_SECONDS, 1, 7 * 86_400)
+
+
+def _whole(variable: str, default: int, least: int, most: int) -> int:
+    """The whole number in the environment's ``variable``; UsageError for what is none from ``least`` to ``most``."""
+    text = os.environ.get(variable, str(default))
+    if not text.isascii() or not text.isdigit() or len(text) > 12 or not least <= int(text) <= most:
         raise UsageError(
-            f"ORLEDGER_MEMORY_MB={text!r}: expected a whole number from 128 to 1000000000",
-            hint=f"leave it unset for {MEMORY_MB}",
+            f"{variable}={text!r}: expected a whole number from {least} to {most}", hint=f"leave it unset for {default}"
         )
-    return {"memory_limit": f"{text}MB"}
+    return int(text)
 
 
-def connect(path: str | Path, mode: Mode = "read", **config: Any) -> duckdb.DuckDBPyConnection:
+def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **config: Any) -> duckdb.DuckDBPyConnection:
     """A connection to the results database at ``path``; writing creates the file and brings its schema up to date.
 
     ``config`` holds further DuckDB settings (``threads``, ``memory_limit``). Raises DatabaseError for a file that is
     missing, foreign, damaged, made by a newer orledger, locked by another process, or not writable; and, for reading,
-    one whose schema is older than this package's.
+    one whose schema or views are older than this package's. A file that would run anything of its own is refused with a
+    VerificationError (``objects``); reading without ``checked`` is for whoever looks for just that.
     """
     path = Path(path)
     if mode == "read":
         con = _connect_reading(path, config)
         try:
             _require_current(path, con)
+            if checked:
+                with translated(path, read_only=True):
+                    objects.require_code(path, con)
+                    objects.require_views(path, con)
         except BaseException:
             con.close()
             raise
         return con
+    created = False
     if not path.exists():
-        create(path)
-    else:
+        with suppress(MadeMeanwhileError):  # of two that start at once, the second opens what the first made
+            create(path)
+            created = True
+    if not created:
         # A look through a read-only connection first: refusing a file after opening it for writing could change it.
-        _connect_reading(path, {}).close()
+        with closing(_connect_reading(path, {})) as con, translated(path, read_only=True):
+            objects.require_code(path, con)
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise DatabaseError(
                 f"{path} cannot be written", hint="change its permissions, or copy it to a folder that is writable"
@@ -142,8 +163,9 @@ def _connect_reading(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConne
         )
     if not path.exists():
         raise missing(path)
+    limits = {**memory(), "max_execution_time": 1000 * read_seconds()}
     with translated(path, read_only=True):
-        con = duckdb.connect(str(path), read_only=True, config={**READING, **memory(), **config})
+        con = duckdb.connect(str(path), read_only=True, config={**READING, **limits, **config})
         try:
             _require_schema(path, con)
         except BaseException:
@@ -182,3 +204,10 @@ def _require_folder(path: Path) -> None:
         raise DatabaseError(f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise DatabaseError(f"the folder {path.parent} is read-only", hint="choose a folder that is writable with --db")
+    if (
+        log := path.with_name(f"{path.name}.wal")
+    ).exists():  # DuckDB would replay it into the new file, and call that damaged
+        raise DatabaseError(
+            f"{path} is not there, and {log.name} beside it is the log of a database that was",
+            hint="put that database back, or move the log away",
+        )

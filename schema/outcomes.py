@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.schema.hashing import DATASET_COLUMNS, content_hash
+from orledger.schema.hashing import DATASET_COLUMNS, HEAD, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ def planned_columns(cells: Sequence[PlannedCell]) -> Columns:
 
     def keys(cell: PlannedCell) -> str:
         texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in cell.keys.items()}
-        return json.dumps(texts, sort_keys=True, ensure_ascii=False)
+        return HEAD.encode(texts)
 
     return {
         "cell_id": texts(c.cell_id for c in cells),

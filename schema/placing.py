@@ -12,16 +12,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class MadeMeanwhileError(DatabaseError):
+    """Another process was first to make the file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} exists already: another process made it in the meantime",
+            hint="run the command again: it then works on the file that is there",
+        )
+
+
 def publish(temporary: Path, path: Path) -> None:
     """Gives a complete file its name; a file that appeared there in the meantime is left alone."""
     try:
         os.link(temporary, path)
     except FileExistsError:
-        raise DatabaseError(f"{path} exists already", hint="choose another name, or remove it") from None
+        raise MadeMeanwhileError(path) from None
     except OSError:
         # Some file systems have no hard links.
         if path.exists():
-            raise DatabaseError(f"{path} exists already", hint="choose another name, or remove it") from None
+            raise MadeMeanwhileError(path) from None
         temporary.rename(path)
 
 

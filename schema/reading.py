@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import time
 import warnings
 import weakref
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from orledger.errors import DatabaseError, OrledgerError, QueryRefusedError
-from orledger.schema import explaining, migrate, opening, viewing
+from orledger.errors import OrledgerError, QueryRefusedError
+from orledger.schema import explaining, opening, viewing
 from orledger.schema.describing import TableInfo, tables
 from orledger.schema.frames import frame
+from orledger.schema.sandbox import BOUNDS, Limits, QueryStoppedError, confined, give_up, run_query
 from orledger.schema.waiting import interruptible
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from orledger.schema.viewing import Layout
+    from orledger.schema.layouts import Layout
 
 _open: weakref.WeakSet[Results] = weakref.WeakSet()
 
@@ -38,6 +41,7 @@ class Results:
         self.path = path
         self.con = con
         self.note = note
+        self.spent = 0.0  # seconds, by queries that stand in the file
         _open.add(self)
 
     def __enter__(self) -> Results:
@@ -64,6 +68,21 @@ class Results:
         except duckdb.Error as error:
             raise self._failure(error) from error
 
+    def stored(self, query: str) -> pl.DataFrame:
+        """The rows of a query that stands in the file itself: whoever wrote the file wrote it, and it is limited like any user's."""
+        limits = replace(Limits.from_environment(), rows=int(BOUNDS["rows"][1]))
+        if self.spent > (most := opening.read_seconds()):  # many that are just fast enough are one that is not
+            raise QueryStoppedError(
+                f"{self.path}: the queries that stand in it took more than {most} seconds together",
+                hint="raise the setting ORLEDGER_READ_SECONDS",
+            )
+        began = time.monotonic()
+        try:
+            with confined(3 * limits.memory_mb):
+                return run_query(self, query, limits=limits, on_stuck=lambda: give_up(limits.seconds))
+        finally:
+            self.spent += time.monotonic() - began
+
     def rows(self, query: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """The rows of one query as dictionaries: half the time of a frame where the answer is small, and planned once."""
 
@@ -78,13 +97,13 @@ class Results:
             raise self._failure(error) from error
 
     def _failure(self, error: duckdb.Error) -> OrledgerError:
-        """Whose fault it is: a damaged file, a schema older than the query expects, or the query itself."""
+        """Whose fault it is: a damaged file, a limit, or the query itself."""
         if explaining.is_damage(error):
             return explaining.explain(self.path, error, read_only=True)
-        if isinstance(error, (duckdb.CatalogException, duckdb.BinderException)) and (old := migrate.pending(self.con)):
-            return DatabaseError(
-                f"{self.path} was made by an older orledger ({', '.join(old)} not applied): {error}",
-                hint=f"orledger db migrate --db {self.path} brings it up to date",
+        if isinstance(error, duckdb.InterruptException):
+            return QueryStoppedError(
+                f"{self.path}: a query was stopped after {opening.read_seconds()} seconds",
+                hint="raise the setting ORLEDGER_READ_SECONDS",
             )
         return QueryRefusedError(str(error))
 
@@ -114,7 +133,8 @@ class Results:
 def open_results(path: str | Path, *, snapshot: bool = True, **config: Any) -> Results:
     """The results at ``path``; while a run holds the file, its latest snapshot, with a SnapshotWarning.
 
-    ``snapshot=False`` raises the LockedError instead. ``config`` holds DuckDB settings such as ``threads``.
+    ``snapshot=False`` raises the LockedError instead. ``config`` holds DuckDB settings such as ``threads``, and
+    ``checked=False`` for a file that would run something of its own; see ``opening.connect``.
     """
     path = Path(path)
     try:

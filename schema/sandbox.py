@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -182,15 +183,17 @@ def run_query(
 def first_rows(results: Results, query: str, most: int) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Columns, the first rows and the number of all rows of one query that the database or our own code holds.
 
-    Where ``most`` rows are all, the query is planned and asked once.
+    Where ``most`` rows are all, the query is planned and asked once. Its time is limited like that of a user's.
     """
     require_query(results.con, query)
+    seconds = Limits.from_environment().seconds
     try:
-        answer = results.con.execute(query)
-        columns, rows = [c[0] for c in answer.description or ()], answer.fetchmany(most + 1)
-        if len(rows) <= most:
-            return columns, rows, len(rows)
-        ((total,),) = results.con.execute(f"SELECT count(*) FROM ({query.rstrip().rstrip(';')})").fetchall()
+        with deadline(results.con, seconds, lambda: give_up(seconds)):
+            answer = results.con.execute(query)
+            columns, rows = [c[0] for c in answer.description or ()], answer.fetchmany(most + 1)
+            if len(rows) <= most:
+                return columns, rows, len(rows)
+            ((total,),) = results.con.execute(f"SELECT count(*) FROM ({query.rstrip().rstrip(';')})").fetchall()
     except duckdb.Error as error:
         raise failure(results, error, Limits()) from error
     return columns, rows[:most], total
@@ -206,6 +209,16 @@ def failure(results: Results, error: Exception, limits: Limits) -> OrledgerError
         f"the query needs more memory than {limits.memory_mb} MB: {error}",
         hint="narrow it, or raise the setting ORLEDGER_SQL_MEMORY_MB",
     )
+
+
+def give_up(seconds: float) -> None:
+    """Ends the process because a query ignores its interruption: DuckDB's parser and binder hear none.
+
+    Databases are open read-only here, so that leaving at once loses nothing.
+    """
+    sys.stderr.write(f"error: the query did not stop {seconds:g} seconds after it was told to\n")
+    sys.stderr.flush()
+    os._exit(QueryRefusedError.exit_code)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The wide views, generated from the catalogue: per block of a case its arms, its series and its cells, with typed keys.
 
-Three long views (``ACROSS``) say of all studies together which cells, records and refusals there are. ``layouts`` decides the names, ``statements`` writes the SQL; both are pure functions of the catalogue. ``refresh`` brings the
+Three long views (``ACROSS``) say of all studies together which cells, records and refusals there are. ``schema/layouts.py`` decides the names, ``statements`` writes the SQL; both are pure functions of the catalogue. ``refresh`` brings the
 views of a database up to date with it. A name that two things would share belongs to neither: both get a longer one, so that
 a query never silently begins to mean something else when a study is added.
 """
@@ -8,8 +8,6 @@ a query never silently begins to mean something else when a study is added.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -18,6 +16,7 @@ import duckdb
 from orledger import studies
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue, study_views
+from orledger.schema.layouts import Layout, identifier, layouts, literal
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
@@ -25,30 +24,11 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from orledger.schema.catalogue import Catalogue, Key, Metric
     from orledger.study import Study
 
 # How the generated views are recorded in the table migration.
 GENERATED = "views of the catalogue"
 EARLIER = {"a.sql", "b.sql", "c.sql"}  # what earlier versions wrote by hand
-
-# Columns that every block has; keys of these names get longer ones, and metrics where they would stand beside each other.
-FIXED = {
-    "cell_id": "The cell",
-    "cell": "Name of the cell for people",
-    "computed_on": "Device and floating-point type that computed the cell",
-    "arm": "Method, rule or object the numbers belong to",
-    "label": "A second, named index; NULL when there is none",
-    "idx": "Point, step or grid position",
-    "refused": "Why the arm declined to answer; NULL when it did answer. On the row without label",
-    "refused_by": "By how much the condition was missed, where that is a number",
-    "state": "planned, done, refused (see reason) or failed (see error)",
-    "reason": "Why the whole cell was refused",
-    "error": "Traceback of a failed cell",
-    "seconds": "Seconds the cell took",
-    "settings": "What else the numbers depend on, as JSON",
-}
-OF_CELLS = {"state", "reason", "error", "seconds", "settings"}  # in the view of cells alone, which has no metrics
 
 SETTINGS = "CASE WHEN json_valid(spec) THEN json_extract_string(spec, '$.settings') END AS settings"
 HOST = ", ".join(
@@ -59,7 +39,7 @@ ACROSS = {
     "all_cells": (
         "one row per planned cell of any study",
         "SELECT cell_id, case_name, block, name AS cell, keys, state, reason, error, seconds, backend AS computed_on, n_records,"
-        f" content_hash, hash_version LIKE 'import%' AS imported, {SETTINGS}, {HOST}\nFROM cell",
+        f" content_hash, run_id, finished, spec, hash_version LIKE 'import%' AS imported, {SETTINGS}, {HOST}\nFROM cell",
     ),
     "all_records": (
         "one row per number of a finished cell of any study",
@@ -72,101 +52,6 @@ ACROSS = {
         "FROM refusal f JOIN cell c USING (cell_id) WHERE c.state = 'done'",
     ),
 }
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The views of one block: their names, and the column of every key and metric.
-
-    ``name`` is the view of arms, ``series`` that of indexed metrics, ``cells`` that of cells.
-    """
-
-    case: str
-    block: str
-    name: str
-    keys: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # key: (column, type)
-    scalars: Mapping[str, str] = field(default_factory=dict)  # metric: column
-    indexed: Mapping[str, str] = field(default_factory=dict)
-    comments: Mapping[str, str] = field(default_factory=dict)  # by column
-
-    @property
-    def series(self) -> str:
-        """The view with one row per cell, arm, label and index."""
-        return f"{self.name}_series"
-
-    @property
-    def cells(self) -> str:
-        """The view with one row per planned cell."""
-        return f"{self.name}_cells"
-
-
-def literal(text: str) -> str:
-    """``text`` as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """``name`` as a quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def layouts(found: Iterable[Catalogue], tables: Iterable[str] = ()) -> list[Layout]:
-    """The views of every block of the catalogues ``found``; ``tables`` are names that are taken."""
-    found = list(found)
-    blocks = [(c, block) for c in found for block in c.blocks]
-    taken = {t.lower() for t in (*tables, *ACROSS)}
-    plain = {(c.case, block): f"{c.case}_{block}" for c, block in blocks}
-    counts = Counter(name for base in plain.values() for name in _view_names(base))
-    result = []
-    for c, block in blocks:
-        base = plain[c.case, block]
-        if any(counts[name] > 1 or name in taken for name in _view_names(base)):
-            base = f"{base}_{_digest(c.case, block)}"
-        keys = [k for k in c.keys if k.block == block]
-        metrics = [m for m in c.metrics if m.block == block]
-        result.append(_layout(c.case, block, base, keys, metrics))
-    return result
-
-
-def _view_names(base: str) -> list[str]:
-    return [base.lower(), f"{base}_series".lower(), f"{base}_cells".lower()]
-
-
-def _layout(case: str, block: str, base: str, keys: Sequence[Key], metrics: Sequence[Metric]) -> Layout:
-    named = [("key", k.key) for k in keys] + list(dict.fromkeys(("metric", m.metric) for m in metrics))
-    columns = _columns(named)
-    comments = {columns["key", k.key]: k.description for k in keys}
-    for m in metrics:
-        text = "; ".join(
-            t for t in (m.description, m.unit and f"in {m.unit}", m.better and f"{m.better} is better") if t
-        )
-        comments.setdefault(columns["metric", m.metric], text)
-    return Layout(
-        case,
-        block,
-        base,
-        {k.key: (columns["key", k.key], k.type) for k in keys},
-        {m.metric: columns["metric", m.metric] for m in metrics if m.idx is None},
-        {m.metric: columns["metric", m.metric] for m in metrics if m.idx is not None},
-        comments,
-    )
-
-
-def _columns(named: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """The column of every (kind, name): the name itself, or with its kind, or with its kind and a digest of it."""
-    counts = Counter(name.lower() for _, name in named)
-    longer = Counter(f"{name}_{kind}".lower() for kind, name in named)
-    columns = {}
-    for kind, name in named:
-        long = f"{name}_{kind}"
-        fixed = name.lower() in FIXED and not (kind == "metric" and name.lower() in OF_CELLS)
-        if name and counts[name.lower()] == 1 and not fixed:
-            columns[kind, name] = name
-        elif longer[long.lower()] == 1 and long.lower() not in counts:
-            columns[kind, name] = long
-        else:
-            columns[kind, name] = f"{long}_{_digest(kind, name)}"
-    return columns
 
 
 def statements(layout: Layout) -> dict[str, str]:
@@ -216,7 +101,8 @@ def read(con: DuckDBPyConnection) -> list[Layout]:
     tables = con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
     ).fetchall()
-    return layouts([catalogue.read(con, case) for case in catalogue.cases(con)], [row[0] for row in tables])
+    taken = [*ACROSS, *(row[0] for row in tables)]
+    return layouts([catalogue.read(con, case) for case in catalogue.cases(con)], taken)
 
 
 def script(found: Iterable[Layout]) -> str:
@@ -311,21 +197,32 @@ def _names_of_views(con: DuckDBPyConnection) -> set[str]:
     return {row[0] for row in con.execute(query).fetchall()}
 
 
+def stale(con: DuckDBPyConnection) -> list[str]:
+    """The texts of views, by name, that are not those which this package and the installed studies have now."""
+    held = _held(con)
+    found = [n for n, text in _of_studies(con, ()).items() if n in held and held[n][0] != _sha(text)]
+    return ([GENERATED] if pending(con) else []) + sorted(found)
+
+
 def altered(con: DuckDBPyConnection) -> list[str]:
     """Names of the views that are not what the catalogue and the installed studies make, or that are gone.
 
     Each is made anew as a temporary view and compared as DuckDB writes it down. A text of another version than this one's is
-    left alone: the next command that writes makes its views anew.
+    left alone: ``stale`` names it, and the next command that writes makes its views anew. A view that was given the name of
+    one of a study's and is not recorded as such is altered, too.
     """
     held, generated = _held(con), script(found := read(con))
     expected = {}
     if GENERATED in held and held[GENERATED][0] == _sha(generated):
         expected = {view: query for view, (_, query) in ACROSS.items()}
         expected |= {view: query for layout in found for view, query in statements(layout).items()}
+    there = _names_of_views(con)
     for name, text in _of_studies(con, ()).items():
-        if name in held and held[name][0] == _sha(text):
-            known = {*_names(con), *held[name][1]}
-            expected |= {s.name: s.query for s in study_views.parse(con, text, name, known) if s.query}
+        if name in held and held[name][0] != _sha(text):
+            continue
+        known = {*_names(con), *(held[name][1] if name in held else ())}
+        views = [s for s in study_views.parse(con, text, name, known) if s.query]
+        expected |= {s.name: s.query for s in views if name in held or s.name in there}
     try:
         for view, query in expected.items():
             con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{query}")
@@ -349,7 +246,3 @@ def _names(con: DuckDBPyConnection) -> set[str]:
 
 def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:8]

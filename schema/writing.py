@@ -151,17 +151,19 @@ class Writer:
         again = [cell_id for cell_id in cells if known[cell_id] != "planned"]
         counts = Counter(outcome.state for outcome in cells.values())
         with self.transaction() as con:
+            records = record_columns(cells)
+            replaced = _replaced(con, records, again, cells) if again else {}
             for table in ("record", *SMALL_TYPES) if again else ():
                 con.execute(f"DELETE FROM {table} WHERE cell_id IN (SELECT unnest(?::VARCHAR[]))", [again])
             if any(row["n_records"] for row in settled):
-                records = record_columns(cells)
                 con.execute("INSERT INTO record SELECT cell_id, arm, metric, label, idx, value FROM records")
-                del records
+            del records
             self._add("refusal", [(c, *r) for c, o in cells.items() for r in o.refusals])
             self._add("fact", [(c, *f) for c, o in cells.items() for f in o.facts.items()])
             self._add("dataset", [(c, *dataset_row(d)) for c, o in cells.items() for d in o.datasets])
             _settle(con, settled)
-            chain.append(con, "cells", {"run": run_id, **counts}, {"cell": list(cells)})
+            told = {"replaced": replaced} if replaced else {}
+            chain.append(con, "cells", {"run": run_id, **counts, **told}, {"cell": list(cells)})
         known.update({cell_id: outcome.state for cell_id, outcome in cells.items()})
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
@@ -187,6 +189,29 @@ class Writer:
             with explaining.translated(self.path):
                 self._states = dict(self.con.execute("SELECT cell_id, state FROM cell").fetchall())
         return self._states
+
+
+def _replaced(
+    con: DuckDBPyConnection,
+    records: Any,  # noqa: ARG001 - DuckDB reads it by its name
+    again: Sequence[str],
+    cells: Mapping[str, Outcome],
+) -> dict[str, int]:
+    """How many cells of each study lose a number that they had, or a refusal for a result; adding numbers replaces none.
+
+    Whoever looks at results and puts others in their place leaves this in the chain.
+    """
+    lost = con.execute(
+        "SELECT cell_id FROM (SELECT cell_id, arm, metric, label, idx, value FROM record WHERE cell_id IN (SELECT unnest($again))"
+        " EXCEPT SELECT cell_id, arm, metric, label, idx, value FROM records)"
+        " UNION SELECT cell_id FROM cell WHERE state = 'refused' AND cell_id IN (SELECT unnest($done))",
+        {"again": list(again), "done": [c for c in again if cells[c].state != "refused"]},
+    ).fetchall()
+    found = con.execute(
+        "SELECT case_name, count(*) FROM cell WHERE cell_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1 ORDER BY 1",
+        [[row[0] for row in lost]],
+    ).fetchall()
+    return dict(found)
 
 
 def _settle(con: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:

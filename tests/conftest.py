@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -70,11 +73,33 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "results.duckdb"
 
 
+Once = Callable[[str, Callable[[Path], object]], Path]
+
+
 @pytest.fixture(scope="session")
-def toy_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """``made_once("x/y.z", make)`` is a file that the first process to ask for it has made; not to be changed."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        path = shared / name
+        finished = path.parent.with_suffix(".finished")
+        with path.parent.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not finished.exists():
+                shutil.rmtree(path.parent, ignore_errors=True)  # of a process that failed
+                path.parent.mkdir()
+                make(path)
+                finished.touch()
+        return path
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def toy_db(made_once: Once) -> Path:
     """A finished toy run of 20 cells; not to be changed."""
     from toy_case import run_toy, toy_plan
 
-    path = tmp_path_factory.mktemp("toy") / "results.duckdb"
-    run_toy(path, toy_plan(20))
-    return path
+    return made_once("toy/results.duckdb", lambda path: run_toy(path, toy_plan(20)))

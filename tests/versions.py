@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).resolve().parents[1]
-NEEDED = ("pytest", "hypothesis", "setuptools", "pyyaml", "httpx2", "python-flint", "pytikhonov")
+NEEDED = ("pytest", "hypothesis", "setuptools", "pyyaml", "httpx2", "python-flint", "pytikhonov", "jsonschema")
 FOLDERS = ("tests/audit", "tests/recovery", "tests/schema")
 
 

@@ -17,6 +17,7 @@ from orledger.audit.evaluation.names import check_names
 from orledger.audit.evaluation.sensitivity import Sensitivity, at_coarser_unit, deciding, speaks
 from orledger.audit.evaluation.storing import digest, store
 from orledger.audit.evaluation.units import Ledger, layouts
+from orledger.audit.registry import known
 from orledger.audit.registry.quantities import RecordSource
 from orledger.audit.registry.registration import (
     Registration,
@@ -30,11 +31,12 @@ from orledger.errors import DataError, QueryRefusedError, VerificationError
 from orledger.schema import catalogue, chain, viewing
 from orledger.schema.explaining import translated
 from orledger.schema.hashing import DATABASE_HASH
+from orledger.schema.layouts import identifier
+from orledger.schema.objects import require_code
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query
 from orledger.schema.transactions import transaction
-from orledger.schema.viewing import identifier
 from orledger.wording import counted
 
 if TYPE_CHECKING:
@@ -111,20 +113,21 @@ def audit(
     database whose chain does not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
+    _make_current(path)
     with _reading(path) as results:
         require_queries(results.con, hypotheses)
         replaced = {h.id for h in hypotheses}
         stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
         check_names(results, [*hypotheses, *stored])
     with translated(path), closing(connect(path, "write")) as con, transaction(con):
+        catalogue.complete_all(con, unless_known=True)
+        viewing.refresh(con)  # through which the units are counted that a text is registered with
         for h in hypotheses:
             register(con, h, amend=amend, now=now)
         if current_registrations(con):
             register_descriptions(con, now=now)
         else:
             register_shipped(con, now=now)
-        catalogue.complete_all(con, unless_known=True)
-        viewing.refresh(con)
     with _reading(path) as results:
         broken = [f"{f.rule}: {f.where}, {f.detail}" for f in chain.verify(results.con)]
         if broken and not unverified:
@@ -145,6 +148,15 @@ def audit(
             )
         store(con, found, now or datetime.now(UTC))
     return found
+
+
+def _make_current(path: Path) -> None:
+    """Brings the schema and the views at ``path`` up to date, as every command that writes does, before a view is read."""
+    with translated(path, read_only=True), closing(connect(path, checked=False)) as con:
+        require_code(path, con)
+        stale = viewing.stale(con)
+    if stale:
+        connect(path, "write").close()
 
 
 @contextmanager
@@ -208,12 +220,13 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
     """Tests, claims and disposition of one hypothesis."""
     claims: list[ClaimResult] = []
     evaluated: list[Evaluation] = []
+    at_registration = known.stored(ledger.results.con, registration.hash, hypothesis)
     for claim in hypothesis.claims:
         with naming(hypothesis, claim.id):
             claims.append(check(ledger, claim))
     for comparison in hypothesis.comparisons:
         with naming(hypothesis, comparison.id):
-            evaluated += evaluate(ledger, comparison)
+            evaluated += evaluate(ledger, comparison, at_registration.get(comparison.id))
     by_claim = {c.claim.id: c for c in claims}
     tests = correct_families(evaluated)
     tests = [replace(e, noise_floor=by_claim[e.comparison.noise].value) if e.comparison.noise else e for e in tests]

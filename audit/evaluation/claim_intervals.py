@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 DRAWS = 2000
 RESAMPLED = ("mean", "median", "share")
 COUNTED = ("never_worse", "count")
+OF_COUNTS = "Clopper-Pearson for the share of units"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class ClaimInterval:
 
     def words(self) -> str:
         """The interval at the end of what was observed; nothing for a bare number."""
-        of = "share of units in " if self.method.startswith("Clopper") else ""
+        of = "share of units in " if self.method == OF_COUNTS else ""
         return "" if self.low is None else f" ({of}[{self.low:.4g}, {self.high:.4g}])"
 
     def clearly(self, claim: Claim, state: ClaimState) -> tuple[Clearly, ...]:
@@ -54,7 +55,7 @@ def claim_interval(claim: Claim, m: Matched, value: float | None) -> ClaimInterv
         return ClaimInterval(None, None, None, "bare: there is no number")
     if claim.kind in COUNTED and (not claim.unit or claim.unit == claim.pair):
         found = clopper_pearson(round(value), m.matrix.shape[0], claim.level)
-        return ClaimInterval(found.low, found.high, claim.level, "Clopper-Pearson for the share of units")
+        return ClaimInterval(found.low, found.high, claim.level, OF_COUNTS)
     if claim.kind not in ("at_most", "at_least", "measured") or claim.stat not in RESAMPLED:
         return ClaimInterval(None, None, None, "bare: it is about these units and no population")
     if not claim.unit:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.bounds import both
-from orledger.audit.evaluation.pairing import Matched, declined, match, unit_name
-from orledger.audit.evaluation.planned import planned_units
+from orledger.audit.evaluation.pairing import Matched, match, unit_name
+from orledger.audit.evaluation.planned import UNFIXED, Fixed, fixed_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
@@ -22,7 +22,7 @@ from orledger.audit.statistics.clusters import cluster_sign_flip
 from orledger.audit.statistics.counts import fisher, mcnemar, mcnemar_units, proportion
 from orledger.audit.statistics.equivalence import Posterior, Within, bayesian_signed_rank, within_margin
 from orledger.audit.statistics.friedman import friedman
-from orledger.audit.statistics.result import Dropped, TestResult
+from orledger.audit.statistics.result import TOO_FEW, Dropped, TestResult
 from orledger.audit.statistics.sign import sign_p, sign_test, sign_test_anytime
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
 from orledger.audit.statistics.skillings_mack import skillings_mack
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Comparison
+    from orledger.audit.registry.known import Known
 
     Builder = Callable[[Variant, bool, TestResult], "Evaluation"]
 
@@ -50,8 +51,7 @@ class Evaluation:
 
     ``within`` holds the one-sided p-values against the declared margin, ``shown`` what they show, ``posterior`` the Bayesian
     answer with the margin as region of practical equivalence. ``unit_values`` names, for each key of the unit, how many
-    values it takes: "5 dataset". ``planned`` is the number of units it was fixed to before the first result: as registered,
-    or as planned; None where neither is known.
+    values it takes: "5 dataset". ``fixed`` is the number of units it is held to: as registered, or as planned.
     """
 
     comparison: Comparison
@@ -70,22 +70,22 @@ class Evaluation:
     untestable: Untestable | None = None
     unit_values: tuple[str, ...] = ()
     bounds_agree: bool = True
-    planned: int | None = None
+    fixed: Fixed = UNFIXED
 
 
-def evaluate(ledger: Ledger, comparison: Comparison) -> list[Evaluation]:
+def evaluate(ledger: Ledger, comparison: Comparison, known: Known | None = None) -> list[Evaluation]:
     """The evaluations of ``comparison``: the one to decide with first, then the naive one where values are nested in their
-    unit, then the one that flips whole coarser units.
+    unit, then the one that flips whole coarser units. ``known`` is what was stored about it when it was registered.
     """
     declared, unit = comparison.unit, effective_unit(ledger, comparison)
     # A setting that frees the values leaves the declared unit as the coarser one.
     coarser = declared if unit != declared and not comparison.coarser else comparison.coarser
     comparison = replace(comparison, unit=unit, coarser=coarser)
-    planned = comparison.units if comparison.units is not None else planned_units(ledger, comparison)
+    fixed = fixed_units(ledger, comparison, known)
     if comparison.refusals != Refusals.BOUNDS:
-        return [replace(e, planned=planned) for e in _evaluated(ledger, comparison)]
+        return [replace(e, fixed=fixed) for e in _evaluated(ledger, comparison)]
     bounds = [_evaluated(ledger, comparison, sign) for sign in (1, -1)]
-    return [replace(both(a, b), planned=planned) for a, b in zip(*bounds, strict=True)]
+    return [replace(both(a, b), fixed=fixed) for a, b in zip(*bounds, strict=True)]
 
 
 def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Evaluation]:
@@ -199,9 +199,9 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
     """Fisher's test on the share of events in two groups of units; nested units are reduced by majority of their values."""
     counts = []
     dropped = tuple(
-        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}", declined(r[-1]))
+        Dropped(unit_name(key), f"{n}: {reason}", declined)
         for n, u in zip(names, units, strict=True)
-        for r in u.absent.iter_rows()
+        for *key, reason, declined in u.absent.iter_rows()
     )
     for u in units:
         values = u.values
@@ -231,7 +231,7 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
 
 def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[Evaluation]:
     """How many units have the event; where the quantity sums points of a cell, the points are pooled and marked as nested."""
-    dropped = tuple(Dropped(unit_name(r[:-1]), r[-1], declined(r[-1])) for r in units.absent.iter_rows())
+    dropped = tuple(Dropped(unit_name(key), reason, declined) for *key, reason, declined in units.absent.iter_rows())
     pooled = comparison.sides[0][1].over_idx == "sum"
     k = round(units.values["value"].sum()) if pooled else int((units.values["value"] != 0).sum())
     n = int(units.values["points"].sum()) if pooled else units.values.height
@@ -245,7 +245,7 @@ def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[E
 
 def _nothing(comparison: Comparison, n: int, dropped: tuple[Dropped, ...]) -> TestResult:
     return TestResult(
-        test=comparison.test, method="not computed: too few units", side=comparison.side, n=n, n_nonzero=0, ties=0,
+        test=comparison.test, method=TOO_FEW, computed=False, side=comparison.side, n=n, n_nonzero=0, ties=0,
         statistic=None, statistic_name="", p=None, floor=None, dropped=dropped,
     )  # fmt: skip
 
@@ -257,7 +257,7 @@ def judge(comparison: Comparison, result: TestResult, p: float | None = None, fl
     """
     p = result.p if p is None else p
     floor = result.floor if floor is None else floor
-    if result.method.startswith("not computed"):
+    if not result.computed:
         return Outcome.MISSING
     if p is None:
         return Outcome.MEASURED
@@ -274,7 +274,7 @@ def _direction(comparison: Comparison, result: TestResult) -> float:
     """Negative when the first side lies below the second, by the statistic that decided."""
     assert result.statistic is not None
     m = result.n_nonzero
-    if result.statistic_name.startswith("sum of sign"):  # of clusters: signed already
+    if result.centred:
         return result.statistic
     if result.test == "signed_rank":
         return result.statistic - m * (m + 1) / 4

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.evaluation.levels import level_words
+from orledger.audit.evaluation.levels import TURNED, level_words
 from orledger.audit.evaluation.sensitivity import at_coarser_unit, deciding
 from orledger.audit.registry.words import Registered, Variant
 from orledger.schema import receipts
+from orledger.schema.ledger import replaced
 from orledger.wording import counted
 
 if TYPE_CHECKING:
@@ -32,15 +33,19 @@ def with_history(results: Results, finding: AuditFinding, audit_id: str, data_ha
     """``finding`` with what the database knows about the time before it."""
     earlier = looks(results, finding.hypothesis.id, audit_id, data_hash)
     known = registered(results, finding)
+    again, last = replaced(results.con, _studies(finding))
     level = ""
     if finding.decision is not None:
         first, coarser = deciding(finding.tests), at_coarser_unit(finding.tests)
-        level = level_words(finding.hypothesis, finding.decision, first, coarser, known, len(earlier))
+        level = level_words(finding.hypothesis, finding.decision, first, coarser, known, len(earlier), again)
     return replace(
         finding,
         known=known,
         earlier=earlier,
-        remarks=remarks(finding, earlier),
+        remarks=(
+            *remarks(finding, earlier),
+            *([f"{TURNED.format(counted(again, 'cell'))}, last on {last}"] if again else []),
+        ),
         level=level,
         receipt=receipts.before_data(results.con).get(finding.registration.hash),
     )
@@ -54,8 +59,12 @@ def registered(results: Results, finding: AuditFinding) -> Registered:
     if r.cells_done and r.parent is None:
         return Registered.AFTER
     query = "SELECT count(*) FROM all_cells WHERE list_contains(?, case_name) AND imported"
-    studies = list(r.reaches or sorted({q.case for q in finding.hypothesis.quantities}))
-    return Registered.UNKNOWN if results.sql(query, [studies]).item() else Registered.BEFORE
+    return Registered.UNKNOWN if results.sql(query, [_studies(finding)]).item() else Registered.BEFORE
+
+
+def _studies(finding: AuditFinding) -> list[str]:
+    """The studies whose cells the hypothesis can read."""
+    return list(finding.registration.reaches or sorted({q.case for q in finding.hypothesis.quantities}))
 
 
 def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> tuple[Look, ...]:
@@ -78,10 +87,10 @@ def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]
     ]
     tests = [e for e in finding.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED) and e.result.p is not None]
     for e in tests:
-        if e.planned is not None and e.result.n != e.planned:
-            how = "registered" if e.comparison.units is not None else "planned, before the first result,"
-            found.append(f"{e.comparison.id} was {how} for {counted(e.planned, 'unit')} and evaluated on {e.result.n}")
-    loose = [e.comparison.id for e in tests if e.planned is None]
+        if e.fixed.units is not None and e.result.n != e.fixed.units:
+            how = e.fixed.how.format(counted(e.fixed.units, "unit"))
+            found.append(f"{e.comparison.id} {how} and evaluated on {e.result.n}")
+    loose = [e.comparison.id for e in tests if not e.fixed.early]
     if loose:
         names = (
             "each test" if len(loose) == len(tests) else f"{', '.join(loose[:SHOWN])}{' ...' * (len(loose) > SHOWN)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Margin, Outcome, Refusals, Registered, Verdict
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ TOO_LATE = {
     Registered.UNKNOWN: "whether its text came before its author saw the imported results is not known here",
 }
 
+TURNED = "results of {} were replaced by others after they had been stored"
+
 
 def level_words(
     hypothesis: Hypothesis,
@@ -30,10 +33,12 @@ def level_words(
     coarser: Mapping[str, Evaluation],
     known: Registered,
     looks: int,
+    replaced: int = 0,
 ) -> str:
     """The level of ``decision`` in words: kept, or every reason why it is not claimed; empty where nothing was decided.
 
-    ``deciding`` and ``coarser`` are the evaluations by comparison; ``looks`` counts earlier audits on other data.
+    ``deciding`` and ``coarser`` are the evaluations by comparison; ``looks`` counts earlier audits on other data,
+    ``replaced`` the cells that got other results in place of those they had.
     """
     if decision.verdict not in DECIDING:
         return ""
@@ -49,6 +54,7 @@ def level_words(
         *_uncorrected(hypothesis, decision.verdict, deciding),
         *(["it is exploratory, suggested by data"] if hypothesis.mode == "exploratory" else []),
         *([TOO_LATE[known]] if known in TOO_LATE else []),
+        *([TURNED.format(counted(replaced, "cell"))] if replaced else []),
     ]
     further = [*_coarser(tests, coarser, alpha), *_losing(tests), *_approximate(tests)]
     told = f"the level of {alpha:g} is kept" if not lost else f"no level is claimed: {'; '.join(lost)}"
@@ -99,10 +105,11 @@ def _fixed(tests: Sequence[Evaluation]) -> list[Evaluation]:
 
 
 def _added(tests: Sequence[Evaluation]) -> Iterator[str]:
-    """Tests with more units than were fixed before the first result."""
-    longer = [e for e in _fixed(tests) if e.planned is not None and e.result.n > e.planned]
-    if longer:
-        yield f"{_names(longer)} used more units than were fixed before the first result"
+    """Tests with more units than they were registered or planned for."""
+    longer = [e for e in _fixed(tests) if e.fixed.units is not None and e.result.n > e.fixed.units]
+    for early, words in ((True, "were fixed before the first result"), (False, "were there when it was registered")):
+        if some := [e for e in longer if e.fixed.early == early]:
+            yield f"{_names(some)} used more units than {words}"
 
 
 def _uncorrected(hypothesis: Hypothesis, verdict: Verdict, deciding: Mapping[str, Evaluation]) -> Iterator[str]:

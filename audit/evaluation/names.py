@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis
-    from orledger.audit.registry.quantities import Condition, Quantity
+    from orledger.audit.registry.quantities import Quantity
     from orledger.schema.reading import Results
+    from orledger.schema.selecting import Condition
 
 LISTED = 12  # names that a message offers
 

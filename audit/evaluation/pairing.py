@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.evaluation.units import DECLINED
 from orledger.audit.statistics.result import Dropped
 
 if TYPE_CHECKING:
@@ -69,8 +68,9 @@ def _dropped(
     for u, name in zip(units, names, strict=True):
         side = f"{name}: " if len(units) > 1 else ""
         for row in u.absent.iter_rows():
-            found.setdefault(unit_name(row[:-1]), []).append(side + row[-1])
-            refused |= {unit_name(row[:-1])} if declined(row[-1]) else set()
+            *key, reason, declined = row
+            found.setdefault(unit_name(key), []).append(side + reason)
+            refused |= {unit_name(key)} if declined else set()
     for row in table.join(kept, on=keys, how="anti", nulls_equal=True).select(keys).iter_rows():
         found.setdefault(unit_name(row), [])
     for j, u in enumerate(units):  # a unit that another side has and this one was never planned for
@@ -82,11 +82,6 @@ def _dropped(
         Dropped(unit, "; ".join(dict.fromkeys(reasons)), unit in refused, unit in entered)
         for unit, reasons in sorted(found.items())
     )
-
-
-def declined(reason: str) -> bool:
-    """Whether ``reason``, why a unit has no value, is that an arm or the cell refused or failed."""
-    return reason.startswith(DECLINED)
 
 
 def unit_name(values: Sequence[str | None]) -> str:

@@ -1,20 +1,43 @@
-"""How many units a comparison was planned for before the first result: what the chain says, where the text says nothing."""
+"""How many units a comparison was fixed to: as registered, or else what the chain says was planned before the first result."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from orledger.audit.registry.known import MATCHED, PRESENT
 from orledger.audit.registry.quantities import cells_sql
 from orledger.schema.ledger import PLANNED_EARLY
 
 if TYPE_CHECKING:
     from orledger.audit.evaluation.units import Ledger
     from orledger.audit.registry.hypotheses import Comparison
+    from orledger.audit.registry.known import Known
 
 
-# Tests whose n counts units that every side has.
-MATCHED = ("signed_rank", "sign", "sign_anytime", "mcnemar", "friedman", "skillings_mack", "spearman", "slope")
+@dataclass(frozen=True)
+class Fixed:
+    """``units`` is the number, None where none is known; ``how`` says in words by what; ``early`` whether no result was known then."""
+
+    units: int | None = None
+    how: str = ""
+    early: bool = False
+
+
+UNFIXED = Fixed()
+
+
+def fixed_units(ledger: Ledger, comparison: Comparison, known: Known | None) -> Fixed:
+    """The number of units that ``comparison`` is held to; ``known`` is what was stored when it was registered."""
+    if comparison.units is not None:
+        return Fixed(comparison.units, "was registered for {}", early=True)
+    if known is not None and known.units is not None and known.unit == ", ".join(comparison.unit):
+        if known.basis == PRESENT:
+            return Fixed(known.units, "was registered when {} were there, with results,")
+        return Fixed(known.units, "was registered with a plan of {}", early=True)
+    found = planned_units(ledger, comparison)
+    return Fixed(found, "was planned, before the first result, for {}", early=found is not None)
 
 
 def planned_units(ledger: Ledger, comparison: Comparison) -> int | None:

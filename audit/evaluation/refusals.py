@@ -10,9 +10,9 @@ import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.evaluation.units import Ledger, load_units
-from orledger.audit.registry.quantities import cells_sql, literal
+from orledger.audit.registry.quantities import cells_sql
 from orledger.audit.registry.words import Refusals
-from orledger.schema.viewing import identifier
+from orledger.schema.layouts import identifier, literal
 
 if TYPE_CHECKING:
     from orledger.audit.registry.hypotheses import Claim, Comparison

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.audit.evaluation.pairing import declined, match, unit_name
+from orledger.audit.evaluation.pairing import match, unit_name
 from orledger.audit.statistics.intervals import METHOD as MEDIAN_METHOD
 from orledger.audit.statistics.intervals import median_interval
-from orledger.audit.statistics.result import Dropped, TestResult, count_wins
+from orledger.audit.statistics.result import TOO_FEW, Dropped, TestResult, count_wins
 from orledger.audit.statistics.stratified import (
     METHOD,
     UNITS_METHOD,
@@ -40,7 +40,7 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
     strata = [_runs(comparison, u) for u in units]
     common = sorted(set.intersection(*(set(s) for s in strata)))
     if not common:
-        return _result(comparison, 0, dropped, method="not computed: too few units")
+        return _result(comparison, 0, dropped, method=TOO_FEW, computed=False)
     runs = [[s[unit] for unit in common] for s in strata]
     sizes = {name: int(sum(r.size for r in arm)) for name, arm in zip(names, runs, strict=True)}
     sign = 1.0 if comparison.better == "higher" else -1.0
@@ -91,7 +91,7 @@ def _median(comparison: Comparison, units: Units, dropped: tuple[Dropped, ...]) 
     x = units.values["value"].to_numpy()
     interval = median_interval(x, comparison.level)
     if interval is None:
-        return _result(comparison, 0, dropped, method="not computed: too few units")
+        return _result(comparison, 0, dropped, method=TOO_FEW, computed=False)
     return _result(
         comparison, x.size, dropped, method=MEDIAN_METHOD, effect=float(np.median(x)), effect_name="median over units",
         low=interval.low, high=interval.high, interval_method=MEDIAN_METHOD, level=interval.achieved,
@@ -103,7 +103,7 @@ def _mean_ranks(comparison: Comparison, units: Sequence[Units], names: Sequence[
     matched = match(units, names)
     x = matched.matrix
     if x.shape[0] < 2:
-        return _result(comparison, x.shape[0], matched.dropped, method="not computed: too few units")
+        return _result(comparison, x.shape[0], matched.dropped, method=TOO_FEW, computed=False)
     found = mean_ranks(x if comparison.better == "lower" else -x, comparison.level)
     parts = {"mean_ranks": found.value, "mean_rank_low": found.low, "mean_rank_high": found.high}
     details = {part: dict(zip(names, values.tolist(), strict=True)) for part, values in parts.items()}
@@ -124,9 +124,9 @@ def _dropped(comparison: Comparison, units: Sequence[Units], names: Sequence[str
     keys = [k for k in comparison.unit if k in units[0].keys]
     entered = set.intersection(*(set(u.values.select(keys).iter_rows()) for u in units))
     return tuple(
-        Dropped(unit_name(r[:-1]), f"{n}: {r[-1]}", declined(r[-1]), of in entered)
+        Dropped(unit_name(key), f"{n}: {reason}", declined, of in entered)
         for n, u in zip(names, units, strict=True)
-        for r, of in zip(u.absent.iter_rows(), u.absent.select(keys).iter_rows(), strict=True)
+        for (*key, reason, declined), of in zip(u.absent.iter_rows(), u.absent.select(keys).iter_rows(), strict=True)
     )
 
 

@@ -78,7 +78,7 @@ def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]
             "posterior_below": e.posterior.below if e.posterior else None,
             "posterior_within": e.posterior.within if e.posterior else None,
             "posterior_above": e.posterior.above if e.posterior else None,
-            "refusals": str(c.refusals), "registered_units": e.planned,
+            "refusals": str(c.refusals), "registered_units": e.fixed.units,
             "dropped": _json([_left_out(d) for d in r.dropped]), "details": _json(dict(r.details)),
             "versions": _json(dict(r.versions)), "units_sql": e.units_sql,
         }  # fmt: skip

@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import polars as pl
 
-from orledger.audit.registry.quantities import Quantity, Surface, cells_sql, literal, units_sql
+from orledger.audit.registry.quantities import Quantity, Surface, cells_sql, units_sql
 from orledger.audit.statistics.dispersion import MEASURES, statistic
 from orledger.errors import DataError
 from orledger.schema import viewing
+from orledger.schema.layouts import identifier, literal
 from orledger.schema.sandbox import Limits, confined, require_query, run_query
-from orledger.schema.viewing import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from orledger.audit.registry.hypotheses import Comparison
+    from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
-    from orledger.schema.viewing import Layout
 
 T = TypeVar("T")
 
 
-# How the reason begins when a unit has no value because somebody declined or failed, not because it was never computed.
-ARM_REFUSED, CELL_REFUSED, CELL_FAILED = "arm refused", "cell refused", "cell failed"
-DECLINED = (ARM_REFUSED, CELL_REFUSED, CELL_FAILED)
+# What is known of a unit without a value: why, and whether somebody declined or failed, so that it is not merely missing.
+WHY = {"reason": pl.String, "declined": pl.Boolean}
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def _texts(query: str, keys: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Units:
-    """Values of one quantity: ``values`` has one row per unit (keys, value, points); ``absent`` the units without one, with reasons."""
+    """Values of one quantity: ``values`` has one row per unit (keys, value, points); ``absent`` the units without one, with WHY."""
 
     keys: tuple[str, ...]
     values: pl.DataFrame
@@ -120,7 +119,7 @@ def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Unit
         twice = rows.group_by(wanted, maintain_order=True).agg(pl.len().alias("n")).filter(pl.col("n") > 1)
         rows = rows.join(twice, on=wanted, how="anti", nulls_equal=True)
         reason = pl.format("{} values for one unit; narrow the comparison with where", pl.col("n")).alias("reason")
-        absent = pl.concat([absent, twice.with_columns(reason).select(*wanted, "reason")])
+        absent = pl.concat([absent, twice.select(*wanted, reason, pl.lit(False).alias("declined"))])
     if quantity.aggregate is not None:
         rows, absent = _aggregated(quantity, tuple(keys), rows, absent)
     return Units(tuple(keys), rows, absent)
@@ -163,7 +162,7 @@ def _absent(
     cells, those that are not among the cells ``seen``. Keys that cells do not have stay empty; a query that names no cell has
     no planned units.
     """
-    nothing = pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), "reason": pl.String})
+    nothing = pl.DataFrame(schema={**dict.fromkeys(wanted, pl.String), **WHY})
     if quantity.sql is not None and seen is None:
         return nothing
     identity = ("cells", quantity.case, quantity.block, quantity.where, quantity.once, tuple(wanted))
@@ -181,18 +180,21 @@ def _absent(
     missing = missing.join(refusals.select("cell_id", "refusal"), on="cell_id", how="left")
     reason = (
         pl.when(pl.col("state") == "done")
-        .then(pl.coalesce(pl.format(f"{ARM_REFUSED}: {{}}", pl.col("refusal")), pl.lit("no record")))
+        .then(pl.coalesce(pl.format("arm refused: {}", pl.col("refusal")), pl.lit("no record")))
         .otherwise(pl.col("reason"))
         .alias("reason")
     )
-    return missing.select(*wanted, reason).unique(maintain_order=True).sort(wanted)
+    declined = pl.col("state").is_in(["refused", "failed"]) | (
+        (pl.col("state") == "done") & pl.col("refusal").is_not_null()
+    )
+    return missing.select(*wanted, reason, declined.alias("declined")).unique(maintain_order=True).sort(wanted)
 
 
 def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.DataFrame:
     """Every cell that a quantity could have a value in: its keys, its state, and the reason for any state but done."""
     reason = (
-        f", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN '{CELL_FAILED}'"
-        f" WHEN 'refused' THEN '{CELL_REFUSED}: ' || coalesce(reason, 'no reason given') END AS reason"
+        ", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN 'cell failed'"
+        " WHEN 'refused' THEN 'cell refused: ' || coalesce(reason, 'no reason given') END AS reason"
     )
     found = ledger.results.sql(_texts(cells_sql(ledger.surface, quantity, wanted, states=(), extra=reason), wanted))
     return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
@@ -232,18 +234,26 @@ def _aggregated(
     stat = quantity.aggregate.stat
     values: list[float | None] = []
     points: list[int] = []
-    short: list[dict[str, str]] = []
+    short: list[dict[str, str | bool]] = []
     groups = rows.group_by(list(keys), maintain_order=True).agg("value", pl.col("points").sum())
     for row in groups.iter_rows(named=True):
         x = np.asarray(row["value"], dtype=float)
         if stat in MEASURES and x.size < 2:
-            short.append({**{k: row[k] for k in keys}, "reason": f"one value is not enough for {stat}"})
+            short.append(
+                {**{k: row[k] for k in keys}, "reason": f"one value is not enough for {stat}", "declined": False}
+            )
             values.append(None)
         else:
             number = statistic(stat, x)
             values.append(number if np.isfinite(number) else None)
             if not np.isfinite(number):
-                short.append({**{k: row[k] for k in keys}, "reason": f"{stat} is not defined for these values"})
+                short.append(
+                    {
+                        **{k: row[k] for k in keys},
+                        "reason": f"{stat} is not defined for these values",
+                        "declined": False,
+                    }
+                )
         points.append(row["points"])
     result = groups.select(keys).with_columns(
         pl.Series("value", values, dtype=pl.Float64), pl.Series("points", points, dtype=pl.Int64)
@@ -254,7 +264,7 @@ def _aggregated(
         pl.col("reason"),
         pl.concat_str(quantity.aggregate.over, separator="/"),
     )
-    notes = absent.with_columns(inner.alias("reason")).select(*keys, "reason")
+    notes = absent.with_columns(inner.alias("reason")).select(*keys, *WHY)
     if short:
-        notes = pl.concat([notes, pl.DataFrame(short).select(*keys, "reason")])
+        notes = pl.concat([notes, pl.DataFrame(short).select(*keys, *WHY)])
     return result, notes

@@ -45,12 +45,10 @@ def questions(
     ``seen`` says what is known about who saw the results before the questions were written.
     """
     told: list[str] = []
-    values = _units(guess, rows)
-    arms = values.columns[len(guess.unit) :]
+    arms, matrix = _units(guess, rows)
     if len(arms) < 2:
         raise UsageError(f"one arm ({', '.join(arms)}) cannot be compared", hint="give a table with at least two arms")
     better = guess.mapping.described(guess.primary).better or "higher"
-    matrix = values.select(arms).to_numpy()
     complete = not np.isnan(matrix).any()
     test = _paired_test(guess, matrix, told)
     resolution = _resolution(guess, matrix, told)
@@ -78,14 +76,22 @@ def questions(
     return Questions("\n".join(lines) + "\n", tuple(told))
 
 
-def _units(guess: Guess, rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per unit and one column per arm, the mean of the deciding metric; NaN where an arm has none."""
+def _units(guess: Guess, rows: pl.DataFrame) -> tuple[list[str], np.ndarray]:
+    """The arms, and a row per unit and a column per arm with the mean of the deciding metric; NaN where an arm has none."""
     kept = rows.filter((pl.col("metric") == guess.primary) & pl.col("label").is_null())
     if guess.mapping.idx is not None:  # a curve counts by its last point
         kept = kept.sort("idx").group_by([*guess.mapping.keys, "arm"], maintain_order=True).last()
-    order = kept["arm"].unique(maintain_order=True).to_list()
-    table = kept.pivot("arm", index=list(guess.unit), values="value", aggregate_function="mean")
-    return table.select(*guess.unit, *(pl.col(a).fill_null(float("nan")) for a in order))
+    arms = kept["arm"].unique(maintain_order=True)
+    units = kept.select(guess.unit).unique(maintain_order=True).with_row_index("_unit")
+    means = (
+        kept.group_by(*guess.unit, "arm")
+        .agg(pl.col("value").mean())
+        .join(units, on=guess.unit)
+        .join(pl.DataFrame({"arm": arms}).with_row_index("_arm"), on="arm")
+    )
+    matrix = np.full((units.height, len(arms)), np.nan)
+    matrix[means["_unit"].to_numpy(), means["_arm"].to_numpy()] = means["value"].fill_null(float("nan")).to_numpy()
+    return arms.to_list(), matrix
 
 
 def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:

@@ -28,12 +28,13 @@ class Columns:
 
     frame: pl.DataFrame
     numeric: pl.DataFrame
-    numbers: tuple[str, ...]
-    texts: tuple[str, ...]
+    numbers: dict[str, None]  # names in order; a table may have thousands, and each is looked up
+    texts: dict[str, None]
     source: str
     files: int
     comma: str = ""
     counts: dict[str, int] = field(default_factory=dict)
+    set_aside: dict[str, str] = field(default_factory=dict)  # columns that inference has no use for, and why
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,6 +102,8 @@ class Columns:
 
     def why_ignored(self, name: str, keys: Sequence[str]) -> str:
         """Why a column has no part in the mapping."""
+        if name in self.set_aside:
+            return self.set_aside[name]
         if self.constant(name):
             return "it has one value" if self.count(name) else "it is empty"
         for key in keys:
@@ -123,11 +126,10 @@ def describe(table: pl.DataFrame) -> Columns:
     comma = _decimal_comma(texts.drop(FILE_COLUMN, strict=False))
     points = pl.all().str.replace(",", ".", literal=True) if comma else pl.all()
     numeric = texts.select(points.cast(pl.Float64, strict=False))
-    numbers = tuple(
-        c for c in kept
-        if c != FILE_COLUMN and numeric[c].null_count() == texts[c].null_count() and texts[c].null_count() < texts.height
-    )  # fmt: skip
-    words = tuple(c for c in kept if c not in numbers and texts[c].null_count() < texts.height)
+    holes = dict(zip(kept, texts.null_count().row(0), strict=True))
+    odd = dict(zip(kept, numeric.null_count().row(0), strict=True))
+    numbers = dict.fromkeys(c for c in kept if c != FILE_COLUMN and odd[c] == holes[c] < texts.height)
+    words = dict.fromkeys(c for c in kept if c not in numbers and holes[c] < texts.height)
     return Columns(texts, numeric, numbers, words, source, files, comma)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+MOST_UNTOLD = 100  # more numbers than this whose names say no direction are features or settings, and no results
 MANY = 30  # more values than this make an iteration a step of a curve and not a repetition
 
 
@@ -116,8 +117,9 @@ def _long(
 def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str]) -> Guess:
     named = [c for c in left if c in wishes.keys or words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
     arms = [c for c in left if c in columns.numbers and c not in named and c != FILE_COLUMN]
-    told.append(f"arms: {', '.join(arms)}, one column each, because no column names arms and these hold numbers")
-    keys, _ = _keys(columns, [c for c in left if c not in arms], [], wishes, told)
+    told.append(f"arms: {some(arms)}, one column each, because no column names arms and these hold numbers")
+    spread = set(arms)
+    keys, _ = _keys(columns, [c for c in left if c not in spread], [], wishes, told)
     measure = wishes.metrics[0] if wishes.metrics else "value"
     mapping = replace(
         start, form="wide", keys=keys, arms=tuple(arms), fixed_metric=measure, metrics=(Metric(measure, measure),),
@@ -148,7 +150,14 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
             f"{columns.source}: no column looks like a result",
             hint=f"name it with --metric COLUMN; columns are {', '.join(c for c in rest if c != FILE_COLUMN)}",
         )
-    keys, idx = _keys(columns, [c for c in rest if c not in metrics], [arm], wishes, told)
+    measured = set(metrics)
+    untold = [m for m in metrics if m not in wishes.metrics and words.direction(m) is None]
+    if MOST_UNTOLD < len(untold) < len(metrics):
+        columns.set_aside |= dict.fromkeys(
+            untold, "no direction is said by the name, and so many columns are no results (--metric takes one in)"
+        )
+        metrics = [m for m in metrics if m not in set(untold)]
+    keys, idx = _keys(columns, [c for c in rest if c not in measured], [arm], wishes, told)
     metrics = _without_copies(columns, metrics, told) if not wishes.metrics else metrics
     parts = _complementary(columns, metrics, keys)
     mapping = replace(
@@ -226,15 +235,19 @@ def _with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
         guess.reasons.append(f"unit: {', '.join(unit)}, one value per arm")
     if guess.mapping.ignore:
         said = {r.partition(":")[0] for r in guess.reasons}
-        guess.reasons += [
-            f"{c}: left out, {columns.why_ignored(c, keys)}" for c in guess.mapping.ignore if c not in said
-        ]
+        why: dict[str, list[str]] = {}
+        for c in guess.mapping.ignore:
+            if c not in said:
+                why.setdefault(columns.why_ignored(c, keys), []).append(c)
+        for reason, left in why.items():
+            alone = left if len(left) <= MANY else [some(left)]
+            guess.reasons += [f"{c}: left out, {reason}" for c in alone]
     return guess
 
 
 def _directed(guess: Guess, wishes: Wishes) -> Guess:
     """``guess`` with the direction of every metric that says one; the deciding metric must have one."""
-    described = []
+    described, untold = [], []
     for m in guess.mapping.metrics:
         found = words.direction(m.name)
         # What was said is about the metrics that were named: a column beside them may be a cost.
@@ -250,10 +263,14 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
         if better is not None:
             guess.reasons.append(f"{m.name}: {better} is better, {why}")
         elif m.name != guess.primary:
-            guess.reasons.append(
-                f"{m.name}: stored and not tested, its name does not say whether lower or higher is better"
-            )
+            untold.append(m.name)
         described.append(replace(m, better=better, scale=wishes.scale if m.name == guess.primary else None))
+    if untold:
+        one = len(untold) == 1
+        guess.reasons.append(
+            f"{some(untold)}: stored and not tested, {'its name does' if one else 'their names do'} not say whether lower or higher"
+            " is better"
+        )
     guess.mapping = replace(guess.mapping, metrics=tuple(described))
     if guess.mapping.described(guess.primary).better is None:
         raise UsageError(
@@ -329,7 +346,7 @@ def _arm_reason(columns: Columns, arm: str, wishes: Wishes) -> str:
         if words.is_one_of(arm, words.ARMS)
         else "the only text left"
     )
-    return f"{arm}: names the arms ({', '.join(columns.values(arm)[:6])}{', ...' if columns.count(arm) > 6 else ''}), {why}"
+    return f"{arm}: names the arms ({some(columns.values(arm), 6)}), {why}"
 
 
 def _which_arm(columns: Columns, left: Sequence[str]) -> DataError:
@@ -347,7 +364,14 @@ def _which_arm(columns: Columns, left: Sequence[str]) -> DataError:
 
 
 def _ignored(columns: Columns, used: Sequence[str | None]) -> tuple[str, ...]:
-    return tuple(c for c in columns.names if c not in used and c != FILE_COLUMN)
+    taken = {*used, FILE_COLUMN}
+    return tuple(c for c in columns.names if c not in taken)
+
+
+def some(names: Sequence[str], most: int = 20) -> str:
+    """``names`` for people: the first of them, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _is_cost(metric: str) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.importing.catalogue import store_catalogue
+from orledger.audit.importing.folders import digest
 from orledger.audit.importing.merging import Change, Merged, merge, read_study
 from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
-from orledger.audit.importing.sacred import digest
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
 from orledger.schema.writing import Outcome, PlannedCell
@@ -61,7 +61,7 @@ class Imported:
 
 def import_files(writer: Writer, paths: Sequence[Path], mapping: Mapping, *, replace: bool = False) -> Imported:
     """Stores the tables at ``paths`` as (a part of) a study."""
-    digests = {p.name: digest(p) if p.is_dir() else sha256(p.read_bytes()).hexdigest() for p in paths}
+    digests = {p.name: digest(p) for p in paths}
     return _import(writer, read_tables(paths), mapping, digests, replace=replace)
 
 
@@ -85,14 +85,16 @@ def _import(
     keys = list(mapping.keys)
     stored = read_study(writer.con, mapping)
     cells = rows.select(keys).unique(maintain_order=True)
-    ids = [stored.ids.get(key) or cell_id(mapping, key) for key in cells.iter_rows()]
+    specs = [_spec(mapping, key) for key in cells.iter_rows()]
+    ids = [stored.ids.get(key) or _id(spec) for key, spec in zip(cells.iter_rows(), specs, strict=True)]
     rows = rows.join(cells.with_columns(pl.Series("cell_id", ids, dtype=pl.String)), on=keys, how="left")
     merged = merge(stored, rows)
     if merged.changes and not replace:
         raise _refused(mapping, merged.changes, dict(zip(ids, cell_names(mapping, cells.rows()), strict=True)))
     new = [i for i, identity in enumerate(ids) if identity not in stored.known]
     with writer.transaction():
-        writer.plan(_planned(mapping, [cells.row(i) for i in new], [ids[i] for i in new]))
+        keys_of, every = cells.rows(), cell_names(mapping, cells.rows())
+        writer.plan(_planned(mapping, [(ids[i], every[i], keys_of[i], specs[i]) for i in new]))
         writer.store_many(_outcomes(merged, digests))
         store_catalogue(writer, mapping, rows)
     remarks = unstored_reasons(table, mapping)
@@ -113,7 +115,11 @@ def _import(
 
 def cell_id(mapping: Mapping, key: Sequence[str]) -> str:
     """The id of a cell: study, block and keys, whatever file brought its numbers."""
-    return sha256(_spec(mapping, key).encode()).hexdigest()[:24]
+    return _id(_spec(mapping, key))
+
+
+def _id(spec: str) -> str:
+    return sha256(spec.encode()).hexdigest()[:24]
 
 
 def _spec(mapping: Mapping, key: Sequence[str]) -> str:
@@ -122,8 +128,8 @@ def _spec(mapping: Mapping, key: Sequence[str]) -> str:
     return SPEC.encode(spec)
 
 
-def _planned(mapping: Mapping, keys: Sequence[Sequence[str]], ids: Sequence[str]) -> list[PlannedCell]:
-    names = cell_names(mapping, keys)
+def _planned(mapping: Mapping, cells: Sequence[tuple[str, str, Sequence[str], str]]) -> list[PlannedCell]:
+    """A planned cell for each id, name, key and spec."""
     return [
         PlannedCell(
             cell_id=identity,
@@ -131,10 +137,10 @@ def _planned(mapping: Mapping, keys: Sequence[Sequence[str]], ids: Sequence[str]
             block=mapping.block,
             name=name,
             keys=dict(zip(mapping.keys, key, strict=True)),
-            spec=_spec(mapping, key),
+            spec=spec,
             hash_version=HASH_VERSION,
         )
-        for identity, name, key in zip(ids, names, keys, strict=True)
+        for identity, name, key, spec in cells
     ]
 
 

@@ -160,18 +160,19 @@ def _without_unmeasured(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
 
 
 def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:
-    shown = [c for c in table.columns if c not in (ROW, SOURCE)]
+    schema = table.schema  # asked once: it is made anew at every turn, and a table may have thousands of columns
+    shown = [c for c in schema if c not in (ROW, SOURCE)]
     for column in mapping.needed:
-        if column not in shown:
+        if column not in schema or column in (ROW, SOURCE):
             close = get_close_matches(column, shown, 1)
             suggestion = f"did you mean {close[0]!r}? " if close else ""
             raise DataError(
                 f"{table[SOURCE][0]}: no column {column!r} (the mapping {mapping.file} names it)",
                 hint=f"{suggestion}columns are: {', '.join(shown)}",
             )
-        if table.schema[column].is_nested():
+        if schema[column].is_nested():
             raise DataError(
-                f"{table[SOURCE][0]}: the column {column!r} holds {table.schema[column]}",
+                f"{table[SOURCE][0]}: the column {column!r} holds {schema[column]}",
                 hint="a column holds texts or numbers",
             )
 

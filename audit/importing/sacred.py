@@ -7,7 +7,6 @@ a run that was not completed has no result, and its state says why. Sacred itsel
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -22,9 +21,9 @@ FILES = ("config.json", "run.json", "metrics.json")
 COMPLETED = "COMPLETED"
 
 
-def is_sacred(folder: Path) -> bool:
-    """Whether ``folder`` holds runs of Sacred."""
-    return folder.is_dir() and bool(_runs(folder))
+def files(folder: Path) -> list[Path]:
+    """The files of the runs in ``folder`` that are read; none when it holds no run of Sacred."""
+    return [run / name for run in _runs(folder) for name in FILES if (run / name).is_file()]
 
 
 def read_runs(folder: Path) -> pl.DataFrame:
@@ -33,15 +32,6 @@ def read_runs(folder: Path) -> pl.DataFrame:
     names = dict.fromkeys(name for row in rows for name in row if name != UNFINISHED)
     columns = {n: [None if row.get(n) is None else str(row[n]) for row in rows] for n in (*names, UNFINISHED)}
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-
-
-def digest(folder: Path) -> str:
-    """A SHA-256 over the files that were read, with their names."""
-    found = sha256()
-    for run in _runs(folder):
-        for path in (run / name for name in FILES if (run / name).is_file()):
-            found.update(f"{run.name}/{path.name}\n".encode() + path.read_bytes())
-    return found.hexdigest()
 
 
 def _runs(folder: Path) -> list[Path]:

@@ -9,13 +9,13 @@ from orledger.audit.importing.asking import Questions, questions
 from orledger.audit.importing.inference import Guess, Wishes, as_mapped
 from orledger.audit.importing.mapping import Mapping, Metric
 from orledger.errors import UsageError
-from orledger.schema.viewing import identifier, literal
+from orledger.schema.layouts import identifier, literal
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
-    from orledger.schema.viewing import Layout
 
 AFTER = "The questions were written when the results were there."
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.audit.importing.exports import recognised
+from orledger.audit.importing.folders import TABLES, kind
 from orledger.audit.importing.mapping import FILE_COLUMN
-from orledger.audit.importing.sacred import is_sacred, read_runs
 from orledger.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,13 +29,14 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for pattern in patterns:
         path = Path(pattern)
-        if is_sacred(path):
+        if kind(path) is not None:
             inside = [path]
         elif path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in (".csv", ".tsv", *PARQUET))
+            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in TABLES)
             if not inside:
                 raise DataError(
-                    f"{path}: no CSV or Parquet file and no run of Sacred in this folder", hint="name the files"
+                    f"{path}: no CSV or Parquet file, no run of Sacred and no event file of TensorBoard in this folder",
+                    hint="name the files",
                 )
         elif path.exists():
             inside = [path]
@@ -48,9 +49,9 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The CSV or Parquet file at ``path``, or the folder of Sacred's runs; every column of CSV and JSON as text."""
-    if path.is_dir():
-        return read_runs(path)
+    """The CSV or Parquet file at ``path``, or the folder of a program's runs; every column as text but those of Parquet."""
+    if (folder := kind(path)) is not None:
+        return folder.read(path)
     try:
         if path.suffix.lower() in PARQUET:
             return pl.read_parquet(path)
@@ -87,8 +88,8 @@ def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
 def programs(paths: Sequence[Path]) -> tuple[str, ...]:
     """The programs whose exports are among ``paths``, each once."""
     found = (
-        "Sacred (a folder of runs)"
-        if path.is_dir()
+        folder.program
+        if (folder := kind(path)) is not None
         else recognised(without_row_numbers(read_table(path)), path.name)[1]
         for path in paths
     )

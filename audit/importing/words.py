@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 ARMS = (
     "arm", "method", "algorithm", "algo", "classifier", "learner", "model", "framework", "optimizer", "optimiser", "agent",
@@ -25,7 +26,7 @@ HIGHER = (
     "accuracy", "acc", "auc", "auroc", "roc_auc", "auprc", "f1", "f_1", "precision", "recall", "sensitivity", "specificity",
     "r2", "r_2", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",
     "elbo", "likelihood", "hit", "hits", "success", "win", "wins", "psnr", "ssim", "hypervolume", "throughput", "score",
-    "correlation", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass",
+    "c_index", "cindex", "concordance", "correlation", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass",
 )  # fmt: skip
 LOWER = (
     "error", "err", "loss", "logloss", "log_loss", "rmse", "mse", "mae", "mape", "smape", "nll", "regret", "perplexity",
@@ -52,6 +53,7 @@ DECIDING = (
 COSTS = ("time", "seconds", "secs", "sec", "runtime", "duration", "latency", "memory", "cost", "flops", "params")
 
 
+@cache
 def plain(name: str) -> str:
     """``name`` in small letters with single underscores, without the endings _name and _id."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())

@@ -7,7 +7,15 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.recheck import checking  # noqa: F401  (importing it registers the rules)
-from orledger.audit.recheck.data import CHECK_KEYS, COLUMN_KEYS, FILE_KEYS, KINDS, NUMBER_KEYS, TABLE_KEYS
+from orledger.audit.recheck.data import (
+    CHECK_KEYS,
+    COLUMN_KEYS,
+    FILE_KEYS,
+    KINDS,
+    NUMBER_KEYS,
+    TABLE_KEYS,
+    UNCOVERED_KEYS,
+)
 from orledger.audit.recheck.rules import RULES, Rule
 
 if TYPE_CHECKING:
@@ -27,6 +35,8 @@ _KEYS: dict[str, dict[str, Any]] = {
     "arm": {**_TEXT, "description": "the arm of the study that can recompute it"},
     "range": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
     "exact": {"type": "boolean", "description": "the number has no rounding"},
+    "words": {**_TEXT, "description": "words that stand in a sentence that no check reads"},
+    "reason": {**_TEXT, "description": "why no check reads the sentence"},
     "target": {**_TEXT, "description": "the id of the number that is recomputed"},
     "convention": {**_TEXT, "description": "this reading in words"},
     "cause": {**_TEXT, "description": "what several failing checks have in common"},
@@ -97,6 +107,7 @@ def annotation_schema(rules: Mapping[str, Rule] | None = None) -> dict[str, Any]
         "number": {"type": "array", "items": _object(NUMBER_KEYS, ("id", "printed", "meaning"))},
         "table": {"type": "object", "additionalProperties": table},
         "check": {"type": "array", "items": check},
+        "uncovered": {"type": "array", "items": _object(UNCOVERED_KEYS, ("words", "reason"))},
     }
     nested = {"type": "object", "properties": {"rule": {"enum": sorted(rules)}}, "required": ["rule"]}
     return {

@@ -1,8 +1,9 @@
 """Printed numbers and the checks on them, read from TOML files of annotations.
 
-A file holds tables (`[table.NAME]` with columns and rows of printed strings), single numbers (`[[number]]`) and checks
-(`[[check]]`: a target, a rule, the rule's operands). An operand is the id of a printed number, or a literal for a
-constant of the protocol; `ID#k` and `ID#n` take the numerator and the denominator of a printed fraction.
+A file holds tables (`[table.NAME]` with columns and rows of printed strings), single numbers (`[[number]]`), checks
+(`[[check]]`: a target, a rule, the rule's operands) and sentences that no check reads (`[[uncovered]]`: words of it, the
+reason). An operand is the id of a printed number, or a literal for a constant of the protocol; `ID#k` and `ID#n` take the
+numerator and the denominator of a printed fraction.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ NUMBER_KEYS = frozenset(
 COLUMN_KEYS = frozenset({"name", "kind", "meaning", "metric", "arm", "range", "exact"})
 TABLE_KEYS = frozenset({"place", "case", "meaning", "metric", "arms", "columns", "rows"})
 CHECK_KEYS = frozenset({"target", "rule", "convention", "each", "table", "or", "stated", "cause"})
-FILE_KEYS = frozenset({"place", "case", "table", "number", "check"})
+UNCOVERED_KEYS = frozenset({"words", "reason"})
+FILE_KEYS = frozenset({"place", "case", "table", "number", "check", "uncovered"})
 
 
 def _require(file: str, entry: str, table: Mapping[str, Any], key: str, kind: type, expected: str) -> Any:
@@ -192,13 +194,23 @@ def _check(file: str, entry: str, spec: Mapping[str, Any]) -> Check:
     )
 
 
+def _reasons(file: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Sentences that no annotation reads, by words that stand in them, each with the reason."""
+    for position, spec in enumerate(content.get("uncovered", [])):
+        entry = f"uncovered {position + 1}"
+        _reject_unknown(file, entry, spec, UNCOVERED_KEYS)
+        words = _require(file, entry, spec, "words", str, "words that stand in the sentence")
+        yield words, _require(file, entry, spec, "reason", str, "why no check reads the sentence")
+
+
 def parse_publication(texts: Mapping[str, str]) -> Publication:
     """The publication written in the given TOML texts, by file name."""
     numbers: dict[str, Published] = {}
     checks: list[Check] = []
+    reasons: list[tuple[str, str]] = []
     for file, text in texts.items():
         try:
-            content = tomllib.loads(text)
+            content = tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{file}: not TOML: {error}", hint="correct the file at the line named") from error
         _reject_unknown(file, "file", content, FILE_KEYS)
@@ -208,7 +220,8 @@ def parse_publication(texts: Mapping[str, str]) -> Publication:
                 raise malformed(file, number.id, "id", number.id, "a name no other number has")
             numbers[number.id] = number
         checks.extend(_checks(file, content))
-    return Publication(numbers, tuple(checks))
+        reasons.extend(_reasons(file, content))
+    return Publication(numbers, tuple(checks), tuple(reasons))
 
 
 def load_publication(folder: Traversable) -> Publication:

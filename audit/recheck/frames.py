@@ -34,15 +34,6 @@ def findings_frame(findings: Iterable[Finding]) -> pl.DataFrame:
 
 def load_published(publication: Publication) -> pl.DataFrame:
     """The transcribed numbers, one row each, with the columns of the database table `published`."""
-    return _frame(publication).drop("case", "metric", "arm")
-
-
-def published_metrics(publication: Publication) -> pl.DataFrame:
-    """Which printed numbers our own records can recompute: id, case, metric and arm in the words of the catalogues."""
-    return _frame(publication).select("id", "case", "metric", "arm").filter(pl.col("metric").is_not_null())
-
-
-def _frame(publication: Publication) -> pl.DataFrame:
     rows = [
         {
             "id": n.id,
@@ -56,9 +47,6 @@ def _frame(publication: Publication) -> pl.DataFrame:
             "high": None if n.interval is None else n.interval.high,
             "value": n.value,
             "meaning": n.meaning,
-            "case": n.case,
-            "metric": n.metric,
-            "arm": n.arm,
         }
         for n in publication.numbers.values()
     ]

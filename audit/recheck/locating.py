@@ -113,9 +113,9 @@ def _choices(
     digits, _, exponent = number.printed.lower().partition("e")
     last = int(exponent or 0) - len(digits.partition(".")[2])
     choices = index.get(_digits(value, last), [])
-    # A power of ten may be printed as 10^{-3} for 1e-3, and a small count in words.
-    if not choices and value == int(value) and 0 <= value < len(_WORDS):
-        return spelled.get(_WORDS[int(value)], [])
+    # A small count may be printed in words; digits are likelier unless the annotation names the line.
+    if (not choices or number.line is not None) and value == int(value) and 0 <= value < len(_WORDS):
+        return [*choices, *spelled.get(_WORDS[int(value)], [])]
     return choices
 
 

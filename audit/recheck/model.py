@@ -97,10 +97,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Every transcribed number by id, and every check."""
+    """Every transcribed number by id, every check, and words of sentences that no check reads, each with the reason."""
 
     numbers: Mapping[str, Published]
     checks: tuple[Check, ...]
+    uncovered: tuple[tuple[str, str], ...] = ()
 
     def with_printed(self, number: str, printed: str) -> Publication:
         """The same publication with other digits in one place; what the checks say about it shows their power."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orledger.schema.viewing import Layout, identifier
-from orledger.schema.viewing import literal as text_literal
+from orledger.schema.layouts import Layout, identifier, literal
+from orledger.schema.selecting import NO_ROWS, OPERATORS, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from orledger.audit.statistics.floors import Bound
+    from orledger.schema.selecting import Condition
 
-OPERATORS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 OF_RECORDS = {"arm", "label"}  # may stand among the keys of a unit
 REDUCERS = {
     "median": "median({})",
@@ -24,42 +24,6 @@ REDUCERS = {
     "count": "count({})",
     "last": "arg_max({}, idx)",
 }
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A comparison with constants: ``operator`` from OPERATORS or ``in``, and one or several values."""
-
-    operator: str
-    values: tuple[str | float, ...]
-
-    def sql(self, expression: str) -> str:
-        """The condition on a DOUBLE expression."""
-        if self.operator == "in":
-            return f"{expression} IN ({', '.join(literal(v) for v in self.values)})"
-        return f"{expression} {OPERATORS[self.operator]} {literal(self.values[0])}"
-
-    def ratio_sql(self, numerator: str, denominator: str) -> str:
-        """The condition on a ratio, asked without dividing: the numerator against the limit times the denominator.
-
-        A positive number over zero is then beyond every limit, as it should be; zero over zero counts as equal to the limit,
-        so that a zero error inside a zero width is covered.
-        """
-        signed = f"CASE WHEN {denominator} < 0 THEN -({numerator}) ELSE {numerator} END"
-        limits = [f"{literal(v)} * abs({denominator})" for v in self.values]
-        if self.operator == "in":
-            return f"{signed} IN ({', '.join(limits)})"
-        return f"{signed} {OPERATORS[self.operator]} {limits[0]}"
-
-    def key_sql(self, layout: Layout, key: str, alias: str = "") -> str:
-        """The condition on a key of a cell: numbers are compared as numbers, texts as texts, whatever the key's type."""
-        column, kind = layout.keys.get(key, (None, "VARCHAR"))
-        if column is None:
-            return "false"  # no cell has the key
-        name = alias + identifier(column)
-        if all(isinstance(v, (int, float)) for v in self.values):
-            return self.sql(f"TRY_CAST({name} AS DOUBLE)" if kind == "VARCHAR" else name)
-        return self.sql(name if kind == "VARCHAR" else f"{name}::VARCHAR")
 
 
 @dataclass(frozen=True)
@@ -155,18 +119,6 @@ class Quantity:
         return {k: v for k, v in asdict(self).items() if v not in (None, (), "")}
 
 
-def literal(value: str | float) -> str:
-    """``value`` as an SQL literal."""
-    return text_literal(value) if isinstance(value, str) else repr(value)
-
-
-# A block that the database knows nothing of: it has no rows, whatever is asked of it.
-NO_ROWS = (
-    "(SELECT NULL::VARCHAR AS cell_id, NULL::VARCHAR AS arm, NULL::VARCHAR AS label, NULL::INTEGER AS idx,"
-    " NULL::VARCHAR AS refused, NULL::VARCHAR AS state, NULL::VARCHAR AS reason, NULL::VARCHAR AS settings WHERE false)"
-)
-
-
 @dataclass(frozen=True)
 class Surface:
     """The wide views that quantities are read from; ``copies`` names tables that stand in for some of them."""
@@ -183,32 +135,16 @@ class Surface:
         return identifier(self.copies.get(view, view)) if layout.name else NO_ROWS
 
 
-def _keys(layout: Layout, keys: Sequence[str], alias: str = "", *, of_cells: bool = True) -> list[str]:
-    """One column per key, under the name of the key; NULL for a key that no cell has.
-
-    Unless only cells are asked for, ``arm`` and ``label`` are keys too: those of the record.
-    """
-    found = []
-    own = {} if of_cells else {name: (name, "VARCHAR") for name in OF_RECORDS}
-    for key in keys:
-        column = layout.keys.get(key, own.get(key, (None,)))[0]
-        if column is None:
-            found.append(f"NULL::VARCHAR AS {identifier(key)}")
-        else:
-            found.append(f"{alias}{identifier(column)}" + ("" if column == key else f" AS {identifier(key)}"))
-    return found
-
-
 def cells_sql(
     surface: Surface, quantity: Quantity, keys: Sequence[str], states: Sequence[str] = ("done",), extra: str = ""
 ) -> str:
     """The query for the cells of ``quantity``: cell_id, one column per key, and ``extra`` columns."""
     layout = surface.layout(quantity)
-    conditions = [f"state IN ({', '.join(literal(s) for s in states)})"] if states else []
+    conditions = [f"state IN ({listed(states)})"] if states else []
     conditions += [condition.key_sql(layout, key) for key, condition in quantity.where]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     once = f" QUALIFY {quantity.once.sql(layout)}" if quantity.once else ""
-    columns = ", ".join(["cell_id", *_keys(layout, keys)])
+    columns = ", ".join(["cell_id", *layout.columns(keys)])
     return f"SELECT {columns}{extra} FROM {surface.table(layout, layout.cells)}{where}{once}"
 
 
@@ -240,9 +176,9 @@ def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Se
     """The query for a quantity that reads metrics: one row of a wide view per value, or per index of a value."""
     assert quantity.source is not None
     series = quantity.is_series and (quantity.source.metric in layout.indexed or quantity.idx is not None)
-    metrics, view = (layout.indexed, layout.series) if series else (layout.scalars, layout.name)
+    view = layout.view(indexed=series)
     if layout.name and series and not layout.indexed:
-        metrics, view = {}, layout.name  # the block has no series at all
+        view = layout.name  # the block has no series at all
     table = surface.table(layout, view)
     has_index = series and view == layout.series
     divided = quantity.divide_by
@@ -250,7 +186,7 @@ def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Se
         divided.arm != quantity.source.arm or divided.label != quantity.source.label or divided.arm is None
     )
     alias = "n." if joined else ""
-    value = number = _metric(metrics, quantity.source.metric, alias)
+    value = number = layout.number(quantity.source.metric, alias, indexed=series)
     labelled = "label" in quantity.record_keys(layout, wanted)
     conditions = [*_sources(quantity, alias, labelled=labelled), f"{number} IS NOT NULL"]
     if joined:
@@ -258,7 +194,7 @@ def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Se
         table += f" n JOIN {table} d USING ({'cell_id, idx' if has_index else 'cell_id'})"
         conditions += divided.sql("d.")
     if divided is not None:
-        below = _metric(metrics, divided.metric, "d." if joined else "")
+        below = layout.number(divided.metric, "d." if joined else "", indexed=series)
         conditions.append(f"{below} IS NOT NULL")
         value = _ratio_sql(number, below)
         if quantity.event is not None:
@@ -270,7 +206,7 @@ def _values_sql(surface: Surface, layout: Layout, quantity: Quantity, wanted: Se
     conditions += [condition.key_sql(layout, key, alias) for key, condition in quantity.where]
     if quantity.once is not None:
         conditions.append(f"{alias}cell_id IN (SELECT cell_id FROM ({cells_sql(surface, quantity, ())}))")
-    columns = ", ".join([f"{alias}cell_id", *_keys(layout, wanted, alias, of_cells=False)])
+    columns = ", ".join([f"{alias}cell_id", *layout.columns(wanted, alias, OF_RECORDS)])
     where = f"FROM {table}\nWHERE {' AND '.join(conditions)}"
     if quantity.identical:
         same = f"CASE WHEN count(*) = {len(quantity.identical)} AND min({number}) = max({number}) THEN 1 ELSE 0 END"
@@ -290,12 +226,10 @@ def _sources(quantity: Quantity, alias: str, *, labelled: bool) -> list[str]:
     assert quantity.source is not None
     if not quantity.identical:
         return quantity.source.sql(alias, labelled=labelled)
-    arms = ", ".join(literal(a) for a in quantity.identical)
-    return [f"arm IN ({arms})", *RecordSource(None, quantity.source.metric, quantity.source.label).sql()]
-
-
-def _metric(metrics: Mapping[str, str], metric: str, alias: str) -> str:
-    return alias + identifier(metrics[metric]) if metric in metrics else "NULL::DOUBLE"
+    return [
+        f"arm IN ({listed(quantity.identical)})",
+        *RecordSource(None, quantity.source.metric, quantity.source.label).sql(),
+    ]
 
 
 def _ratio_sql(numerator: str, denominator: str) -> str:

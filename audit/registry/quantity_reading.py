@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 from orledger.audit.registry.hypotheses import STATS
-from orledger.audit.registry.quantities import OPERATORS, REDUCERS, Aggregate, Condition, Once, Quantity, RecordSource
+from orledger.audit.registry.quantities import REDUCERS, Aggregate, Once, Quantity, RecordSource
 from orledger.audit.statistics.floors import Bound
+from orledger.schema.selecting import OPERATORS, Condition
 from orledger.toml_tables import TomlError, TomlTable
 
 QUANTITY_KEYS = (

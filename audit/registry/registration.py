@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from orledger.audit.registry import known
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.errors import UsageError
 from orledger.schema import chain, viewing
@@ -82,8 +83,7 @@ def register(
     current = {r.hypothesis: r for r in current_registrations(con)}.get(hypothesis.id)
     if current is not None and current.hash == hypothesis.hash:
         return current
-    known = con.execute("SELECT hypothesis FROM registration WHERE hash = ?", [hypothesis.hash]).fetchall()
-    if known:
+    if con.execute("SELECT hypothesis FROM registration WHERE hash = ?", [hypothesis.hash]).fetchall():
         raise AmendmentError(
             f"{hypothesis.file}: this text was registered before and has been replaced since",
             hint="registrations are never reordered; change the text to say what is meant now",
@@ -115,7 +115,9 @@ def register(
     with transaction(con):
         con.execute(f"INSERT INTO registration ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", values)
         summary = {"hypothesis": row.hypothesis, "hash": row.hash, "cells_done": done, "amendment": row.amendment}
-        chain.append(con, "registration", summary, {"registration": [row.hash]})
+        known.store(con, row.hash, hypothesis)
+        rows = {"registration": [row.hash], **({"registered": [row.hash]} if hypothesis.comparisons else {})}
+        chain.append(con, "registration", summary, rows)
     return row
 
 
@@ -143,9 +145,9 @@ def register_descriptions(con: DuckDBPyConnection, *, now: datetime | None = Non
 
     A text that the database has known before, now or replaced, is left as it stands.
     """
-    known = {row[0] for row in con.execute("SELECT hash FROM registration").fetchall()}
+    before = {row[0] for row in con.execute("SELECT hash FROM registration").fetchall()}
     here = having([row[0] for row in con.execute("SELECT DISTINCT case_name FROM cell").fetchall()])
-    shipped = [h for h in shipped_hypotheses(here) if not h.decides and h.hash not in known]
+    shipped = [h for h in shipped_hypotheses(here) if not h.decides and h.hash not in before]
     wanted = [h for h in shipped if cells_done(con, h.studies)]
     return [register(con, h, amend=True, now=now) for h in wanted]
 
@@ -158,11 +160,6 @@ def current_registrations(con: DuckDBPyConnection) -> list[Registration]:
     ).fetchall()
     named = (dict(zip(COLUMNS, row, strict=True)) for row in rows)
     return [Registration(**row | {"reaches": tuple(row["reaches"])}) for row in named]
-
-
-def combined_hash(registrations: Sequence[Registration]) -> str:
-    """One hash for a set of registrations, in any order; what a run stores as its registration_hash."""
-    return sha256("\n".join(sorted(r.hash for r in registrations)).encode()).hexdigest()
 
 
 def reached_studies(con: DuckDBPyConnection, hypothesis: Hypothesis) -> tuple[str, ...]:

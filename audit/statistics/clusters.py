@@ -54,6 +54,7 @@ def cluster_sign_flip(
         ties=0,
         statistic=float(used.sum()) / (2 if ranks else 1),
         statistic_name=f"sum of {'signed ranks' if ranks else 'signs'}",
+        centred=True,
         p=p,
         floor=min(1.0, 2.0 ** ((1 if side == "two-sided" else 0) - g)),
         effect=float(sums.sum()) / total if total else None,

@@ -139,9 +139,10 @@ def _bisected(
             inner, outer = (middle, outer) if accepted(middle) else (inner, middle)
         return inner
 
-    centre = int(np.searchsorted(points, np.median(w)))
-    low = edge(centre, 0) if side != "less" else 0
-    high = edge(centre, gaps.size - 1) if side != "greater" else 0
+    # Repeated differences can make the median the only shift that is kept, so each end is looked for from beyond it.
+    middle = np.median(w)
+    low = edge(int(np.searchsorted(points, middle, "right")), 0) if side != "less" else 0
+    high = edge(int(np.searchsorted(points, middle, "left")), gaps.size - 1) if side != "greater" else 0
     if low is None or high is None:
         return None, None
     return float(points[max(low - 1, 0)]), float(points[min(high, points.size - 1)])

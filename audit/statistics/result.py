@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SIDES = ("two-sided", "less", "greater")
+TOO_FEW = "not computed: too few units"  # the method of a test that was not ``computed``
 
 
 @cache
@@ -41,7 +42,7 @@ class TestResult:
     the smallest p the test could have returned at this n with these zeros and ties. ``wins``, ``losses`` and ``draws``
     count units by the declared direction of better. ``interval_ends``, such as "[)", says which ends belong to the interval.
     ``standard_effect`` has no unit; ``e_value`` is evidence that holds at any stopping time. ``details`` holds what only
-    some tests have, such as mean ranks.
+    some tests have, such as mean ranks. ``centred`` when the statistic is 0, and not half its range, in the middle of the null.
     """
 
     __test__ = False  # the name starts with Test; pytest must not collect it
@@ -72,6 +73,8 @@ class TestResult:
     dropped: tuple[Dropped, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=library_versions)
+    centred: bool = False
+    computed: bool = True
 
     @property
     def superiority(self) -> float | None:

@@ -70,6 +70,7 @@
     const most = Math.max(...all);
     const wide = least > 0 && most / least > 100;
     const axis = { grid: { color: style("--line") }, ticks: { color: style("--ink") } };
+    const title = (text) => ({ display: Boolean(text), text, color: style("--ink") });
     new Chart(canvas, {
       type: numeric ? "line" : "bar",
       data: {
@@ -89,7 +90,7 @@
       options: {
         animation: false,
         maintainAspectRatio: false,
-        scales: { x: axis, y: { ...axis, type: wide ? "logarithmic" : "linear", suggestedMin: least, suggestedMax: most, beginAtZero: false } },
+        scales: { x: { ...axis, title: title(given.group) }, y: { ...axis, title: title(given.title), type: wide ? "logarithmic" : "linear", grace: "3%", suggestedMin: least, suggestedMax: most, beginAtZero: false } },
         plugins: { legend: { labels: { color: style("--ink"), usePointStyle: true } } },
       },
       plugins: [marks],

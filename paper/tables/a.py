@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,9 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, best, join
+from orledger.reports.tables.values import Blank, Count, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.origin import Sample
@@ -26,6 +28,7 @@ SELECT grid, count(*) AS runs, min(rmse) AS low, max(rmse) AS high FROM a_pertur
 WHERE level = 0 AND arm = 'perturbed' AND rmse IS NOT NULL
 GROUP BY ALL"""
 DEPLOYABLE = ("released", "morozov", "ml2", "gcv", "lcurve")  # the oracle reads the test set
+PAIRS = (("released", "morozov"), ("morozov", "oracle"))  # what the gain and the ratio to the oracle compare
 REFERENCE_GRID, COARSE_GRID = 24, 16
 # Where the audit compares the rules on one grid: each pair, and all deployable rules at once.
 TESTS = {REFERENCE_GRID: ("H1/rmse", "H1/friedman24"), COARSE_GRID: ("H1/rmse16", "CaseA/friedman16")}
@@ -33,8 +36,10 @@ TESTS = {REFERENCE_GRID: ("H1/rmse", "H1/friedman24"), COARSE_GRID: ("H1/rmse16"
 
 def selected(source: Source, grids: tuple[int, ...]) -> pl.DataFrame:
     """The RMSE and weight that each rule selects, one row per cell and rule (default variants only)."""
-    frame = source.wide(
-        "a", "rules", list(RULES), ["rmse", "lam2", "lam2_index"], ["grid", "level", "seed"], where={"grid": grids}
+    frame = source.rows(
+        Selection(
+            "a", "rules", list(RULES), ["rmse", "lam2", "lam2_index"], ["grid", "level", "seed"], where={"grid": grids}
+        )
     )
     return frame.filter(pl.col("label").is_null())
 
@@ -49,17 +54,23 @@ def accuracy(source: Source, grid: int) -> Table:
         medians: list[float | None] = []
         for rule in RULES:
             x = s.values(part.filter(pl.col("arm") == rule), "rmse")
-            cells.append(s.median(x, rules.scientific(2), f"{RULES[rule]} recorded nothing at this level"))
+            cells.append(
+                s.median(
+                    x, rules.scientific(2), source.why("a", "rules", rule, "rmse", keys={"grid": grid, "level": level})
+                )
+            )
             medians.append(float(np.median(x)) if x.size and rule in DEPLOYABLE else None)
-        gains, ratio = (ratios(part, *pair) for pair in (("released", "morozov"), ("morozov", "oracle")))
+        gains, ratio = (ratios(part, *pair) for pair in PAIRS)
         if level > 0:
             gains_all.append(gains)
-        gain_cell: Value = Absent("no cell has both rules")
+        missing = (source.why("a", "rules", pair, "rmse", keys={"grid": grid, "level": level}) for pair in PAIRS)
+        gain_cell, ratio_cell = (
+            s.median(x, rules.fixed(2), why) for x, why in zip((gains, ratio), missing, strict=True)
+        )
         if gains.size:
             spread = Range(float(gains.min()), float(gains.max()), rules.significant(2), what=("min", "max"))
             middle = Number(float(np.median(gains)), rules.significant(2).times())
             gain_cell = join(middle, " ", spread, names=("", "")).of(gains)
-        ratio_cell = s.median(ratio, rules.fixed(2))
         n = Number(part["seed"].n_unique(), rules.INTEGER).of_records(part, "rmse")
         rows.append(Row(f"rel {level:g}", (s.power_of_ten(level), n, *best(cells, medians), gain_cell, ratio_cell)))
     quotes = rule_quotes(source, *TESTS[grid])
@@ -163,12 +174,23 @@ def seed_cv(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def cv_row(key: str, label: Value, by_rule: dict[str, float | None], style: rules.Style, rows: pl.DataFrame) -> Row:
+Missing = Callable[[str], s.Why]  # why a rule has no dispersion
+
+
+def missing_dispersion(source: Source, frame: pl.DataFrame, **keys: float) -> Missing:
+    """Why a rule has no dispersion in the groups of ``frame`` with ``keys``: one seed everywhere, or what the database says."""
+
+    def why(rule: str) -> s.Why:
+        there = frame.filter(pl.col("arm") == rule, **keys).drop_nulls("rmse")
+        return s.needing(2, min(1, there.height), "a dispersion", source.why("a", "rules", rule, "rmse", keys=keys))
+
+    return why
+
+
+def cv_row(key: str, label: Value, by_rule: dict[str, float | None], why: Missing, rows: pl.DataFrame) -> Row:
     """A row of one dispersion per rule, the lowest deployable one in bold; ``rows`` hold the errors behind them."""
     cells = [
-        s.number(by_rule.get(rule), style, "fewer than two seeds").of_records(
-            rows.filter(pl.col("arm") == rule), "rmse"
-        )
+        s.number(by_rule.get(rule), rules.fixed(3), why(rule)).of_records(rows.filter(pl.col("arm") == rule), "rmse")
         for rule in RULES
     ]
     return Row(key, (label, *best(cells, [by_rule.get(r) if r in DEPLOYABLE else None for r in RULES])))
@@ -190,11 +212,12 @@ def table_astab(source: Source) -> Table:
                     f"grid {grid:g} rel {level:g}",
                     s.power_of_ten(level),
                     dict(sub.select("arm", "cv").iter_rows()),
-                    rules.fixed(3),
+                    missing_dispersion(source, frame, grid=grid, level=level),
                     grouped(frame, sub),
                 )
             )
-        rows += summary_rows(part, f"grid {grid:g}", quotes, grouped(frame, part))
+        why = missing_dispersion(source, frame, grid=grid)
+        rows += summary_rows(part, f"grid {grid:g}", quotes, why, grouped(frame, part))
         n = part["level"].n_unique()
         groups.append(
             Group(
@@ -207,7 +230,7 @@ def table_astab(source: Source) -> Table:
             )
         )
     if table["grid"].n_unique() > 1:
-        rows = summary_rows(table, "pooled", quotes, grouped(frame, table))
+        rows = summary_rows(table, "pooled", quotes, missing_dispersion(source, frame), grouped(frame, table))
         n = table.select("grid", "level").unique().height
         groups.append(Group(tuple(rows), prose("both grids, {{ n }} groups of one grid and noise level", n=n)))
     groups.append(Group(tuple(test_rows(source, quotes)), prose("the audit's test over groups of both grids")))
@@ -238,7 +261,9 @@ def medians_by_rule(table: pl.DataFrame) -> dict[str, float | None]:
     }
 
 
-def summary_rows(table: pl.DataFrame, scope: str, quotes: dict[str, Value], rows: pl.DataFrame) -> list[Row]:
+def summary_rows(
+    table: pl.DataFrame, scope: str, quotes: dict[str, Value], why: Missing, rows: pl.DataFrame
+) -> list[Row]:
     """The median over groups, and its ratio to Morozov's; ``rows`` hold the errors behind them."""
     med = medians_by_rule(table)
     for rule, value in med.items():
@@ -248,12 +273,14 @@ def summary_rows(table: pl.DataFrame, scope: str, quotes: dict[str, Value], rows
     base = med.get("morozov")
     ratios: list[Value] = [
         s.number(
-            None if not base or value is None else value / base, rules.significant(3), "Morozov's is zero or missing"
+            None if not base or value is None else value / base,
+            rules.significant(3),
+            "Morozov's is 0" if base == 0 else why("morozov" if base is None else rule),
         ).of_records(rows.filter(pl.col("arm").is_in([rule, "morozov"])), "rmse")
         for rule, value in ((rule, med[rule]) for rule in RULES)
     ]
     return [
-        cv_row(f"{scope} median", Text("median"), med, rules.fixed(3), rows),
+        cv_row(f"{scope} median", Text("median"), med, why, rows),
         Row(f"{scope} ratio", (Text("ratio to Morozov"), *ratios)),
     ]
 

@@ -17,6 +17,7 @@ from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, join
 from orledger.schema.frames import as_number
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.origin import Sample
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 KEYS = ["grid", "level", "seed"]
 DELIVERED = 1.05  # the rung of the ladder that the protocol delivers
-NO_RUNG = "the block has no such rung at this level"
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,11 @@ class Certificates:
     band: pl.DataFrame
     cells: pl.DataFrame
     levels: list[float]
+    source: Source
+
+    def why(self, arm: str, metric: str, level: float, label: str | None = None) -> s.Why:
+        """Why an arm has no such metric at a noise level."""
+        return self.source.why("a", "certificates", arm, metric, label, keys={"level": level})
 
     def at(self, frame: pl.DataFrame, level: float) -> pl.DataFrame:
         """The rows of one noise level."""
@@ -52,7 +57,7 @@ def load(source: Source) -> Certificates:
     """Everything the two tables need, joined to the error of the delivered estimate."""
 
     def points(arm: str, metrics: list[str]) -> pl.DataFrame:
-        return once_without_noise(source.wide("a", "certificates", [arm], metrics, KEYS, indexed=True))
+        return once_without_noise(source.rows(Selection("a", "certificates", [arm], metrics, KEYS, indexed=True)))
 
     delivered = source.need(points("point", ["error"]), "finished cells of a/certificates")
     errors = delivered.select("cell_id", "idx", pl.col("error").alias("delivered_error"))
@@ -63,9 +68,11 @@ def load(source: Source) -> Certificates:
     reference = certificates.filter(pl.col("label").is_null()).select("cell_id", "idx", "certificate")
     conditional = conditional.drop_nulls(["m", "half", "error"]).join(reference, on=["cell_id", "idx"], how="left")
     metrics = ["rho_oc", "eps_hat", "delta_num", "noise_exceeds_eta"]
-    cells = once_without_noise(source.wide("a", "certificates", ["cell"], metrics, KEYS))
+    cells = once_without_noise(source.rows(Selection("a", "certificates", ["cell"], metrics, KEYS)))
     levels = sorted(delivered["level"].unique().to_list())
-    return Certificates(delivered, certificates, conditional, points("gp_band", ["half", "error"]), cells, levels)
+    return Certificates(
+        delivered, certificates, conditional, points("gp_band", ["half", "error"]), cells, levels, source
+    )
 
 
 def by_seed(frame: pl.DataFrame, value: pl.Expr, rows: pl.DataFrame | None = None) -> Sample:
@@ -74,10 +81,10 @@ def by_seed(frame: pl.DataFrame, value: pl.Expr, rows: pl.DataFrame | None = Non
     return s.known_sample(medians, frame if rows is None else rows, *value.meta.root_names())
 
 
-def seed_median(sample: np.ndarray, style: rules.Style, *, brackets: bool = False, reason: str = NO_RUNG) -> Value:
+def seed_median(sample: np.ndarray, style: rules.Style, reason: s.Why, *, brackets: bool = False) -> Value:
     """The median over seeds, followed by the range over seeds where it shows in the digits printed."""
     if not sample.size:
-        return Absent(reason)
+        return s.absent(reason)
     mid = Number(float(np.median(sample)), style).of(sample)
     low, high = float(sample.min()), float(sample.max())
     plain = rules.Style(style.kind, style.digits)
@@ -150,20 +157,28 @@ def certificate_column(
             ).of_records(block.at(block.points, level), "error"),
         ),
         "outside": (Text("noise draws outside the budget"), s.count(s.values(cells, "noise_exceeds_eta"))),
-        "rho oc": (sym.RHO_OC, seed_median(rho, rules.significant(5))),
+        "rho oc": (sym.RHO_OC, seed_median(rho, rules.significant(5), block.why("cell", "rho_oc", level))),
         "rho source": (
             join("\u00a0\u00a0\u00a0source of ", sym.RHO_OC),
             Text("closed form" if level == 0 else "root of the misfit"),
         ),
-        "eps hat": (sym.EPS_HAT, seed_median(eps, rules.significant(5))),
+        "eps hat": (sym.EPS_HAT, seed_median(eps, rules.significant(5), block.why("cell", "eps_hat", level))),
         "radii": (
             sym.RADII_GAP,
-            s.median(np.abs(eps - rho) / eps if rho.size == eps.size else [], rules.percent(3).bound()),
+            s.median(
+                np.abs(eps - rho) / eps if rho.size == eps.size else [],
+                rules.percent(3).bound(),
+                block.why("cell", "eps_hat" if eps.size < rho.size else "rho_oc", level),
+            ),
         ),
     }
     delivered = block.at(block.points, level).join(exact, on=["cell_id", "idx"], how="semi")
     missed = int((exact["delivered_error"] > exact["certificate"]).sum())
     n = exact.height
+    no_certificate = block.why("global", "certificate", level)
+    no_grid = block.why("global", "certificate", level, "grid97")
+    no_half, no_band = block.why("conditional", "half", level), block.why("gp_band", "half", level)
+    no_delta = block.why("cell", "delta_num", level)
     both = Blank().of_records(exact, "certificate").of_records(delivered, "error")
     bound = (
         covered
@@ -177,7 +192,7 @@ def certificate_column(
         "coverage": (
             Text("coverage without slack (misses)"),
             join(
-                s.number(1 - missed / n if n else None, rules.fixed(4)),
+                s.number(1 - missed / n if n else None, rules.fixed(4), no_certificate),
                 " (",
                 Count(missed, n),
                 ")",
@@ -193,37 +208,50 @@ def certificate_column(
                     default=None,
                 ),
                 rules.scientific(3),
+                no_certificate,
             ).of(both),
         ),
         "delta": (
             join(sym.DELTA_NUM, " (share of median certificate)"),
             join(
-                s.median(delta, rules.scientific(3)),
+                s.median(delta, rules.scientific(3), no_delta),
                 " (",
-                s.number(share, rules.percent(4).bound()).of(delta, cert_median),
+                s.number(share, rules.percent(4).bound(), no_certificate if delta.size else no_delta).of(
+                    delta, cert_median
+                ),
                 ")",
                 names=("", "share"),
             ),
         ),
-        "attainment": (join("attainment ", sym.ATTAIN, ", median"), attainment(exact, "median")),
-        "attainment iqr": (Text("\u00a0\u00a0\u00a0quartiles over points"), attainment_quartiles(exact)),
-        "attainment worst": (Text("\u00a0\u00a0\u00a0worst point"), attainment(exact, "worst")),
-        "attainment grid": (Text("\u00a0\u00a0\u00a097-point grid: median"), attainment(grid, "median")),
-        "attainment grid iqr": (Text("\u00a0\u00a0\u00a097-point grid: quartiles"), attainment_quartiles(grid)),
-        "attainment grid worst": (Text("\u00a0\u00a0\u00a097-point grid: worst point"), attainment(grid, "worst")),
+        "attainment": (join("attainment ", sym.ATTAIN, ", median"), attainment(exact, "median", no_certificate)),
+        "attainment iqr": (
+            Text("\u00a0\u00a0\u00a0quartiles over points"),
+            attainment_quartiles(exact, no_certificate),
+        ),
+        "attainment worst": (Text("\u00a0\u00a0\u00a0worst point"), attainment(exact, "worst", no_certificate)),
+        "attainment grid": (Text("\u00a0\u00a0\u00a097-point grid: median"), attainment(grid, "median", no_grid)),
+        "attainment grid iqr": (
+            Text("\u00a0\u00a0\u00a097-point grid: quartiles"),
+            attainment_quartiles(grid, no_grid),
+        ),
+        "attainment grid worst": (
+            Text("\u00a0\u00a0\u00a097-point grid: worst point"),
+            attainment(grid, "worst", no_grid),
+        ),
     }
     half = by_seed(rung, pl.col("half"))
+    no_rung = block.why("conditional", "half", level, f"m={DELIVERED}")
     rungs = cond.select("cell_id", "m").unique().height
     all_rungs = block.conditional["m"].n_unique() * seeds
     widths: dict[str, tuple[Value, Value]] = {
-        "global": (Text("median global certificate"), seed_median(cert_median, rules.significant(4))),
+        "global": (Text("median global certificate"), seed_median(cert_median, rules.significant(4), no_certificate)),
         "conditional": (
             join("median conditional half-width, ", sym.M, f" = {DELIVERED}"),
-            seed_median(half, rules.significant(4)),
+            seed_median(half, rules.significant(4), no_rung),
         ),
         "conditional coverage": (
             Text("conditional coverage, all rungs"),
-            s.number(as_number((cond["error"] <= cond["half"]).mean()), rules.fixed(4), NO_RUNG).of_records(
+            s.number(as_number((cond["error"] <= cond["half"]).mean()), rules.fixed(4), no_half).of_records(
                 cond, "half", "error"
             ),
         ),
@@ -236,12 +264,13 @@ def certificate_column(
             seed_median(
                 by_seed(rung, pl.col("certificate"), block.exact(rung)) / half,
                 rules.significant(4).times(),
+                no_rung,
                 brackets=True,
             ),
         ),
         "premium": (
             join("width over error, ", sym.M, f" = {DELIVERED}"),
-            seed_median(premium(rung), rules.significant(3).times(), brackets=True),
+            seed_median(premium(rung), rules.significant(3).times(), no_rung, brackets=True),
         ),
     }
     inside = band["error"] <= band["half"]
@@ -250,35 +279,39 @@ def certificate_column(
         "gp coverage": (
             Text("GP credible band: coverage"),
             join(
-                s.number(as_number(inside.mean()), rules.fixed(4)),
+                s.number(as_number(inside.mean()), rules.fixed(4), no_band),
                 " (",
                 Count(int(inside.sum()), band.height),
                 ")",
                 names=("", "inside"),
             ).of_records(band, "half", "error"),
         ),
-        "gp width": (Text("GP credible band: median half-width"), seed_median(gp, rules.significant(4))),
+        "gp width": (Text("GP credible band: median half-width"), seed_median(gp, rules.significant(4), no_band)),
         "gp ratio": (
             Text("GP over conditional half-width"),
-            seed_median(gp / half if gp.size == half.size else np.empty(0), rules.significant(3).times()),
+            seed_median(
+                gp / half if gp.size == half.size else np.empty(0),
+                rules.significant(3).times(),
+                no_band if gp.size < half.size else no_rung,
+            ),
         ),
     }
     return scope, validity, widths, bayes
 
 
-def attainment_quartiles(frame: pl.DataFrame) -> Value:
+def attainment_quartiles(frame: pl.DataFrame, why: s.Why) -> Value:
     """Certificate over radius: the quartiles over all points and seeds."""
     ratio = (frame["certificate"] / frame["radius"]).drop_nulls().to_numpy()
     if not ratio.size:
-        return Absent("this method was not recorded")
+        return s.absent(why)
     q1, q3 = np.quantile(ratio, [0.25, 0.75])
     return Range(float(q1), float(q3), rules.fixed(6), what=("q1", "q3")).of_records(frame, "certificate", "radius")
 
 
-def attainment(frame: pl.DataFrame, which: str) -> Value:
+def attainment(frame: pl.DataFrame, which: str, why: s.Why) -> Value:
     """Certificate over radius: the median, or the smallest value, over all points and seeds."""
     ratio = (frame["certificate"] / frame["radius"]).drop_nulls().to_numpy()
     if not ratio.size:
-        return Absent("this method was not recorded")
+        return s.absent(why)
     shown = Number(float(np.median(ratio) if which == "median" else ratio.min()), rules.fixed(6))
     return shown.of_records(frame, "certificate", "radius")

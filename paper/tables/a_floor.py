@@ -16,7 +16,8 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value
+from orledger.reports.tables.values import Blank, Count, Number, Text, Value
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +44,9 @@ def with_backend(frame: pl.DataFrame) -> pl.DataFrame:
 @table("Afloor", "Case A: the run-to-run floor", case="a")
 def table_afloor(source: Source) -> Table:
     """Table Afloor: dispersion of repeated identical computations at each weight, and each rule's dispersion over its own floor."""
-    frame = source.wide("a", "floor", ["solve"], ["lam2", "rmse"], ["grid", "backend", "repeat"], indexed=True)
+    frame = source.rows(
+        Selection("a", "floor", ["solve"], ["lam2", "rmse"], ["grid", "backend", "repeat"], indexed=True)
+    )
     frame = with_backend(source.need(frame.drop_nulls(["lam2", "rmse"]), "finished cells of a/floor"))
     weights = sorted(frame["lam2"].unique().to_list(), reverse=True)
     groups = []
@@ -56,9 +59,11 @@ def table_afloor(source: Source) -> Table:
         for b in backends:
             runs = part.filter((pl.col("where") == b) | (pl.col("cell_id") == first))
             rows.append(
-                floor_row(f"grid {grid:g} {b}", Text(WAYS[b]) if b in WAYS else Text(b, mono=True), runs, weights)[0]
+                floor_row(
+                    source, f"grid {grid:g} {b}", Text(WAYS[b]) if b in WAYS else Text(b, mono=True), runs, weights
+                )[0]
             )
-        row, floors[grid] = floor_row(f"grid {grid:g} all", Text("all together"), part, weights)
+        row, floors[grid] = floor_row(source, f"grid {grid:g} all", Text("all together"), part, weights)
         heading = prose("{{ grid }} collocation, noise-free", grid=sym.collocation(int(grid)))
         groups.append(Group((*rows, row), heading))
     quotes: dict[str, Value] = {}
@@ -88,14 +93,17 @@ def table_afloor(source: Source) -> Table:
     return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0))
 
 
-def floor_row(key: str, label: Value, part: pl.DataFrame, weights: list[float]) -> tuple[Row, dict[float, Number]]:
+def floor_row(
+    source: Source, key: str, label: Value, part: pl.DataFrame, weights: list[float]
+) -> tuple[Row, dict[float, Number]]:
     """The dispersion at every weight over the runs of ``part``, and how many distinct curves they are."""
     cells: list[Value] = []
     floors: dict[float, Number] = {}
     for w in weights:
         x = s.values(part.filter(pl.col("lam2") == w), "rmse", "rmse", "lam2")
         if x.size < 2:
-            cells.append(Absent("a single run has no dispersion"))
+            why = source.why("a", "floor", "solve", "rmse", keys={"grid": float(part["grid"][0])})
+            cells.append(s.absent(s.needing(2, x.size, "a dispersion", why)))
             continue
         cv = s.cv(x)
         floors[w] = Number(cv, rules.INTEGER if cv == 0 else rules.fixed(3)).of(x)
@@ -129,7 +137,10 @@ def own_floor_rows(
                 cells[at] = share.of(floor).of_records(mine, "rmse", "lam2", "lam2_index")
                 quotes[f"{rule} over own floor"] = cells[at]
             else:
-                cells[at] = Absent("the floor at this weight is zero or unknown: nothing to divide by")
+                none = source.why("a", "floor", "solve", "rmse", keys={"grid": grid})
+                cells[at] = s.absent(
+                    "the floor at this weight is 0" if floor is not None else s.needing(2, 1, "a floor", none)
+                )
         rows.append(Row(f"own floor {rule}", (Text(label), Blank(), *cells)))
     return rows
 
@@ -138,9 +149,9 @@ def own_floor_rows(
 def table_aport(source: Source) -> Table:
     """Table Aport: the selected model's RMSE on another backend over that on the reference backend, per rule."""
     keys = ["grid", "level", "seed", "backend"]
-    frame = source.wide("a", "portability", list(RULES), ["rmse"], keys).filter(pl.col("label").is_null())
+    frame = source.rows(Selection("a", "portability", list(RULES), ["rmse"], keys)).filter(pl.col("label").is_null())
     frame = with_backend(source.need(frame, "finished cells of a/portability"))
-    solves = with_backend(source.wide("a", "portability", ["solve"], ["rmse", "misfit"], keys, indexed=True))
+    solves = with_backend(source.rows(Selection("a", "portability", ["solve"], ["rmse", "misfit"], keys, indexed=True)))
     backends = sorted(frame["where"].unique().to_list(), key=lambda b: ("float64" not in b, b))
     if len(backends) < 2:
         raise NothingToShowError(f"a/portability was computed on one backend only ({backends[0]})")
@@ -160,7 +171,7 @@ def table_aport(source: Source) -> Table:
                 quotes[f"{other} pairs within {limit:.0%}"] = Number(
                     float(np.mean(relative <= limit)), rules.percent(1)
                 )
-        groups.append(Group(portability_rows(ratios, other), Text(f"{other} over {backends[0]}")))
+        groups.append(Group(portability_rows(source, ratios, other), Text(f"{other} over {backends[0]}")))
     caption = portability_caption([q for k, q in quotes.items() if k.startswith(backends[1])], backends[1])
     return Table(caption, PORT_COLUMNS, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 6.0))
 
@@ -182,15 +193,16 @@ def portability_caption(shares: list[Value], other: str) -> Value:
     )  # fmt: skip
 
 
-def portability_rows(ratios: Mapping[str, np.ndarray], scope: str) -> tuple[Row, ...]:
-    """One row per rule from the ratios of its matched cells; also used to compare two databases."""
+def portability_rows(source: Source, ratios: Mapping[str, np.ndarray], scope: str) -> tuple[Row, ...]:
+    """One row per rule from the ratios of its matched cells."""
     worst = {r: float(np.maximum(x, 1 / x).max()) if x.size else None for r, x in ratios.items()}
     least = min((w for r, w in worst.items() if w is not None and r in DEPLOYABLE), default=None)
     rows = []
     for rule, x in ratios.items():
         label = Text(RULES.get(rule, rule))
         if not x.size:
-            rows.append(Row(f"{scope} {rule}", (label, Number(0, rules.INTEGER), *[Absent("no matched cell")] * 3)))
+            none = s.absent(source.why("a", "portability", rule, "rmse"))
+            rows.append(Row(f"{scope} {rule}", (label, Number(0, rules.INTEGER), *[none] * 3)))
             continue
         strong = rule in DEPLOYABLE and worst[rule] == least
         cells = (

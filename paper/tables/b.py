@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,8 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
-from orledger.reports.tables.values import Absent, Number, Text, Value, best, join
+from orledger.reports.tables.values import Blank, Number, Text, Value, best, join
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -25,7 +27,7 @@ OPTIONAL = ("wcp", "cp_centre")  # arms of the open questions: shown when record
 
 def arms_frame(source: Source, metrics: list[str], regimes: tuple[str, ...]) -> pl.DataFrame:
     """Scores of all arms, one row per cell and arm."""
-    frame = source.wide("b", "main", list(BANDS), metrics, KEYS, where={"regime": regimes})
+    frame = source.rows(Selection("b", "main", list(BANDS), metrics, KEYS, where={"regime": regimes}))
     return frame.filter(pl.col("label").is_null()).drop_nulls("coverage") if not frame.is_empty() else frame
 
 
@@ -37,7 +39,7 @@ def table_bshift(source: Source) -> Table:
     """Table Bshift: four arms per dataset under covariate shift, beside what the audit said before training."""
     frame = arms_frame(source, ["coverage", "width_median", "interval_score"], ("shift",))
     source.need(frame, "finished shift cells of b/main")
-    facts = source.wide("b", "main", ["cell"], ["r2", "severity"], KEYS, where={"regime": ("shift",)})
+    facts = source.rows(Selection("b", "main", ["cell"], ["r2", "severity"], KEYS, where={"regime": ("shift",)}))
     known = {d: facts.filter(pl.col("dataset") == d) for d in facts["dataset"].unique()}
     r2 = dict(facts.drop_nulls("r2").group_by("dataset").agg(pl.col("r2").median()).iter_rows())
     severity = dict(
@@ -53,13 +55,13 @@ def table_bshift(source: Source) -> Table:
         for arm in SHIFT_ARMS:
             mine = part.filter(pl.col("arm") == arm)
             x = {m: s.values(mine, m) for m in ("coverage", "width_median", "interval_score")}
-            why = source.why("b", "main", arm, regime="shift", dataset=dataset) if mine.is_empty() else s.NO_VALUE
+            why = partial(source.why, "b", "main", arm, keys={"regime": "shift", "dataset": dataset})
             cells += [
-                s.mean(x["coverage"], rules.fixed(3), why),
-                s.mean(x["width_median"], rules.fixed(2), why),
-                Absent(why),
+                s.mean(x["coverage"], rules.fixed(3), why("coverage")),
+                s.mean(x["width_median"], rules.fixed(2), why("width_median")),
+                Blank(),  # the score, once the best is known
             ]
-            scores.append(s.mean(x["interval_score"], rules.significant(3), why))
+            scores.append(s.mean(x["interval_score"], rules.significant(3), why("interval_score")))
             means.append(float(x["interval_score"].mean()) if x["interval_score"].size else None)
         cells[2::3] = best(scores, means)
         n, n_or = part["cell_id"].n_unique(), part.filter(pl.col("arm") == "or1").height
@@ -68,10 +70,13 @@ def table_bshift(source: Source) -> Table:
             if n == n_or
             else join(Number(n, rules.INTEGER), " (", Number(n_or, rules.INTEGER), ")", names=("", "OR"))
         ).of_records(part, "coverage")
+        facts_why = partial(source.why, "b", "main", "cell", keys={"regime": "shift", "dataset": dataset})
         head = (
             Text(str(dataset), mono=True),
-            s.number(r2.get(dataset), rules.fixed(3)).of_records(known.get(dataset, facts.head(0)), "r2"),
-            s.number(severity.get(dataset), rules.fixed(2)).of_records(
+            s.number(r2.get(dataset), rules.fixed(3), facts_why("r2")).of_records(
+                known.get(dataset, facts.head(0)), "r2"
+            ),
+            s.number(severity.get(dataset), rules.fixed(2), facts_why("severity", "centroid")).of_records(
                 known.get(dataset, facts.head(0)).filter(pl.col("label") == "centroid"), "severity"
             ),
             n_cell,
@@ -118,11 +123,11 @@ def table_barms(source: Source) -> Table:
             if mine.is_empty() and arm in OPTIONAL:
                 continue
             score = s.values(mine, "interval_score")
-            why = source.why("b", "main", arm, regime=regime) if mine.is_empty() else s.NO_VALUE
+            why = partial(source.why, "b", "main", arm, keys={"regime": regime})
             cells = (
-                Text(label), Number(mine.height, rules.INTEGER).of_records(mine, "coverage"), s.mean(s.values(mine, "coverage"), rules.fixed(3), why),
-                s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), why), s.median_iqr(score, rules.fixed(2), why),
-                s.median(s.values(mine, "penalty_share"), rules.fixed(3), why),
+                Text(label), Number(mine.height, rules.INTEGER).of_records(mine, "coverage"), s.mean(s.values(mine, "coverage"), rules.fixed(3), why("coverage")),
+                s.median_iqr(s.values(mine, "width_median"), rules.fixed(2), why("width_median")), s.median_iqr(score, rules.fixed(2), why("interval_score")),
+                s.median(s.values(mine, "penalty_share"), rules.fixed(3), why("penalty_share")),
             )  # fmt: skip
             rows.append((f"{regime} {arm}", cells))
             scores.append(float(np.median(score)) if score.size else None)

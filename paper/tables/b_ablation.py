@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,7 +17,8 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join
-from orledger.schema.viewing import literal
+from orledger.schema.layouts import literal
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -31,7 +33,7 @@ REFUSALS = {"clamp": "H5/delivery-refusals-clamp", "drop": "H5/delivery-refusals
 
 def ablation(source: Source) -> pl.DataFrame:
     """One row per cell and variant; a variant that refused has no widths."""
-    frame = source.wide("b", "ablation", list(VARIANTS), METRICS, KEYS)
+    frame = source.rows(Selection("b", "ablation", list(VARIANTS), METRICS, KEYS))
     return source.need(frame, "finished cells of b/ablation")
 
 
@@ -60,13 +62,14 @@ def table_babl(source: Source) -> Table:
         done = mine.drop_nulls("width_median")
         refused[arm] = set(frame["cell_id"].unique()) - set(done["cell_id"])
         leak = s.values(mine, "ns_max")
-        why = source.why("b", "ablation", arm) if done.is_empty() else s.NO_VALUE
+        why = partial(source.why, "b", "ablation", arm)
         widths = [
-            s.median(s.values(done, m), rules.significant(3), why) for m in ("width_median", "width_mean", "width_max")
+            s.median(s.values(done, m), rules.significant(3), why(m))
+            for m in ("width_median", "width_mean", "width_max")
         ]
-        blow: Value = s.mean(s.values(done, "blow_up"), rules.fixed(2), why)
-        leaking: Value = Count(int((leak > LEAK).sum()), leak.size).of(leak) if leak.size else Absent("not recorded")
-        score = s.median(s.values(done, "interval_score"), rules.significant(3), why)
+        blow: Value = s.mean(s.values(done, "blow_up"), rules.fixed(2), why("blow_up"))
+        leaking: Value = Count(int((leak > LEAK).sum()), leak.size).of(leak) if leak.size else s.absent(why("ns_max"))
+        score = s.median(s.values(done, "interval_score"), rules.significant(3), why("interval_score"))
         rows.append(
             Row(
                 arm,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,8 +15,9 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Number, Text, Value, join
+from orledger.reports.tables.values import Number, Text, Value, join
 from orledger.schema.frames import as_number
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -24,32 +26,29 @@ if TYPE_CHECKING:
 @table("Baudit", "Case B: datasets and their audit", case="b")
 def table_baudit(source: Source) -> Table:
     """Table Baudit: what was learned about each dataset before any training."""
-    frame = source.wide("b", "audit", ["rf"], ["r2", "n", "d", "distinct", "passed"], ["dataset"])
+    frame = source.rows(Selection("b", "audit", ["rf"], ["r2", "n", "d", "distinct", "passed"], ["dataset"]))
     source.need(frame, "finished cells of b/audit")
     origins = source.rows(
         "SELECT dataset, origin, target\nFROM b_audit_cells JOIN dataset d USING (cell_id)\nORDER BY ALL"
     )
     rows = []
     for (name,), part in frame.group_by(["dataset"], maintain_order=True):
+        why = partial(source.why, "b", "audit", "rf", keys={"dataset": str(name)})
         plain = part.filter(pl.col("label").is_null())
         r2 = {row["label"]: row["r2"] for row in part.drop_nulls("r2").iter_rows(named=True)}
         origin = origins.filter(pl.col("dataset") == name)
         where: list[Value] = [
-            Text(str(origin[c][0]), mono=c == "target") if origin.height else Absent("no table was recorded")
+            Text(str(origin[c][0]), mono=c == "target") if origin.height else s.absent(why("n"))
             for c in ("origin", "target")
         ]
         numbers = [
-            s.number(as_number(plain[c].max()), rules.INTEGER).of_records(plain, c)
-            if plain.height
-            else Absent("not recorded")
+            s.number(as_number(plain[c].max()), rules.INTEGER, why(c)).of_records(plain, c)
             for c in ("n", "d", "distinct")
         ]
-        passed = plain["passed"].max() if plain.height else None
-        verdict: Value = Absent("not recorded") if passed is None else Text("passes" if passed else "refused")
+        passed = plain["passed"].max()
+        verdict: Value = s.absent(why("passed")) if passed is None else Text("passes" if passed else "refused")
         shuffled, in_order = (
-            s.number(r2.get(k), rules.fixed(4), "this fold order was not computed").of_records(
-                part.filter(pl.col("label") == k), "r2"
-            )
+            s.number(r2.get(k), rules.fixed(4), why("r2", k)).of_records(part.filter(pl.col("label") == k), "r2")
             for k in ("shuffled", "file_order")
         )
         rows.append(
@@ -72,7 +71,7 @@ def table_baudit(source: Source) -> Table:
 @table("Blevels", "Case B: conformal levels", case="b")
 def table_blevels(source: Source) -> Table:
     """Table Blevels: sizes of the splits and the two conformal levels, one row per dataset and regime."""
-    frame = source.wide("b", "main", ["cell"], ["n_train", "n_test", "n_cal", "k"], KEYS).drop_nulls("n_cal")
+    frame = source.rows(Selection("b", "main", ["cell"], ["n_train", "n_test", "n_cal", "k"], KEYS)).drop_nulls("n_cal")
     source.need(frame, "finished cells of b/main")
     rows = []
     for (dataset, regime, n_tr, n_te, n_c, k), part in frame.group_by(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -36,7 +38,7 @@ AGAINST_CP = {
 
 def regions(source: Source) -> pl.DataFrame:
     """One row per seed, scale mode, arm and region (in ``label``)."""
-    frame = source.wide("b", "gap", list(ARMS), METRICS, KEYS)
+    frame = source.rows(Selection("b", "gap", list(ARMS), METRICS, KEYS))
     return source.need(frame.filter(pl.col("label").is_in(list(REGIONS))), "finished cells of b/gap")
 
 
@@ -55,15 +57,15 @@ def table_bgap(source: Source) -> Table:
             for arm, label in ARMS.items():
                 mine = part.filter(pl.col("arm") == arm)
                 score = s.values(mine, "interval_score")
-                why = source.why("b", "gap", arm, scale=scale) if mine.is_empty() else s.NO_VALUE
+                why = partial(source.why, "b", "gap", arm, label=region, keys={"scale": scale})
                 cells = (
                     Text(label),
-                    s.median_iqr(s.values(mine, "coverage"), rules.fixed(3), why),
+                    s.median_iqr(s.values(mine, "coverage"), rules.fixed(3), why("coverage")),
                     s.wins_cell(source.test(f"CaseB/gap-reached/{scale}/{region}/{arm}")),
-                    s.median_iqr(s.values(mine, "width_mean"), rules.fixed(3), why),
+                    s.median_iqr(s.values(mine, "width_mean"), rules.fixed(3), why("width_mean")),
                 )
                 rows.append((f"{scale} {region} {arm}", cells))
-                scores.append(s.median_iqr(score, rules.significant(3), why))
+                scores.append(s.median_iqr(score, rules.significant(3), why("interval_score")))
                 medians.append(float(np.median(score)) if score.size else None)
             strong = best(scores, medians)
             heading = prose(
@@ -118,11 +120,19 @@ def table_bgapsurv(source: Source) -> Table:
                 x = s.values(part.filter((pl.col("arm") == arm) & (pl.col("label") == region)), metric)
                 if not x.size:
                     continue
-                single: Value = printed.get(f"{quantity} {region}", Absent("the paper prints no single-seed value"))
+                single: Value = printed.get(
+                    f"{quantity} {region}", Absent(f"not among the printed numbers: {quantity} {region}")
+                )
                 if isinstance(single, Number) and not x.min() <= single.value <= x.max():
                     single = single.strong()
                 extremes = Range(float(x.min()), float(x.max()), rules.fixed(3), dash=True, what=("min", "max"))
-                cells = (Text(label), Text(REGIONS[region]), single, s.median_iqr(x, rules.fixed(3)), extremes.of(x))
+                cells = (
+                    Text(label),
+                    Text(REGIONS[region]),
+                    single,
+                    s.median_iqr(x, rules.fixed(3), source.why("b", "gap", arm, metric, region, keys={"scale": scale})),
+                    extremes.of(x),
+                )
                 rows.append(Row(f"{scale} {quantity} {region}", cells))
         if rows:
             heading = prose("{{ scale }}, {{ n }} seeds", scale=scale_words, n=part["seed"].n_unique())

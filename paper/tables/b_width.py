@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,8 +15,9 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
+from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join
 from orledger.schema.frames import as_number
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -38,15 +40,18 @@ LISTED = 20  # rows of the tail table that are printed
 @table("Bfloor", "Case B: the width budget of the OR head", case="b")
 def table_bfloor(source: Source) -> Table:
     """Table Bfloor: shares and sizes of the three width components, and what adding each one buys."""
-    parts = source.wide("b", "main", ["or1"], ["w_add", "w_obs", "width_mean"], KEYS, where={"regime": tuple(REGIMES)})
+    parts = source.rows(
+        Selection("b", "main", ["or1"], ["w_add", "w_obs", "width_mean"], KEYS, where={"regime": tuple(REGIMES)})
+    )
     parts = parts.filter(pl.col("label").is_null()).drop_nulls(["w_add", "w_obs"])
     source.need(parts, "cells of b/main in which the OR head delivered")
-    inner = source.wide("b", "main", ["or1_int"], ["width_mean"], KEYS, where={"regime": tuple(REGIMES)})
+    inner = source.rows(Selection("b", "main", ["or1_int"], ["width_mean"], KEYS, where={"regime": tuple(REGIMES)}))
     parts = parts.join(inner.select("cell_id", pl.col("width_mean").alias("w_int")), on="cell_id").with_columns(
         (pl.col("w_int") + pl.col("w_add") + pl.col("w_obs")).alias("band")
     )
     components = {"w_int": sym.W_INT, "w_add": sym.W_ADD, "w_obs": sym.W_OBS}
     shares, sizes = [], []
+    reasons = [source.why("b", "main", "or1", "w_add", keys={"regime": r}) for r in REGIMES]
     for key, symbol in components.items():
         by_regime = [parts.filter(pl.col("regime") == r) for r in REGIMES]
         inside = [inner.join(p, on="cell_id", how="semi") for p in by_regime]
@@ -57,9 +62,9 @@ def table_bfloor(source: Source) -> Table:
                     join(symbol, " share of the band"),
                     *(
                         s.median_iqr(
-                            s.known_sample(p[key] / p["band"], p, "w_add", "w_obs"), rules.fixed(3)
+                            s.known_sample(p[key] / p["band"], p, "w_add", "w_obs"), rules.fixed(3), why
                         ).of_records(i, "width_mean")
-                        for p, i in zip(by_regime, inside, strict=True)
+                        for p, i, why in zip(by_regime, inside, reasons, strict=True)
                     ),
                 ),
             )
@@ -73,8 +78,9 @@ def table_bfloor(source: Source) -> Table:
                         s.median_iqr(
                             s.known_sample(p[key], i, "width_mean") if key == "w_int" else s.values(p, key),
                             rules.fixed(3),
+                            why,
                         )
-                        for p, i in zip(by_regime, inside, strict=True)
+                        for p, i, why in zip(by_regime, inside, reasons, strict=True)
                     ),
                 ),
             )
@@ -121,19 +127,19 @@ def change(row: s.Cited, decimals: int) -> Value:
 def table_btail(source: Source) -> Table:
     """Table Btail: cells with test points whose OR interval is far wider than the target's spread."""
     scalars = (
-        source.wide("b", "main", ["or1"], ["n_over_cap", "ns_max", "n_guard"], KEYS)
+        source.rows(Selection("b", "main", ["or1"], ["n_over_cap", "ns_max", "n_guard"], KEYS))
         .filter(pl.col("label").is_null())
         .drop_nulls("n_over_cap")
     )
     source.need(scalars, "cells of b/main in which the OR head delivered")
-    inner = source.wide("b", "main", ["or1_int"], ["width_median", "width_mean", "width_max"], KEYS)
+    inner = source.rows(Selection("b", "main", ["or1_int"], ["width_median", "width_mean", "width_max"], KEYS))
     widths = inner.select("cell_id", "width_median", "width_mean", "width_max")
-    starred = source.wide("b", "main", ["or1"], ["kappa_star"], KEYS).filter(pl.col("label").is_null())
+    starred = source.rows(Selection("b", "main", ["or1"], ["kappa_star"], KEYS)).filter(pl.col("label").is_null())
     kappa = starred.select("cell_id", "kappa_star")
-    tested = source.wide("b", "main", ["cell"], ["n_test"], KEYS).drop_nulls("n_test")
+    tested = source.rows(Selection("b", "main", ["cell"], ["n_test"], KEYS)).drop_nulls("n_test")
     sizes = tested.select("cell_id", "n_test")
     band = (
-        source.wide("b", "main", ["or1"], ["width_median"], KEYS)
+        source.rows(Selection("b", "main", ["or1"], ["width_median"], KEYS))
         .filter(pl.col("label").is_null())
         .select("cell_id", pl.col("width_median").alias("band"))
     )
@@ -146,15 +152,16 @@ def table_btail(source: Source) -> Table:
     rows = []
     for row in over.head(LISTED).iter_rows(named=True):
         name = "/".join(str(row[k]) if k != "seed" else f"{row[k]:g}" for k in KEYS)
-        star = s.number(row["kappa_star"], rules.significant(2), "no inflation covers the calibration points")
+        why = partial(source.why, "b", "main", keys={k: row[k] for k in KEYS})
+        star = s.number(row["kappa_star"], rules.significant(2), why("or1", "kappa_star"))
         mine = [f.filter(pl.col("cell_id") == row["cell_id"]) for f in (tested, scalars, inner, starred)]
         cells = (
-            Text(name, mono=True), s.number(row["n_test"], rules.INTEGER).of_records(mine[0], "n_test"),
+            Text(name, mono=True), s.number(row["n_test"], rules.INTEGER, why("cell", "n_test")).of_records(mine[0], "n_test"),
             Number(row["n_over_cap"], rules.INTEGER).of_records(mine[1], "n_over_cap"),
-            s.number(row["width_median"], rules.fixed(2)).of_records(mine[2], "width_median"),
-            s.number(row["width_mean"], rules.fixed(1)).of_records(mine[2], "width_mean"),
-            s.number(row["width_max"], rules.significant(3)).of_records(mine[2], "width_max"),
-            s.number(row["ns_max"], rules.fixed(3).bound()).of_records(mine[1], "ns_max"), star.of_records(mine[3], "kappa_star"),
+            s.number(row["width_median"], rules.fixed(2), why("or1_int", "width_median")).of_records(mine[2], "width_median"),
+            s.number(row["width_mean"], rules.fixed(1), why("or1_int", "width_mean")).of_records(mine[2], "width_mean"),
+            s.number(row["width_max"], rules.significant(3), why("or1_int", "width_max")).of_records(mine[2], "width_max"),
+            s.number(row["ns_max"], rules.fixed(3).bound(), why("or1", "ns_max")).of_records(mine[1], "ns_max"), star.of_records(mine[3], "kappa_star"),
         )  # fmt: skip
         rows.append(Row(f"{name} {row['cell_id'][:6]}" if over["cell"].n_unique() < over.height else name, cells))
     points, total = int(frame["n_over_cap"].sum()), int(frame["n_test"].sum() or 0)
@@ -166,7 +173,8 @@ def table_btail(source: Source) -> Table:
         "shift cells over cap": Number(over.filter(pl.col("regime") != "iid").height, rules.INTEGER),
     }
     if frame.height:
-        quotes["largest half-width"] = s.number(as_number(frame["width_max"].max()), rules.significant(5))
+        none = source.why("b", "main", "or1_int", "width_max")
+        quotes["largest half-width"] = s.number(as_number(frame["width_max"].max()), rules.significant(5), none)
     hidden = over.height - len(rows)
     caption = prose(
         """The tail that medians hide: cells with test points whose tight OR interval is wider than 20 standard deviations of the fit
@@ -182,5 +190,5 @@ def table_btail(source: Source) -> Table:
         Column("mean", Text("mean half"), "r"), Column("max", Text("max half"), "r"), Column("ns max", sym.NS_MAX, "r"), Column("kappa", sym.KAPPA_STAR, "r"),
     )  # fmt: skip
     if not rows:
-        rows = [Row("none", (Text("no cell has such a point"), *[Absent("no test point is over the cap")] * 7))]
+        rows = [Row("none", (Text("no cell has such a point"), *[Blank()] * 7))]
     return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=Layout("footnotesize", 4.0))

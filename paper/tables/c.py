@@ -18,6 +18,7 @@ from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -33,7 +34,9 @@ def benchmark_name(benchmark: str, dim: float | None) -> Text:
 
 def regrets(source: Source) -> pl.DataFrame:
     """Final and mean regret, one row per benchmark, seed and arm of the main block, benchmarks from flat to rough."""
-    frame = source.wide("c", "main", list(ARMS), ["final_regret", "auc"], KEYS).filter(pl.col("label").is_null())
+    frame = source.rows(Selection("c", "main", list(ARMS), ["final_regret", "auc"], KEYS)).filter(
+        pl.col("label").is_null()
+    )
     source.need(frame, "finished cells of c/main")
     rank = {key: i for i, key in enumerate(dispersions(source))}
     order = [rank.get((b, d), len(rank)) for b, d in frame.select("benchmark", "dim").iter_rows()]
@@ -43,8 +46,8 @@ def regrets(source: Source) -> pl.DataFrame:
 def part_of(source: Source, budget: str | None, arms: list[str], metrics: list[str]) -> pl.DataFrame:
     """Step-by-step records of the main block, or of the same trajectories at another fit budget."""
     if budget is None:
-        return source.wide("c", "main", arms, metrics, KEYS, indexed=True)
-    return source.wide("c", "budget", arms, metrics, KEYS, indexed=True, where={"budget": budget})
+        return source.rows(Selection("c", "main", arms, metrics, KEYS, indexed=True))
+    return source.rows(Selection("c", "budget", arms, metrics, KEYS, indexed=True, where={"budget": budget}))
 
 
 def dispersions(source: Source, budget: str | None = None) -> dict[tuple[str, float], float]:
@@ -66,7 +69,8 @@ def table_c(source: Source) -> Table:
         for arm in ARMS:
             x = s.values(part.filter(pl.col("arm") == arm), "final_regret")
             if not x.size:
-                cells.append(Absent(source.why("c", "main", arm, benchmark=str(benchmark), dim=dim)))
+                why = source.why("c", "main", arm, "final_regret", keys={"benchmark": str(benchmark), "dim": dim})
+                cells.append(s.absent(why))
                 medians.append(None)
                 continue
             mid, worst = float(np.median(x)), float(x.max())

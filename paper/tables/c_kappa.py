@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,9 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
-from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
+from orledger.reports.tables.values import Count, Number, Text, Value, join
 from orledger.schema.frames import as_number
+from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
     from orledger.reports.source import Source
@@ -68,9 +70,13 @@ def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> 
         control = s.wins_cell(inert(source, budget, "-ucb", benchmark))
         key = " ".join(x for x in (budget, benchmark, f"{dim:g}") if x)
         quotes[f"{key} ladder"] = ladder
+        at = {"budget": budget} if budget else {}
+        why = partial(
+            source.why, "c", "budget" if budget else "main", "k1", keys={"benchmark": benchmark, "dim": dim, **at}
+        )
         cells = (
-            benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2)).of_records(mine.filter(pl.col("label").is_null()), "osc", "mean_c"), s.median(grid, rules.significant(2), "the grid method was not recorded"),
-            *pairs, ladder, interval, escape(mine.filter(pl.col("label").is_null())), control,
+            benchmark_name(benchmark, dim), s.number(exact.get((benchmark, dim)), rules.significant(2), why("osc")).of_records(mine.filter(pl.col("label").is_null()), "osc", "mean_c"), s.median(grid, rules.significant(2), why("osc", "grid")),
+            *pairs, ladder, interval, escape(mine.filter(pl.col("label").is_null()), why("osc")), control,
         )  # fmt: skip
         rows.append(Row(key, cells))
     return rows, steps
@@ -106,10 +112,10 @@ def table_ckappa(source: Source) -> Table:
     return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=Layout("scriptsize", 2.5))
 
 
-def escape(widths: pl.DataFrame) -> Value:
+def escape(widths: pl.DataFrame, why: s.Why) -> Value:
     """The median over seeds of the first step with a dispersion above the limit; never when most seeds have none."""
     if widths.is_empty():
-        return Absent("no widths recorded")
+        return s.absent(why)
     firsts = [
         as_number(part.filter(pl.col("d") > ESCAPE)["idx"].min())
         for _, part in widths.group_by("seed", maintain_order=True)
@@ -129,7 +135,9 @@ CRITERIA = {
 def table_cinv(source: Source) -> Table:
     """Table Cinv: what the criterion predicted against what the acquisition did, per step and per trajectory."""
     keys = [*KEYS, "arm", "idx", "pair"]
-    frame = source.wide("c", "main", list(ARMS), ["same", "fires", "ratio"], KEYS, indexed=True).drop_nulls("label")
+    frame = source.rows(Selection("c", "main", list(ARMS), ["same", "fires", "ratio"], KEYS, indexed=True)).drop_nulls(
+        "label"
+    )
     source.need(frame, "invariance records in c/main")
     split = frame.with_columns(
         pl.col("label").str.split("/").list.first().alias("pair"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.reports.origin import Answer, Origin
-from orledger.schema.viewing import literal
+from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from orledger.audit.registry.words import ClaimState
 from orledger.paper import symbols as sym
 from orledger.paper.prose import prose
 from orledger.paper.tables.a import grouped, medians_by_rule, same_in_print, seed_cv, selected, table_a
@@ -93,7 +94,7 @@ def exploration(source: Source) -> Evidence:
         predicts it: {{ observed }} ({{ table('Ckappa') }}, {{ table('Cinv') }}).""",
         observed=claim.observed, inert=s.wins_cell(row).strong(), interval=s.interval_cell(row, rules.fixed(2)),
     )  # fmt: skip
-    return text, "against" if claim.state == "fails" else BETS_HIGH.get(row.outcome, "open")
+    return text, "against" if claim.state == ClaimState.FAILS else BETS_HIGH.get(row.outcome, "open")
 
 
 def floor_first(source: Source) -> Evidence:

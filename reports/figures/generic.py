@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from orledger.audit.registry.words import Outcome
 from orledger.reports.figures.generic_looks import arm_looks, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
 
@@ -98,7 +99,7 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
             continue
         colour = GREY
         if p.row.decided:
-            colour = BLUE if (p.row.outcome == "greater") == (subject.better == "higher") else RED
+            colour = BLUE if (p.row.outcome == Outcome.GREATER) == (subject.better == "higher") else RED
         if p.row.low is not None and p.row.high is not None:
             ax.plot([p.row.low, p.row.high], [y, y], color=colour, linewidth=1.4, solid_capstyle="butt")
         ax.plot([p.row.effect], [y], "o" if p.row.decided else "s", color=colour, markersize=4)

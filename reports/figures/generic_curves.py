@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.reports.figures.generic_looks import arm_looks, shown
-from orledger.schema.viewing import identifier
+from orledger.schema.layouts import identifier
 
 if TYPE_CHECKING:
     import polars as pl

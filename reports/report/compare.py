@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from orledger.reports.report.compare_records import compare_records
+
 if TYPE_CHECKING:
     from orledger.reports.source import Database
 
-TOLERANCES = (0.01, 0.05, 0.20)
-KEY = ["cell_id", "arm", "metric", "label", "idx"]
-
-CELLS = "SELECT cell_id, case_name, block, cell AS name, state, content_hash, cpu, node FROM all_cells ORDER BY cell_id"
+CELLS = """
+SELECT cell_id, case_name, block, cell AS name, state, n_records, content_hash, cpu, node FROM all_cells ORDER BY cell_id
+"""
 FRAMES = ("cells", "hosts", "differing", "records", "rules", "paths")
 ACROSS, SAME, UNKNOWN = "across CPU kinds", "on one CPU kind", "CPU unknown"
-RECORDS = """
-SELECT cell_id, arm, metric, coalesce(label, '') AS label, coalesce(idx, -1) AS idx, value FROM all_records ORDER BY ALL
-"""
 
 
 @dataclass(frozen=True)
@@ -108,86 +106,19 @@ def _differing(marked: pl.DataFrame) -> pl.DataFrame:
     return marked.filter(~pl.col("same")).sort(rank, "cell").select(columns)
 
 
-def _matched(left: pl.DataFrame, right: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """Records present on both sides with their differences; the ratio is the larger over the smaller, where signs agree."""
-    a, b = pl.col("value"), pl.col("value_right")
-    scale = pl.max_horizontal(a.abs(), b.abs())
-    return (
-        left.join(right, on=KEY, how="inner")
-        .join(cells.select("cell_id", "case_name", "block", "name"), on="cell_id")
-        .with_columns(
-            (a == b).alias("same"),
-            (a - b).abs().alias("difference"),
-            pl.when(scale > 0).then((a - b).abs() / scale).otherwise(0.0).alias("relative"),
-            pl.when((a * b) > 0).then(scale / pl.min_horizontal(a.abs(), b.abs())).otherwise(None).alias("ratio"),
-            pl.when((a * b) > 0).then(b / a).otherwise(None).alias("signed"),
-        )
-        .rename({"case_name": "case"})
-    )
-
-
-def _summary(matched: pl.DataFrame) -> pl.DataFrame:
-    by = ["case", "block", "arm", "metric"]
-    return (
-        matched.group_by(by)
-        .agg(
-            pl.len().alias("n"),
-            pl.col("same").sum().alias("bitwise"),
-            *((pl.col("relative") <= t).sum().alias(f"within_{round(100 * t)}") for t in TOLERANCES),
-            pl.col("ratio").max().alias("worst_ratio"),
-            pl.col("difference").max().alias("worst_difference"),
-        )
-        .sort(by)
-    )
-
-
-def _rules(matched: pl.DataFrame) -> pl.DataFrame:
-    """Right over left for every scalar of an arm: median, range, and the worst disagreement in either direction."""
-    by = ["case", "block", "arm", "metric"]
-    scalars = matched.filter((pl.col("idx") == -1) & pl.col("signed").is_not_null())
-    return (
-        scalars.group_by(by)
-        .agg(
-            pl.len().alias("n"),
-            pl.col("signed").median().alias("median_ratio"),
-            pl.col("signed").min().alias("low"),
-            pl.col("signed").max().alias("high"),
-            pl.col("ratio").max().alias("worst"),
-        )
-        .sort(by)
-    )
-
-
-def _paths(matched: pl.DataFrame) -> pl.DataFrame:
-    """For every trajectory on both sides, how many steps it has and the first step whose action differs (null: none)."""
-    actions = matched.filter((pl.col("metric") == "action") & (pl.col("idx") >= 0))
-    return (
-        actions.group_by("name", "arm")
-        .agg(pl.len().alias("steps"), pl.col("idx").filter(~pl.col("same")).min().alias("first_difference"))
-        .rename({"name": "cell"})
-        .sort("first_difference", "cell", "arm", nulls_last=True)
-    )
-
-
 def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "right")) -> Comparison:
     """The comparison of two databases, cells matched by their ids and records by arm, metric, label and index."""
     cells = left.sql(CELLS), right.sql(CELLS)
-    records = left.sql(RECORDS), right.sql(RECORDS)
-    shared = set(cells[0].filter(pl.col("state") == "done")["cell_id"]) & set(
-        cells[1].filter(pl.col("state") == "done")["cell_id"]
-    )
-    ours, theirs = (r.filter(pl.col("cell_id").is_in(shared)) for r in records)
-    matched = _matched(ours, theirs, cells[0])
     marked = _marked(*cells)
-    everything = sum(len(r) for r in records)  # also of cells that only one side has done
+    found = compare_records(left, right, *cells)
     return Comparison(
         left=names[0],
         right=names[1],
         cells=_cells(*cells),
-        records=_summary(matched),
-        rules=_rules(matched),
-        paths=_paths(matched),
+        records=found.records,
+        rules=found.rules,
+        paths=found.paths,
         hosts=_hosts(marked),
         differing=_differing(marked),
-        unmatched=everything - 2 * len(matched),
+        unmatched=found.unmatched,
     )

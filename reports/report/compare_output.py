@@ -12,7 +12,8 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import table_csv, table_html, table_markdown
 from orledger.reports.tables.table import Column, Group, Row, Table
-from orledger.reports.tables.values import Absent, Number, Range, Text
+from orledger.reports.tables.values import Blank, Number, Range, Text
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def ratio_table(result: Comparison, metric: str = "rmse", case: str = "a") -> Ta
         Column("worst", Text("worst disagreement")),
     )
     caption = Text(f"{metric} of {result.right} over {result.left}, cell by cell; 1 would be exact reproduction.")
-    empty = (Row("none", (Text("none"), *(Absent("the databases share no such record") for _ in columns[1:]))),)
+    empty = (Row("none", (Text("none"), *(Blank() for _ in columns[1:]))),)
     return Table(caption, columns, (Group(tuple(rows) or empty),), name="compare", title=f"Ratios of {metric}")
 
 
@@ -69,10 +70,11 @@ def comparison_html(result: Comparison) -> str:
         "Records, by arm and metric": result.records,
         "Trajectories and the first step that differs": result.paths,
     }
-    return environment().get_template("compare.html.j2").render(
+    page = environment().get_template("compare.html.j2").render(
         result=result,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         ratios=Markup(table_html(ratio_table(result), provenance=False)),  # noqa: S704 - table_html escapes by type
         frames={name: (frame.columns, list(frame.iter_rows())) for name, frame in frames.items()},
     )  # fmt: skip
+    return visible(page)

@@ -18,16 +18,18 @@ from orledger.audit.recheck.checking import recheck
 from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
+from orledger.reports.report.answering import MOST, answers
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
-from orledger.reports.report.wording import Names, number, ratio, registered, said, short
+from orledger.reports.report.wording import Names, headline, number, ratio, registered, said, short
 from orledger.reports.source import Remembering
 from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 from orledger.schema.materialising import materialised
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -152,7 +154,7 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
         "short": short,
         "ratio": ratio,
         "plainly": plainly,
-        "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
+        "headline": headline,
         "slug": slug,
         "arm": lambda key: (labels or {}).get(key, key),
         "named": names.within,
@@ -311,7 +313,7 @@ def render_report(
     folder, titles = files("orledger.templates"), headings(ledger, here)
     cases = case_views(opening, tables, figures, here, titles, step)
     quick.close()
-    return environment(labels).get_template("report.html.j2").render(
+    page = environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,
         css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
@@ -334,8 +336,11 @@ def render_report(
         agree=sum(d.verdict == AGREE for d in compared),
         lines=lines,
         words=[v for v in VERDICTS if v != ABSENT],
+        sentences=[] if printed is not None else answers(ledger.tests),
+        most=MOST,
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
         papers=stored_findings(db),
         verdicts=sorted(Counter(f.verdict for f in checked).items()),
     )  # fmt: skip
+    return visible(page)

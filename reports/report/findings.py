@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orledger import studies
 from orledger.audit.recheck.checking import recheck
-from orledger.audit.recheck.findings import summary
+from orledger.audit.recheck.findings import paragraph, summary
 from orledger.audit.recheck.model import Verdict
 from orledger.errors import UsageError
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
@@ -43,15 +43,10 @@ def conventions(checked: Sequence[Finding]) -> list[Convention]:
         if finding.verdict is Verdict.CONVENTION:
             groups.setdefault(finding.convention or "", []).append(finding)
     found = [
-        Convention(name, tuple(f.printed for f in group), tuple(dict.fromkeys(_paragraph(f.place) for f in group)))
+        Convention(name, tuple(f.printed for f in group), tuple(dict.fromkeys(paragraph(f.place) for f in group)))
         for name, group in groups.items()
     ]
     return sorted(found, key=lambda c: (-len(c.printed), c.name))
-
-
-def _paragraph(place: str) -> str:
-    """The table or paragraph of a place, without its row, column and title."""
-    return place.split(", row ")[0].split(" (")[0]
 
 
 def short(value: Any) -> str:

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orledger.reports.source import ALIKE, content_hash
+from orledger.reports.absence import ALIKE
+from orledger.reports.source import content_hash
 from orledger.schema import receipts
 
 if TYPE_CHECKING:

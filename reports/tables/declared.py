@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from orledger.audit.registry.words import Outcome
 from orledger.errors import UsageError
 from orledger.reports.displays import place, require
 from orledger.reports.generic import natural, subjects
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import fixed
 from orledger.reports.tables.generic import number_style
+from orledger.reports.tables.summaries import absent, needing
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
 from orledger.reports.tables.values import Absent, Mark, MedianIQR, Number, Text, Value, best, join
+from orledger.schema.selecting import Selection
 from orledger.study_displays import ARM, FORMAT, METRIC, STATISTIC
 
 if TYPE_CHECKING:
@@ -120,7 +123,9 @@ class Numbers:
         """One row per cell and arm, with the metrics."""
         d = self.display
         where = {k: list(v) for k, v in d.where}
-        frame = self.source.wide(self.at.case, self.at.block, self.arms, d.metrics, self.at.keys, where=where)
+        frame = self.source.rows(
+            Selection(self.at.case, self.at.block, self.arms, d.metrics, self.at.keys, where=where)
+        )
         return self.source.need(frame, f"value of {', '.join(d.metrics)}").filter(pl.col("label").is_null())
 
     @cached_property
@@ -238,10 +243,14 @@ class Numbers:
 
     def _cell(self, at: dict[str, str]) -> Value:
         statistic, score = at.get(STATISTIC, self.display.statistics[0]), self._score(at)
-        if score is None:
-            few = statistic == "sd" and self._sample(at).size
-            return Absent("one value has no spread" if few else "no value was recorded")
         metric = at.get(METRIC, self.display.metrics[0])
+        if score is None:
+            keys = {k: at[k] for k in self.keys}
+            where = {k: v[0] for k, v in self.display.where if len(v) == 1}
+            why = self.source.why(
+                self.at.case, self.at.block, at.get(ARM, self.arms[0]), metric, keys={**(where | keys)}
+            )
+            return absent(needing(2, self._sample(at).size, "a standard deviation", why))
         style = self._style(metric, statistic)
         if statistic == "quartiles":
             q1, q3 = np.quantile(self._sample(at), [0.25, 0.75])
@@ -301,7 +310,7 @@ class Numbers:
     def _marked(self) -> dict[str, str]:
         better = self.at.metrics[self.display.metrics[0]].better or "lower"
         return {
-            arm: "+" if (row.outcome == "greater") == (better == "higher") else "-"
+            arm: "+" if (row.outcome == Outcome.GREATER) == (better == "higher") else "-"
             for arm, row in self._tested.items()
             if row.decided
         }

@@ -11,7 +11,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, join
-from orledger.schema.viewing import literal
+from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +78,14 @@ def summary_table(subject: Subject) -> Table:
     for arm in subject.ordered:
         median = subject.single("median", arm)
         cells: list[Value] = [Text(subject.label(arm))]
-        cells.append(Number(median.n, rules.INTEGER).of(median) if median else Absent("no median in the audit"))
-        cells += _estimate(median, style)
-        cells += _rank(subject.ranking, arm)
+        cells.append(
+            Number(median.n, rules.INTEGER).of(median) if median else _missing(subject, f"the median of {arm}")
+        )
+        cells += _estimate(subject, median, style, f"the median of {arm}")
+        cells += _rank(subject, arm)
         if with_runs:
-            cells += _estimate(subject.single("interquartile_mean", arm), style)
+            iqm = subject.single("interquartile_mean", arm)
+            cells += _estimate(subject, iqm, style, f"the interquartile mean of {arm}")
         rows.append(Row(arm, tuple(cells)))
     lower = subject.better == "lower"
     medians = [subject.single("median", a) for a in subject.ordered]
@@ -130,7 +133,7 @@ def audit_queries(subject: Subject, tests: tuple[str, ...]) -> tuple[str, ...]:
 def _value(subject: Subject, unit: str, arm: str, value: float, rank: float, style: Style, arms: int) -> Value:
     """The value from its own records; its rank from those of all arms on the unit."""
     if np.isnan(value):
-        return Absent("no value: every run of the arm on this unit is missing")
+        return Absent(subject.why(unit, arm))
     number = Number(float(value), style).of_records(subject.values.rows(unit, arm), subject.metric)
     if arms > RANKED:
         return number
@@ -144,7 +147,10 @@ def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
         return
     d = subject.ranking.details
     ranks = [d["mean_ranks"].get(a) for a in arms]
-    cells: list[Value] = [Absent("not ranked") if r is None else Number(r, fixed(2)).of(subject.ranking) for r in ranks]
+    cells: list[Value] = [
+        _missing(subject, f"the mean rank of {a}") if r is None else Number(r, fixed(2)).of(subject.ranking)
+        for a, r in zip(arms, ranks, strict=True)
+    ]
     yield Row("mean rank", (Text("mean rank", italic=True), *best(cells, ranks)))
     ends = [
         Range(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)).of(subject.ranking)
@@ -155,9 +161,14 @@ def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
     yield Row("interval", (Text(f"{subject.ranking.level or 0.95:.0%} interval", italic=True), *ends))
 
 
-def _rank(row: TestRow | None, arm: str) -> list[Value]:
+def _missing(subject: Subject, what: str) -> Absent:
+    return Absent(subject.audit.why_absent(f"{what} in {subject.hypothesis}"))
+
+
+def _rank(subject: Subject, arm: str) -> list[Value]:
+    row = subject.ranking
     if row is None or arm not in row.details["mean_ranks"]:
-        return [Absent("no ranks in the audit"), Blank()]
+        return [_missing(subject, f"the mean rank of {arm}"), Blank()]
     d = row.details
     return [
         Number(d["mean_ranks"][arm], fixed(2)).of(row),
@@ -165,9 +176,9 @@ def _rank(row: TestRow | None, arm: str) -> list[Value]:
     ]
 
 
-def _estimate(row: TestRow | None, style: Style) -> list[Value]:
+def _estimate(subject: Subject, row: TestRow | None, style: Style, what: str) -> list[Value]:
     if row is None or row.effect is None:
-        return [Absent("not in the audit" if row is None else row.why_absent), Blank()]
+        return [_missing(subject, what) if row is None else Absent(row.why_absent), Blank()]
     ends = Blank() if row.low is None or row.high is None else Range(row.low, row.high, style).of(row)
     return [Number(row.effect, style).of(row), ends]
 

@@ -15,7 +15,7 @@ from orledger.reports.tables.generic_tests import (
     refusal_table,
     test_table,
 )
-from orledger.schema.viewing import literal
+from orledger.schema.layouts import literal
 from orledger.studies import labels
 
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from orledger.audit.registry.words import Outcome
 from orledger.reports.origin import Answer, Origin
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, notes
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Number, PValue, Range, Text, Value, join
-from orledger.schema.viewing import literal
+from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from orledger.reports.audit_rows import AuditRows, TestRow
@@ -42,7 +43,13 @@ def pair_table(subject: Subject) -> Table | None:
         cells: list[Value] = [Text(subject.label(a))]
         for b in arms:
             row = None if a == b else subject.pair(a, b)
-            cells.append(Blank() if a == b else Absent("not compared") if row is None else _p(row, subject.better))
+            cells.append(
+                Blank()
+                if a == b
+                else Absent(subject.audit.why_absent(f"{a} with {b} in {subject.hypothesis}"))
+                if row is None
+                else _p(row, subject.better)
+            )
         rows.append(Row(a, tuple(cells)))
     first = subject.pairs[0].row
     counts = sorted({p.row.n for p in subject.pairs})
@@ -201,7 +208,7 @@ def _p(row: TestRow, better: str) -> Value:
     value = PValue(p, row.floor if row.p_holm is None and row.floor is not None else 0.0).of(row)
     if not row.decided:
         return value
-    won = (row.outcome == "greater") == (better == "higher")
+    won = (row.outcome == Outcome.GREATER) == (better == "higher")
     return join("+" if won else "-", " ", value, names=("",)).strong()
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from orledger.reports.drilldown import Place, numbers
 from orledger.reports.tables.values import Text, Value
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -202,7 +203,7 @@ def table_html(
 
 def page(t: Table) -> str:
     """The table as a small page of its own that needs nothing else."""
-    return (
+    return visible(
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
         f"<title>Table {html.escape(t.name)}. {html.escape(one_line(t.title))}</title>\n<style>{PAGE_STYLE}</style>\n{table_html(t)}</html>\n"
     )

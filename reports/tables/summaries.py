@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from orledger.audit.registry.words import Outcome
 from orledger.reports.audit_rows import ClaimRow, TestRow
 from orledger.reports.origin import Origin, Records, Sample
 from orledger.reports.tables import format as rules
@@ -14,7 +16,7 @@ from orledger.reports.tables.table import TableError
 from orledger.reports.tables.values import Absent, Count, Mark, Math, MedianIQR, Number, PValue, Range, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.95  # of every interval in the tables
-NO_VALUE = "no value recorded"
+Why = str | Callable[[], str]  # a reason, or what asks for it when a cell turns out to be absent
 
 
 def values(frame: pl.DataFrame, column: str, *columns: str) -> Sample:
@@ -40,30 +42,40 @@ def known_sample(sample: ArrayLike, frame: pl.DataFrame, *columns: str) -> Sampl
     return Sample.of(np.asarray(sample), Origin((Records.of(frame, *columns),)) if there else Origin())
 
 
-def number(value: float | None, style: Style, reason: str = NO_VALUE) -> Value:
+def absent(reason: Why) -> Absent:
+    """An absent cell, with the reason asked for now."""
+    return Absent(reason if isinstance(reason, str) else reason())
+
+
+def needing(least: int, there: int, what: str, reason: Why) -> Why:
+    """That ``least`` values are needed, and how many are there; the reason why there are none, where there are none."""
+    return f"{there} of the {least} values that {what} needs" if there else reason
+
+
+def number(value: float | None, style: Style, reason: Why) -> Value:
     """A number, or absent for the given reason."""
-    return Absent(reason) if value is None or not np.isfinite(value) else Number(float(value), style)
+    return absent(reason) if value is None or not np.isfinite(value) else Number(float(value), style)
 
 
-def median(sample: ArrayLike, style: Style, reason: str = NO_VALUE) -> Value:
+def median(sample: ArrayLike, style: Style, reason: Why) -> Value:
     """The median of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
-    return Number(float(np.median(x)), style).of(sample) if x.size else Absent(reason)
+    return Number(float(np.median(x)), style).of(sample) if x.size else absent(reason)
 
 
-def median_iqr(sample: ArrayLike, style: Style, reason: str = NO_VALUE, spread: Style | None = None) -> Value:
+def median_iqr(sample: ArrayLike, style: Style, reason: Why, spread: Style | None = None) -> Value:
     """The median with its quartiles (linear interpolation) as a cell."""
     x = np.asarray(sample, dtype=float)
     if not x.size:
-        return Absent(reason)
+        return absent(reason)
     q1, mid, q3 = np.quantile(x, [0.25, 0.5, 0.75])
     return MedianIQR(float(mid), float(q1), float(q3), style, spread).of(sample)
 
 
-def mean(sample: ArrayLike, style: Style, reason: str = NO_VALUE) -> Value:
+def mean(sample: ArrayLike, style: Style, reason: Why) -> Value:
     """The mean of a sample as a cell."""
     x = np.asarray(sample, dtype=float)
-    return Number(float(x.mean()), style).of(sample) if x.size else Absent(reason)
+    return Number(float(x.mean()), style).of(sample) if x.size else absent(reason)
 
 
 def spread(sample: ArrayLike, style: Style) -> Range:
@@ -95,7 +107,7 @@ def p_cell(row: Cited) -> Value:
     if row.p is None or row.floor is None:
         return Absent(row.why_absent)
     p = PValue(row.p, row.floor).of(row)
-    return join(p, Mark("§"), names=("", "")) if row.outcome == "untestable" else p
+    return join(p, Mark("§"), names=("", "")) if row.outcome == Outcome.UNTESTABLE else p
 
 
 def effect_cell(row: Cited, style: Style, scale: Callable[[float], float] = float) -> Value:
@@ -144,7 +156,7 @@ def rank_quotes(row: Cited, ranks: Mapping[str, str]) -> dict[str, Value]:
     return {
         "Friedman statistic": Number(row.statistic, rules.fixed(2)).of(row),
         "Friedman p": p_cell(row),
-        **{name: number(found.get(arm), rules.fixed(2)).of(row) for arm, name in ranks.items()},
+        **{name: number(found.get(arm), rules.fixed(2), row.why_absent).of(row) for arm, name in ranks.items()},
     }
 
 

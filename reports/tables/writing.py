@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from orledger.reports.tables import latex, plain_text, render, typst
 from orledger.reports.tables.numbers import macros, numbers_tex
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,8 @@ def write_tables(
 
     for suffix in formats:
         for table in tables:
-            put(f"{table.name}.{suffix}", WRITERS[suffix](table))
+            text = WRITERS[suffix](table)
+            put(f"{table.name}.{suffix}", text if suffix == "csv" else visible(text))
             if suffix == "csv":
                 put(f"{table.name}.csv-metadata.json", render.table_metadata(table))
     if "tex" in formats:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import tempfile
 from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 import pytest
+from database_copies import copied, save
 
 from orledger.schema import catalogue, viewing
 from orledger.schema.reading import Results
+
+
+@functools.cache
+def _empty() -> tempfile.TemporaryDirectory[str]:
+    """A folder with a database to which every migration was applied, for as long as the process lives."""
+    con = duckdb.connect()
+    folder = files("orledger.schema.migrations")
+    for name in sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql")):
+        con.execute(folder.joinpath(name).read_text(encoding="utf-8"))
+    place = tempfile.TemporaryDirectory()
+    save(con, Path(place.name) / "empty.duckdb")
+    return place
 
 
 class HandDatabase:
     """The migrations applied to an in-memory DuckDB, and cells added one by one."""
 
     def __init__(self) -> None:
-        self.con = duckdb.connect()
-        folder = files("orledger.schema.migrations")
-        for name in sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql")):
-            self.con.execute(folder.joinpath(name).read_text(encoding="utf-8"))
+        self.con = copied(Path(_empty().name) / "empty.duckdb")
         self._results = Results(Path("in memory"), self.con)
 
     @property

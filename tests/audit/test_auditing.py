@@ -22,8 +22,7 @@ TABLES = ("audit", "test_result", "claim", "disposition")
 @pytest.fixture(scope="module")
 def audited():
     """The made-up database of the report tests, audited once against the hypotheses that ship."""
-    con = synthetic_db.connect()
-    synthetic_db.build(con)
+    con = synthetic_db.filled()
     con.execute(
         "DELETE FROM audit; DELETE FROM test_result; DELETE FROM claim; DELETE FROM disposition; DELETE FROM registration"
     )
@@ -45,8 +44,7 @@ def test_every_hypothesis_has_a_disposition_with_a_reason(audited):
 
 def test_descriptions_join_the_registrations_of_a_database_that_has_their_cases():
     """A database registered before a description was written gets it with its next audit, as a row after the data."""
-    con = synthetic_db.connect()
-    synthetic_db.build(con, cases="b", datasets=("yacht",), b_seeds=1, gap_seeds=2)
+    con = synthetic_db.filled(cases="b", datasets=("yacht",), b_seeds=1, gap_seeds=2)
     register(con, next(h for h in shipped_hypotheses() if h.id == "H3"))
     assert [(r.hypothesis, r.cells_done > 0) for r in register_descriptions(con)] == [("CaseB", True)]
     assert register_descriptions(con) == []

@@ -61,7 +61,7 @@ def by_hand(path: Path, hypothesis: str, **columns: object) -> None:
 
 
 def findings(path: Path) -> set[str]:
-    with closing(connect(path, "read")) as con:
+    with closing(connect(path, "read", checked=False)) as con:
         return {f.rule for f in chain.verify(con)}
 
 

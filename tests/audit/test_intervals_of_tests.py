@@ -181,3 +181,15 @@ def test_margins_and_holm_as_r_gives_them():
     assert (rank.noninferior, rank.equivalent) == pytest.approx((0.00390625, 0.005859375), rel=1e-12)
     assert (sign.noninferior, sign.equivalent) == pytest.approx((0.01953125, 0.01953125), rel=1e-12)
     assert holm([0.04, 0.01, 0.03, 1.0, 1.0]) == pytest.approx([0.12, 0.05, 0.12, 1.0, 1.0])
+
+
+def test_many_zeros_leave_the_shifts_outside_that_the_test_rejects():
+    """Beside the zeros a small shift gives seventeen differences one sign, which the test rejects at once on one side."""
+    d = np.array([-2.3, -0.9, -0.6, -0.2, -0.1, *[0.0] * 17, 0.05, 0.17, 0.32, 0.35, 0.42, 0.46, 0.97, 1.1])
+    found = signed_rank(d)
+    assert signed_rank(d + 0.01).p < 0.05 < signed_rank(d - 0.01).p
+    assert (found.low, found.interval_ends[0]) == (0.0, "[")
+    back = signed_rank(-d)
+    assert (back.low, back.high) == (-found.high, 0.0)
+    only = signed_rank(np.array([-3.0, -2.0, -1.0, *[0.0] * 20, 1.0, 2.0, 3.5]))
+    assert (only.low, only.high, only.interval_ends) == (0.0, 0.0, "[]")

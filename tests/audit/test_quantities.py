@@ -89,7 +89,7 @@ def test_the_arm_and_the_label_of_a_record_can_be_keys_of_a_unit(db):
     ledger = Ledger(db.results)
     units = load_units(ledger, q, ("split", "label"))
     assert units.values.rows() == [("0", "x", 1.0, 1), ("0", "y", 3.0, 1), ("1", "x", 2.0, 1), ("1", "y", 3.0, 1)]
-    assert units.absent.rows() == [("2", None, "cell failed")]
+    assert units.absent.rows() == [("2", None, "cell failed", True)]
     units = load_units(ledger, replace(q, source=RecordSource(None, "m")), ("split", "arm"))
     assert units.values.rows() == [("0", "a", 7.0, 1), ("0", "b", 9.0, 1), ("1", "a", 7.0, 1), ("1", "b", 9.0, 1)]
 

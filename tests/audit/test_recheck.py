@@ -7,7 +7,7 @@ import pytest
 
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.findings import summary
-from orledger.audit.recheck.frames import findings_frame, load_published, published_metrics
+from orledger.audit.recheck.frames import findings_frame, load_published
 from orledger.audit.recheck.model import Publication, Verdict
 from orledger.audit.recheck.rules import RULES, operand_ids
 from orledger.paper.published import publication as shipped
@@ -247,13 +247,6 @@ def test_frames_have_the_columns_of_the_database_and_no_nan(publication):
     assert not numbers.select(pl.col("low", "high", "value").is_nan().any()).row(0)[0]
     assert numbers.filter(pl.col("low") > pl.col("value") + 1e-12).height == 0
     assert frame.filter((pl.col("kind") == "claim") & pl.col("value").is_not_null()).height == 0
-
-
-def test_records_that_can_recompute_a_number_are_named(publication):
-    metrics = published_metrics(publication)
-    row = metrics.filter(pl.col("id") == "A/1e-4/Morozov").row(0, named=True)
-    assert row == {"id": "A/1e-4/Morozov", "case": "a", "metric": "rmse", "arm": "morozov"}
-    assert set(metrics["case"]) == {"a", "b", "c"}
 
 
 def test_findings_as_a_frame_keep_every_row(publication, findings):

@@ -11,7 +11,7 @@ from hypothesis_text import GOOD
 from orledger.audit.registry.quantities import RecordSource, Surface, units_sql
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.schema.catalogue import Catalogue, Metric
-from orledger.schema.viewing import layouts
+from orledger.schema.layouts import layouts
 from orledger.toml_tables import TomlError
 
 

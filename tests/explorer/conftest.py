@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,12 +15,14 @@ from orledger.explorer.site import Explorer
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """The database once for all tests; read it, do not change it."""
-    path = tmp_path_factory.mktemp("explorer") / "results.duckdb"
-    fill(path)
-    judge(path)
-    return path
+
+    def make(path: Path) -> None:
+        fill(path)
+        judge(path)
+
+    return made_once("explorer/results.duckdb", make)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-PATIENCE = 120_000  # milliseconds; a test waits for what it expects to see, and a busy machine is slow
+PATIENCE = 300_000  # milliseconds; a test waits for what it expects to see, and a busy machine is slow
 PAGES = (
     "/",
     "/run",
@@ -55,7 +55,7 @@ def serving(database: Path) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True
-        thread.join(timeout=60)
+        thread.join(timeout=PATIENCE / 1000)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as p:
-        found = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        found = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE)
         yield found
         found.close()
 
@@ -175,7 +175,7 @@ def test_a_run_is_seen_from_start_to_end(browser: Browser, tmp_path: Path) -> No
             page.wait_for_selector("text=2 of 4 done")
             page.wait_for_selector(".s-incomplete, .s-finished")
             page.wait_for_selector("text=a run is writing", state="detached")
-            assert run.wait(timeout=60) == 0
+            assert run.wait(timeout=PATIENCE / 1000) == 0
             page.goto(f"{address}/cells?state=failed")
             page.wait_for_selector("text=1 cells")
         finally:

@@ -88,6 +88,17 @@ def test_medians_of_the_metric_page_are_those_of_the_records(client: TestClient)
     assert row.group(1) == "2"
 
 
+def test_a_count_of_the_metric_page_leads_to_its_rows(client: TestClient) -> None:
+    """Arm x has the values 0, 2, 4 on the even cells: the query behind the count gives these three and no other."""
+    page = client.get("/metric?metric=mine/main/error&group=dataset&arm=x").text
+    (address,) = (a for a in links(page, "/metric/rows?") if "value=plain" in a)
+    answer = client.get(address, follow_redirects=False)
+    assert answer.status_code == 307
+    frame = pl.read_csv(io.StringIO(client.get(answer.headers["location"].replace("/sql?", "/query.csv?")).text))
+    assert frame["error"].to_list() == [0.0, 2.0, 4.0]
+    assert client.get("/metric/rows?metric=mine/main/error&group=dataset&value=none&arm=x").status_code == 404
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,15 @@ LOAD_PRESET = plan.load_preset
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """A database with every case, small enough to make in seconds, and an audit in it; not to be changed."""
-    path = tmp_path_factory.mktemp("docs") / "results.duckdb"
-    done = invoke("run", "all", "--preset", str(SMALL_PRESET), "--offline", "--engine", "serial", "--db", str(path))
-    assert done.exit_code == 0, done.output
-    assert invoke("audit", "--db", str(path)).exit_code == 0
-    return path
+
+    def make(path: Path) -> None:
+        done = invoke("run", "all", "--preset", str(SMALL_PRESET), "--offline", "--engine", "serial", "--db", str(path))
+        assert done.exit_code == 0, done.output
+        assert invoke("audit", "--db", str(path)).exit_code == 0
+
+    return made_once("small/results.duckdb", make)
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ def test_without_a_query_a_terminal_gets_the_shell_with_a_history(db: Path, tmp_
                 seen += os.read(ours, 65536)
             except OSError:  # the other end is closed
                 break
-    process.wait(60)
+    process.wait()
     os.close(ours)
     assert process.returncode == 0, seen
     assert b"42" in seen

@@ -164,14 +164,6 @@ def test_make_demo_ends_by_saying_where_things_are(tmp_path: Path) -> None:
     assert "Try next:" in done.stdout
 
 
-def test_make_gpu_check_says_so_where_there_is_no_gpu() -> None:
-    if torch.cuda.is_available():
-        pytest.skip("there is one: run make gpu-check")
-    done = subprocess.run([sys.executable, "benchmarks/gpu_check.py"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "no GPU" in done.stdout + done.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

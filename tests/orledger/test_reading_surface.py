@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-READERS = ("reports", "paper", "templates", "audit/evaluation", "audit/registry", "audit/statistics")
+READERS = ("reports", "paper", "explorer", "templates", "audit/evaluation", "audit/registry", "audit/statistics")
 # The tables under the views. A query that names one of them reads around the catalogue.
 UNDERNEATH = re.compile(r'\b(?:from|join)\s+"?(cell|record|refusal)\b"?(?!\s*\()', re.IGNORECASE)
 EXCEPTIONS = {

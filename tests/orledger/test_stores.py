@@ -27,7 +27,7 @@ def server() -> Iterator[str]:
     running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()
     host, port = running.get_host_and_port()
-    urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}/bucket", method="PUT"), timeout=30).read()
+    urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}/bucket", method="PUT"), timeout=300).read()
     yield f"http://{host}:{port}"
     running.stop()
 

@@ -57,7 +57,7 @@ def google(folder: Path) -> Iterator[dict[str, str]]:
     server = make_server("127.0.0.1", 0, exchanged, threaded=True, request_handler=Silent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}"
-    urllib.request.urlopen(urllib.request.Request(f"{base}/bucket", method="PUT"), timeout=30).read()
+    urllib.request.urlopen(urllib.request.Request(f"{base}/bucket", method="PUT"), timeout=300).read()
     account = folder / "account.json"
     text = {"gcs_base_url": base, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
     account.write_text(json.dumps(text))
@@ -83,7 +83,7 @@ def azure(_: Path) -> Iterator[dict[str, str]]:
     ]
     server = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
     try:
-        _make_container(f"http://127.0.0.1:{port}", until=time.monotonic() + 60)
+        _make_container(f"http://127.0.0.1:{port}", until=time.monotonic() + 300)
         yield {
             "AZURE_STORAGE_USE_EMULATOR": "true",
             "AZURITE_BLOB_STORAGE_URL": f"http://127.0.0.1:{port}",
@@ -107,7 +107,7 @@ def _make_container(base: str, until: float) -> None:
     request = urllib.request.Request(f"{base}/{ACCOUNT}/bucket?restype=container", method="PUT", headers=signed)
     while True:
         try:
-            urllib.request.urlopen(request, timeout=10).read()
+            urllib.request.urlopen(request, timeout=60).read()
         except urllib.error.HTTPError:
             raise
         except OSError:

@@ -1,22 +1,30 @@
-"""One synthetic database for all report tests of a process; tests that change a database build their own."""
+"""Two synthetic databases for all report tests of a run; tests that change a database take a copy or build their own."""
 
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import duckdb
 import pytest
 import synthetic_db
 
+from orledger.reports.report.document import render_report
+from orledger.reports.tables.building import build_tables
+from orledger.reports.tables.table import Table
+from orledger.schema.exchange import import_folder
+
+CORPUS = Path(__file__).parents[2] / "docs" / "results" / "corpus"
 HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
 
 
-@pytest.fixture(scope="session")
-def synthetic():
-    """A full database, not audited; read it, do not change it."""
+def _filled(path: Path) -> None:
     con = synthetic_db.connect()
     synthetic_db.build(con)
-    return synthetic_db.Adapter(con)
+    synthetic_db.save(con, path)
 
 
-@pytest.fixture(scope="session")
-def audited():
-    """A full database with the shipped hypotheses registered before the data and audited, and hostile refusal reasons."""
+def _audited(path: Path) -> None:
     from orledger.audit.registry.registration import register_shipped
 
     con = synthetic_db.connect()
@@ -24,4 +32,41 @@ def audited():
     synthetic_db.build(con, noise_stream="per_cell")
     con.execute("UPDATE refusal SET reason = ?", [HOSTILE + " | x |"])
     synthetic_db.audit(con)
-    return synthetic_db.Adapter(con)
+    synthetic_db.save(con, path)
+
+
+@pytest.fixture(scope="session")
+def synthetic(made_once):
+    """A full database, not audited; read it, do not change it."""
+    return synthetic_db.Adapter(duckdb.connect(str(made_once("synthetic/results.duckdb", _filled)), read_only=True))
+
+
+@pytest.fixture(scope="session")
+def audited_file(made_once) -> Path:
+    """The file of ``audited``, for a copy that a test may change."""
+    return made_once("audited/results.duckdb", _audited)
+
+
+@pytest.fixture(scope="session")
+def audited(audited_file):
+    """A full database with the shipped hypotheses registered before the data and audited, and hostile refusal reasons."""
+    return synthetic_db.Adapter(duckdb.connect(str(audited_file), read_only=True))
+
+
+@pytest.fixture(scope="session")
+def audited_tables(audited) -> dict[str, Table]:
+    """Every table of the audited database by its name."""
+    return {t.name: t for t in build_tables(audited)}
+
+
+@pytest.fixture(scope="session")
+def report(made_once, audited) -> Path:
+    """The report of the audited database, with two of its figures."""
+    text = partial(render_report, audited, figures=["Aprofile", "Cinv"])
+    return made_once("report/report.html", lambda path: path.write_text(text(), encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def corpus(made_once) -> Path:
+    """The reference corpus as a database; not to be changed."""
+    return made_once("corpus/results.duckdb", lambda path: import_folder(CORPUS, path))

@@ -7,12 +7,16 @@ Options shrink or change it; ``connect()`` gives an in-memory database and ``Ada
 
 from __future__ import annotations
 
+import functools
+import tempfile
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 import polars as pl
+from database_copies import copied as copied
+from database_copies import save as save
 from synthetic_a import LEVELS as LEVELS
 from synthetic_a import case_a
 from synthetic_b import DATASETS, case_b
@@ -26,6 +30,7 @@ from orledger.audit.registry.registration import current_registrations, register
 from orledger.runners.plan import catalogue as declared
 from orledger.schema import catalogue, viewing
 from orledger.schema.frames import frame
+from orledger.schema.layouts import Layout
 from orledger.schema.reading import Results
 
 
@@ -39,6 +44,20 @@ def connect() -> duckdb.DuckDBPyConnection:
         catalogue.store(con, declared(case))
     viewing.refresh(con)
     return con
+
+
+@functools.cache
+def _template(options: tuple[tuple[str, object], ...]) -> duckdb.DuckDBPyConnection:
+    con = connect()
+    build(con, **dict(options))
+    return con
+
+
+def filled(**options: object) -> duckdb.DuckDBPyConnection:
+    """A database in memory of one's own with what ``build`` makes; the same options are built once in a process."""
+    with tempfile.TemporaryDirectory() as folder:
+        save(_template(tuple(options.items())), Path(folder) / "saved.duckdb")
+        return copied(Path(folder) / "saved.duckdb")
 
 
 def audit(con: duckdb.DuckDBPyConnection) -> Audit:
@@ -64,7 +83,7 @@ class Adapter:
         """The rows of ``query`` as a frame."""
         return frame(self.con.sql(query, params=params) if params is not None else self.con.sql(query))
 
-    def layouts(self) -> list[viewing.Layout]:
+    def layouts(self) -> list[Layout]:
         """The wide views of every block."""
         return viewing.read(self.con)
 

@@ -117,10 +117,8 @@ def test_without_an_audit_a_table_says_so_and_keeps_its_other_numbers(synthetic)
     )  # it asks for no test
 
 
-def test_an_audit_of_other_data_is_called_stale():
-    con = synthetic_db.connect()
-    synthetic_db.build(con, cases="c", c_seeds=2)
-    synthetic_db.audit(con)
+def test_an_audit_of_other_data_is_called_stale(audited_file):
+    con = synthetic_db.copied(audited_file)
     db = synthetic_db.Adapter(con)
     assert AuditRows(db).stale is None
     con.execute("DELETE FROM record WHERE cell_id = (SELECT min(cell_id) FROM cell WHERE case_name = 'c')")

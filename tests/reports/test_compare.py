@@ -1,18 +1,18 @@
 """Comparing two databases: bitwise equality, tolerances, missing cells, and the step where trajectories part."""
 
 import json
+import statistics
 
 import polars as pl
 import pytest
 import synthetic_db
 
-from orledger.reports.report.compare import compare
+from orledger.reports.report import compare_records
+from orledger.reports.report.compare import FRAMES, compare
 
 
 def database():
-    con = synthetic_db.connect()
-    synthetic_db.build(con, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, datasets=("diabetes", "yacht"))
-    return con
+    return synthetic_db.filled(a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, datasets=("diabetes", "yacht"))
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +112,26 @@ def test_cells_that_differ_across_kinds_of_cpu_are_marked():
     assert pairs["Alder", "Zen"] == ("across CPU kinds", 2, 1, 1)
     assert pairs["Alder", "Alder"] == ("on one CPU kind", 1, 1, 0)
     assert pairs[None, "Zen"] == ("CPU unknown", 1, 0, 1)
+
+
+def test_records_compared_a_few_at_a_time_give_what_all_of_them_give(reference, monkeypatch):
+    """Ranges of cells are an arrangement of the work: the answer with many of them is that of one."""
+    con = database()
+    con.execute(
+        "UPDATE record SET value = value * (1 + 0.02 * (hash(cell_id || arm) % 7)::INTEGER) WHERE metric = 'rmse'"
+    )
+    con.execute("DELETE FROM record WHERE arm = 'gcv' AND metric = 'coverage'")
+    other = synthetic_db.Adapter(con)
+    whole = compare(reference, other)
+    monkeypatch.setattr(compare_records, "AT_ONCE", 500)
+    parts = compare(reference, other)
+    for name in FRAMES:
+        assert getattr(parts, name).equals(getattr(whole, name)), name
+    assert parts.unmatched == whole.unmatched
+
+
+@pytest.mark.parametrize(
+    ("moved", "ones"), [([0.5, 2.0, 3.0], 0), ([0.5, 2.0, 3.0], 2), ([0.5], 1), ([], 3), ([1.5, 2.0], 3)]
+)
+def test_the_median_of_ratios_counts_those_that_are_one(moved, ones):
+    assert compare_records._median(moved, ones) == statistics.median([*moved, *[1.0] * ones])

@@ -9,17 +9,9 @@ from orledger.expected import expected_cells
 from orledger.reports.report.document import render_report
 from orledger.reports.report.findings import findings
 from orledger.schema.checking import check
-from orledger.schema.exchange import import_folder
 from orledger.schema.reading import open_results
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    path = tmp_path_factory.mktemp("corpus") / "results.duckdb"
-    import_folder(RESULTS / "corpus", path)
-    return path
 
 
 def test_the_corpus_is_small_and_whole(corpus):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from orledger.audit.evaluation.auditing import examine
 from orledger.audit.evaluation.storing import _rows
-from orledger.schema.exchange import import_folder
 from orledger.schema.reading import open_results
 
-CORPUS = Path(__file__).parents[2] / "docs" / "results" / "corpus"
 KEYS = {"test_result": "test_id", "claim": "claim_id", "disposition": "disposition_id"}
 # What another machine or another audit of the same data may say differently.
 ELSEWHERE = {"versions", "earlier", "remarks"}
@@ -20,11 +17,9 @@ JSON = {"quantities", "dropped", "details", "counterexamples"}
 
 
 @pytest.fixture(scope="module")
-def again(tmp_path_factory):
+def again(corpus):
     """The corpus, and what its registrations come to now."""
-    path = tmp_path_factory.mktemp("corpus") / "results.duckdb"
-    import_folder(CORPUS, path)
-    with open_results(path) as results:
+    with open_results(corpus) as results:
         yield results, examine(results)
 
 

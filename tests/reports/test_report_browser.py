@@ -5,8 +5,6 @@ import shutil
 
 import pytest
 
-from orledger.reports.report.document import render_report
-
 pytestmark = pytest.mark.browser
 FLAGS = [
     "--no-sandbox",
@@ -15,14 +13,13 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 300_000  # milliseconds; a busy machine is slow
 PRINTED = {"width": "210mm", "height": "297mm"}
 
 
-@pytest.fixture(scope="module")
-def path(audited, tmp_path_factory):
-    made = tmp_path_factory.mktemp("report") / "report.html"
-    made.write_text(render_report(audited, figures=["Aprofile", "Cinv"]), encoding="utf-8")
-    return made
+@pytest.fixture
+def path(report):
+    return report
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +29,7 @@ def browser():
     if chromium is None:
         pytest.skip("no Chromium is installed")
     with playwright.sync_playwright() as p:
-        found = p.chromium.launch(executable_path=chromium, args=FLAGS)
+        found = p.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE)
         yield found
         found.close()
 
@@ -42,6 +39,7 @@ def tab(browser, path):
     """The page on a desk; nothing it says to the console and nothing it asks of the world goes unnoticed."""
     said, asked = [], []
     page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.set_default_timeout(PATIENCE)
     page.on("console", lambda m: said.append(m.text))
     page.on("pageerror", lambda e: said.append(str(e)))
     page.on("request", lambda r: asked.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
@@ -142,6 +140,7 @@ def test_print_has_its_contents_first_and_cuts_nothing(tab):
 def test_without_scripts_everything_but_packed_rows_is_there(browser, path):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(path.as_uri())
     assert page.locator("noscript p").is_visible()
     assert page.locator("nav a[href='#table-Barms']").is_visible()
@@ -155,6 +154,7 @@ def test_axe_finds_nothing(browser, path, width, scheme):
     """The rules of WCAG 2 A and AA and of good practice: names, contrast, headings, landmarks, keyboard."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.set_default_timeout(PATIENCE)
     page.goto(path.as_uri())
     found = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}).response
     assert [(v["id"], [n["target"] for n in v["nodes"][:3]]) for v in found["violations"]] == []

@@ -24,8 +24,7 @@ FORMULA = '=HYPERLINK("http://example.org")'
 @pytest.fixture(scope="module")
 def built():
     """Tables of a database in which every text a user or a file could supply is hostile."""
-    con = synthetic_db.connect()
-    synthetic_db.build(con, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9)
+    con = synthetic_db.filled(a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9)
     text = HOSTILE.replace("\x00", "")
     for old, new in (("diabetes", text), ("energy", FORMULA), ("branin", text)):
         for column in ("dataset", "benchmark"):

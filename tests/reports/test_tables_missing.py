@@ -38,8 +38,7 @@ def remove(con, name):
 @pytest.fixture(scope="module")
 def cut():
     """A database without one cell of every block, the tables before and after, and what was removed."""
-    con = synthetic_db.connect()
-    synthetic_db.build(con)
+    con = synthetic_db.filled(a_seeds=3, c_seeds=4, gap_seeds=5, points=9)
     planned = planned_of(con)
     before = {t.name: t for t in build_tables(synthetic_db.Adapter(con), planned)}
     for case, block, rest in USES:
@@ -82,8 +81,7 @@ def test_an_empty_database_gives_tables_that_say_so():
 
 
 def test_refused_and_failed_cells_are_named_with_their_reasons():
-    con = synthetic_db.connect()
-    synthetic_db.build(con, cases="b", datasets=("diabetes",), gap_seeds=2)
+    con = synthetic_db.filled(cases="b", datasets=("diabetes",), gap_seeds=2)
     name = "b/main/diabetes/iid/0/0.25"
     con.execute("UPDATE cell SET state = 'failed', error = 'Traceback\nValueError: no luck' WHERE name = ?", [name])
     con.execute(
@@ -99,8 +97,7 @@ def test_refused_and_failed_cells_are_named_with_their_reasons():
 
 
 def test_an_arm_that_always_refuses_is_absent_and_never_zero():
-    con = synthetic_db.connect()
-    synthetic_db.build(con, cases="b", datasets=("yacht",), gap_seeds=2)
+    con = synthetic_db.filled(cases="b", datasets=("yacht",), gap_seeds=2)
     con.execute("DELETE FROM record WHERE arm = 'or1'")
     (first, second, *rest) = con.execute(
         "SELECT cell_id FROM cell WHERE case_name = 'b' AND block = 'main' AND keys['regime'] = 'iid' ORDER BY name"
@@ -117,8 +114,7 @@ def test_an_arm_that_always_refuses_is_absent_and_never_zero():
 
 @pytest.mark.parametrize("cases", ["a", "b", "c"])
 def test_one_case_alone_builds_every_table(cases):
-    con = synthetic_db.connect()
-    synthetic_db.build(con, cases=cases, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, published=False)
+    con = synthetic_db.filled(cases=cases, a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9, published=False)
     built = build_tables(synthetic_db.Adapter(con))
     shown = [t.name for t in built if not any(isinstance(r.cells[0], Absent) for r in t.rows())]
     assert all(name in shown for name in {"a": ["A", "Acert"], "b": ["Barms", "Bgapsurv"], "c": ["C", "Cinv"]}[cases])

@@ -89,13 +89,14 @@ def test_an_older_schema_is_read_only_after_migrating(db: Path, version: int) ->
     assert opening.stored_version(db) == len(migrate.shipped_migrations())
 
 
-def test_a_query_on_views_of_an_older_orledger_says_so(toy_db: Path, db: Path) -> None:
+def test_views_of_another_version_are_made_anew_before_they_are_read(toy_db: Path, db: Path) -> None:
     shutil.copy(toy_db, db)
     with duckdb.connect(str(db)) as con:
         con.execute("UPDATE migration SET sha256 = 'older' WHERE kind = 'views'")
+    with pytest.raises(DatabaseError, match=r"(?s)views of another version.*db migrate"), open_results(db):
+        pass
+    opening.connect(db, "write").close()
     with open_results(db) as results:
-        with pytest.raises(DatabaseError, match="views of the catalogue not applied"):
-            results.sql("SELECT of_a_later_version FROM cell")
         assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 20
 
 
@@ -304,3 +305,34 @@ def test_two_connections_of_one_process_say_so(db: Path) -> None:
         writer.store("c", Outcome("failed", error="x"))
         with pytest.raises(LockedError, match="this process"):
             open_results(db)
+
+
+def test_of_two_that_make_a_database_at_once_the_second_opens_that_of_the_first(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other process is done just before this one gives its own file the name."""
+    make = opening.migrate.migrate
+    first: list[str] = []
+
+    def raced(con: duckdb.DuckDBPyConnection) -> list[str]:
+        if not first:
+            first.append("made")
+            other = db.with_name("other.duckdb")
+            opening.create(other)
+            other.rename(db)
+        return make(con)
+
+    monkeypatch.setattr(opening.migrate, "migrate", raced)
+    con = opening.connect(db, "write")
+    assert con.execute("SELECT count(*) FROM cell").fetchall() == [(0,)]
+    con.close()
+    assert [p.name for p in db.parent.iterdir()] == [db.name]
+
+
+def test_the_log_of_a_database_that_is_gone_is_named_and_kept(db: Path) -> None:
+    log = db.with_name(f"{db.name}.wal")
+    log.write_bytes(b"a log")
+    with pytest.raises(DatabaseError, match=r"is the log of a database that was"):
+        opening.connect(db, "write")
+    assert log.read_bytes() == b"a log"
+    assert not db.exists()

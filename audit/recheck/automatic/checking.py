@@ -6,7 +6,17 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.automatic import derived, intervals, marks, moments, percentages, repeats, reported, totals
+from orledger.audit.recheck.automatic import (
+    derived,
+    intervals,
+    marks,
+    moments,
+    percentages,
+    repeats,
+    reported,
+    symmetry,
+    totals,
+)
 from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
 
@@ -23,6 +33,7 @@ CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "counts with shares in tables": percentages.check_tables,
     "intervals in the text": intervals.check_text,
     "intervals in tables": intervals.check_tables,
+    "estimates in the middle of their intervals": symmetry.check_tables,
     "totals of columns": totals.check_rows,
     "totals of rows": totals.check_columns,
     "averages": derived.check_averages,

@@ -7,15 +7,14 @@ findings.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orledger.audit.recheck.automatic.screening import FEWEST, MOST, Line, Screen, as_set
 from orledger.audit.recheck.automatic.spots import in_cell
 from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.reading.numbers import Number
 from orledger.audit.recheck.rounding import Enclosure, exactly
 
 if TYPE_CHECKING:
@@ -23,14 +22,11 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.numbers import Number
 
 _RARE = 5.0  # powers of ten against chance, beyond the number of relations tried
 _NAMED = 2.0  # the same where the heading itself speaks of a difference or a ratio
-_MOST = 0.8  # share of the rows that must fit
-_FEWEST = 4  # rows
 _WIDEST = 24  # columns; wider tables have too many triples
-
-Line = dict[int, tuple[Number, str]]
 
 
 def _ratio(a: Enclosure, b: Enclosure) -> Enclosure | None:
@@ -54,7 +50,6 @@ _FORMS: dict[str, Callable[[Enclosure, Enclosure], Enclosure | None]] = {
     "100 {a} / {b}": _percent,
     "100 ({a} / {b} - 1)": _change,
 }
-_SYMMETRIC = "{a} + {b}"
 _DERIVED = re.compile(r"Δ|\bdiff|\bgain|\bimprovement|\bratio|\bspeed-?up|\bchange|\breduction", re.IGNORECASE)
 
 
@@ -70,10 +65,6 @@ class Relation:
     breaks: tuple[int, ...]
 
 
-def _set(number: Number) -> Enclosure:
-    return number.exact if number.whole else number.interval
-
-
 def relations(lines: dict[int, Line], named: frozenset[int] = frozenset()) -> list[Relation]:
     """The relations that hold among the lines too often to be chance; for each target line the one that fits best.
 
@@ -82,26 +73,22 @@ def relations(lines: dict[int, Line], named: frozenset[int] = frozenset()) -> li
     names = list(lines)
     found: dict[int, tuple[float, Relation]] = {}
     tried = max(1, len(names) ** 3 * len(_FORMS))
+    screen = Screen(lines)
     for c in names:
         target = lines[c]
         values = [n.value for n, _ in target.values()]
         spread = max(values, default=0.0) - min(values, default=0.0)
         if spread <= 0:
             continue
-        for a, b in itertools.permutations([x for x in names if x != c], 2):
+        for a, b, form in screen.candidates(c):
             shared = [i for i in target if i in lines[a] and i in lines[b]]
-            if len(shared) < _FEWEST:
-                continue
-            for form, rule in _FORMS.items():
-                if form == _SYMMETRIC and a > b:
-                    continue
-                score, relation = _tested(form, rule, (a, b, c), lines, shared, spread)
-                if (
-                    relation is not None
-                    and score > (_NAMED if c in named else _RARE) + math.log10(tried)
-                    and score > found.get(c, (0.0, relation))[0]
-                ):
-                    found[c] = (score, relation)
+            score, relation = _tested(form, _FORMS[form], (a, b, c), lines, shared, spread)
+            if (
+                relation is not None
+                and score > (_NAMED if c in named else _RARE) + math.log10(tried)
+                and score > found.get(c, (0.0, relation))[0]
+            ):
+                found[c] = (score, relation)
     return _without_echoes([relation for _, relation in found.values()])
 
 
@@ -116,14 +103,14 @@ def _tested(
     a, b, c = names
     fits, breaks, score = [], [], 0.0
     for i in shared:
-        result, printed = rule(_set(lines[a][i][0]), _set(lines[b][i][0])), lines[c][i][0].interval
+        result, printed = rule(as_set(lines[a][i][0]), as_set(lines[b][i][0])), lines[c][i][0].interval
         if result is not None and result.meets(printed):
             fits.append(i)
             width = result.high - result.low + printed.high - printed.low
             score += math.log10(max(spread / width, 1.0)) if width > 0 else 0.0
         else:
             breaks.append(i)
-            if len(breaks) > (1 - _MOST) * len(shared) + 1e-9:
+            if len(breaks) > (1 - MOST) * len(shared) + 1e-9:
                 return 0.0, None
     # Lines that hardly vary fit each other whatever they mean.
     if any(len({lines[k][i][0].value for i in fits}) < 3 for k in names):
@@ -147,7 +134,7 @@ def _lines(grid: Grid, along: str) -> dict[int, Line]:
             continue
         line, place = (j, i) if along == "column" else (i, j)
         lines.setdefault(line, {})[place] = (main, grid.key(i, j))
-    return {k: line for k, line in lines.items() if len(line) >= _FEWEST}
+    return {k: line for k, line in lines.items() if len(line) >= FEWEST}
 
 
 def check_derived(document: Document) -> Iterator[Finding]:
@@ -169,7 +156,7 @@ def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: Relation) 
     words = relation.form.format(a=f"[{name(relation.a)}]", b=f"[{name(relation.b)}]")
     for i in sorted((*relation.fits, *relation.breaks)):
         a, b = lines[relation.a][i], lines[relation.b][i]
-        result = _FORMS[relation.form](_set(a[0]), _set(b[0]))
+        result = _FORMS[relation.form](as_set(a[0]), as_set(b[0]))
         good = i in relation.fits
         shown = "no value" if result is None else f"{result.middle:.5g}"
         row, column = (i, relation.c) if along == "column" else (relation.c, i)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
@@ -23,7 +24,11 @@ _CI = re.compile(
 )
 _BRACKET = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*\[\s*(?P<low>{_N})%?\s*(?:,|;|–|\bto\b)\s*(?P<high>{_N})%?\s*\]")
 _P_NEAR = re.compile(rf"[pP]\s*(?P<p>[<>=≤≥]\s*{_N})")
-_RATIO = re.compile(r"\b(?:odds|hazard|risk|rate|ratio|OR|HR|RR|IRR)\b|×")
+_RATIO = re.compile(r"\b(?:(?i:odds|hazard|risk|rate|ratios?)|a?OR|a?HR|a?RR|IRR|PR|SHR)\b|×")
+_ADJUSTED = re.compile(
+    r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p|bootstrap|wilcoxon|permutation)",
+    re.I,
+)
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
 
 
@@ -52,10 +57,18 @@ def contradicts(low: Number, high: Number, null: float, p: Number, alpha: float)
     return ""
 
 
+def _other_unit(main: Number, low: Number, high: Number) -> bool:
+    """Whether a percentage lies in an interval that is printed as shares."""
+    if not main.percent or low.percent or high.percent or high.value > 1:
+        return False
+    share = replace(main, value=main.value / 100, last=main.last - 2, percent=False)
+    return inside(share, low, high)
+
+
 def _judged(spot: Spot, main: Number | None, low: Number, high: Number) -> Finding:
     if not ordered(low, high):
         verdict, why = Verdict.IMPOSSIBLE, f"the lower end {low.text} lies above the upper end {high.text}"
-    elif main is not None and not inside(main, low, high):
+    elif main is not None and not inside(main, low, high) and not _other_unit(main, low, high):
         verdict, why = Verdict.INCONSISTENT, f"{main.text} lies outside {low.text} to {high.text}"
     else:
         verdict, why = Verdict.MATCHES, "ordered" if main is None else f"{main.text} lies in {low.text} to {high.text}"
@@ -86,7 +99,7 @@ def _confidence(words: str, text: str, match: re.Match[str], spot: Spot) -> Iter
     if low is None or high is None:
         return
     found = _LAST_NUMBER.search(text[: match.start()])
-    main = read_number(found["main"]) if found else None
+    main = read_number(found["main"] + ("%" if "%" in found[0] else "")) if found else None
     yield _judged(spot, main, low, high)
     nearby = _P_NEAR.match(text[match.end() :].lstrip(" ,;)"))
     p = read_number(nearby["p"]) if nearby else None
@@ -124,6 +137,8 @@ def _with_p(grid: Grid) -> Iterator[Finding]:
     if len(p_columns) != 1 or len(intervals) != 1:
         return
     (j, level), p_column = intervals[0], p_columns[0]
+    if _ADJUSTED.search(f"{headings[p_column]} {grid.caption}"):
+        return  # p-values of a family, and rank tests beside bootstrap intervals, may decide differently
     ratio = _RATIO.search(" ".join(headings)) is not None
     for i, row in enumerate(grid.rows):
         ends, p = row[j].entry.ends, row[p_column].entry.main

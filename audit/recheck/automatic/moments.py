@@ -1,14 +1,17 @@
-"""Means, standard deviations and n of whole numbers: GRIM, GRIMMER and DEBIT where the text says what was counted.
+"""Means, standard deviations and n of whole numbers: GRIM, GRIMMER and DEBIT.
 
-A mean of measured numbers can be anything, so these checks run only where the table or the sentence speaks of counts, items
-or ratings (whole numbers), or of shares of yes and no.
+A mean of measured numbers can be anything. So a column of means is checked where it shows by itself that whole numbers were
+counted, or where its words say so and most of it fits; a sentence is checked where it speaks of counts, items or ratings, or of
+shares of yes and no.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from orledger.audit.recheck.automatic.evidence import Trial, of_this_kind
 from orledger.audit.recheck.automatic.granularity import debit, grim, grimmer
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
 from orledger.audit.recheck.model import Verdict
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orledger.audit.recheck.findings import Finding
-    from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.document import Document, Grid, Sentence
 
 _WHOLE = re.compile(
     r"\b(?:likert|ratings?|rated|items? answered|number of|counts?|questionnaire|age in years|points? scale|-point scale)\b",
@@ -31,7 +34,12 @@ _N = re.compile(r"(?:^|\s)(?:n|N)$")
 _TEXT = re.compile(
     r"\bM\s*=\s*(?P<mean>[-+]?\d*\.?\d+)\s*[,;(]+\s*SD\s*=\s*(?P<sd>\d*\.?\d+)(?P<rest>[^.;]{0,40}?\b[nN]\s*=\s*(?P<n>\d+))?"
 )
-_TEXT_N = re.compile(r"\b[nN]\s*=\s*(\d+)")
+_TEXT_N = re.compile(r"\b[nN]\s*=\s*(\d+)\b(?![.,]\d)")
+_TEXT_SIZE = re.compile(r"[(\[]?\s*\b[nN]\s*=\s*\d+\s*[)\]]?")
+_COUNTED = re.compile(
+    r"\b(?:number of|counts?)\b", re.I
+)  # whole for certain; a rating may be the mean of several items
+_LARGEST = 1_000_000
 
 
 def kind_of(words: str) -> str:
@@ -59,42 +67,81 @@ def judged(spot: Spot, kind: str, mean: Number, sd: Number | None, n: int) -> Fi
 
 
 def check_tables(document: Document) -> Iterator[Finding]:
-    """Rows of tables with columns for mean, standard deviation and n."""
+    """Columns of means with their n: in a column, in the heading, or in the caption where one n stands for all."""
     for grid in document.grids:
         words = " ".join([grid.caption, *(grid.heading(j) for j in range(grid.width))])
-        kind = kind_of(words)
-        if not kind:
+        for column, sd_column, n_column in _columns(grid):
+            rows = list(_rows(grid, column, sd_column, n_column))
+            kind = kind_of(words)
+            trials = [Trial(n * 10.0**mean.last, grim(mean.interval, n)) for _, mean, _, n in rows]
+            if of_this_kind(trials, said=bool(kind)):
+                for i, mean, sd, n in rows:
+                    yield judged(in_cell(grid, i, column), kind or "whole", mean, sd, n)
+
+
+def _rows(
+    grid: Grid, column: int, sd_column: int | None, n_column: int | None
+) -> Iterator[tuple[int, Number, Number | None, int]]:
+    """Row, mean, standard deviation and n of a column of means."""
+    stated = _stated(grid, column)
+    for i, row in enumerate(grid.rows):
+        mean = row[column].entry
+        sd = row[sd_column].entry.main if sd_column is not None else mean.spread
+        count = row[n_column].entry.main if n_column is not None else None
+        n = int(count.value) if count is not None and count.whole else stated if n_column is None else None
+        if mean.main is None or mean.main.last >= 0 or row[column].repeated or n is None or not 1 < n <= _LARGEST:
             continue
-        for mean_column, sd_column, n_column in _columns(grid):
-            for i, row in enumerate(grid.rows):
-                mean, n = row[mean_column].entry, row[n_column].entry.main
-                sd = row[sd_column].entry.main if sd_column is not None else mean.spread
-                if mean.main is None or n is None or not n.whole or n.value < 1:
-                    continue
-                yield judged(in_cell(grid, i, mean_column), kind, mean.main, sd, int(n.value))
+        yield i, mean.main, sd, n
 
 
-def _columns(grid: Grid) -> Iterator[tuple[int, int | None, int]]:
+def _stated(grid: Grid, column: int) -> int | None:
+    """The n that the heading of a column states, or the only one of the caption."""
+    found = set(_TEXT_N.findall(grid.heading(column))) or set(_TEXT_N.findall(grid.caption))
+    return int(found.pop()) if len(found) == 1 else None
+
+
+def _columns(grid: Grid) -> Iterator[tuple[int, int | None, int | None]]:
     headings = [grid.heading(j) for j in range(grid.width)]
     n_columns = [j for j, h in enumerate(headings) if _N.search(h)]
     for j, heading in enumerate(headings):
         together = re.search(r"(?:M|mean)\s*(?:\(|±)\s*SD", heading, re.I)
-        if not (_MEAN.search(heading) or together) or not n_columns:
+        if not (_MEAN.search(_TEXT_SIZE.sub("", heading).strip()) or together):
             continue
         sd = next((k for k in range(j + 1, min(j + 3, grid.width)) if _SD.search(headings[k])), None)
-        yield j, None if together else sd, min(n_columns, key=lambda k: abs(k - j))
+        yield j, None if together else sd, min(n_columns, key=lambda k: abs(k - j)) if n_columns else None
 
 
 def check_text(document: Document) -> Iterator[Finding]:
-    """Sentences that print M, SD and n."""
+    """Sentences that print M, SD and n of whole numbers.
+
+    A scale is often the mean of several items. So a rating that does not fit is a finding where most ratings of the paper fit,
+    and elsewhere it is said that several items would explain it.
+    """
+    found = list(_mentions(document))
+    trials = [Trial(n * 10.0**mean.last, grim(mean.interval, n)) for _, _, mean, _, n in found]
+    whole = of_this_kind(trials, said=True)
+    for (sentence, match, mean, sd, n), trial in zip(found, trials, strict=True):
+        text = normal(sentence.text)
+        finding = judged(in_sentence(sentence, match.start(), match[0]), kind_of(text), mean, sd, n)
+        if not trial.fits and not whole and not _COUNTED.search(text):
+            why = f"{finding.why}; {_items(mean, n)} answers of each could"
+            finding = replace(finding, verdict=Verdict.CONVENTION, why=why)
+        yield finding
+
+
+def _items(mean: Number, n: int) -> int:
+    """How many whole answers of each of n make the mean possible; the smallest number."""
+    return next((k for k in range(2, 1000) if grim(mean.interval, n, k)), 1000)
+
+
+def _mentions(document: Document) -> Iterator[tuple[Sentence, re.Match[str], Number, Number, int]]:
     for sentence in document.sentences:
         text = normal(sentence.text)
-        kind = kind_of(text)
-        if not kind:
+        if not kind_of(text):
             continue
         sizes = _TEXT_N.findall(text)
         for match in _TEXT.finditer(text):
             mean, sd = read_number(match["mean"]), read_number(match["sd"])
-            n = match["n"] or (sizes[0] if len(set(sizes)) == 1 else None)
-            if mean is not None and sd is not None and n is not None:
-                yield judged(in_sentence(sentence, match.start(), match[0]), kind, mean, sd, int(n))
+            n = int(match["n"] or (sizes[0] if len(set(sizes)) == 1 else 0))
+            if mean is not None and sd is not None and 1 < n <= _LARGEST:
+                yield sentence, match, mean, sd, n

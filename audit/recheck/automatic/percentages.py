@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from orledger.audit.recheck.automatic.evidence import Trial, of_this_kind
 from orledger.audit.recheck.automatic.granularity import sums_between
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
 from orledger.audit.recheck.model import Verdict
@@ -107,6 +109,7 @@ def check_tables(document: Document) -> Iterator[Finding]:
             if entry.counts is not None and entry.main is not None and (entry.main.percent or entry.main.value <= 1):
                 yield _judged(in_cell(grid, i, j), *entry.counts, entry.main)
         yield from _column_totals(grid)
+        yield from _column_shares(grid)
 
 
 def _column_totals(grid: Grid) -> Iterator[Finding]:
@@ -125,6 +128,38 @@ def _column_totals(grid: Grid) -> Iterator[Finding]:
         for i, k, share in cells:
             if n is not None:
                 yield _judged(in_cell(grid, i, j), k, n, share)
+
+
+def _column_shares(grid: Grid) -> Iterator[Finding]:
+    """Columns of bare percentages under a heading that states n, where they show that they are shares of n."""
+    for j in range(grid.width):
+        stated = re.search(rf"\b[nN]\s*=\s*({_C})", grid.heading(j))
+        n = _whole(stated[1]) if stated else 0
+        if not 1 < n <= 1_000_000:
+            continue
+        said = "%" in grid.heading(j)
+        shares = [
+            (i, replace(main, percent=True))
+            for i, cell in grid.column(j)
+            if (main := cell.entry.main) is not None
+            and cell.entry.form == "plain"
+            and (main.percent or said)
+            and 0 < main.value < 100
+        ]
+        trials = [Trial(n * 10.0**share.last / 100, possible_share(n, share)) for _, share in shares]
+        if of_this_kind(trials, said=False):
+            yield from (_possible(in_cell(grid, i, j), n, share) for i, share in shares)
+
+
+def _possible(spot: Spot, n: int, share: Number) -> Finding:
+    """Whether some count of n gives the share; if not, of which smaller n with some answers missing one does."""
+    if possible_share(n, share):
+        return spot.found("share possible", Verdict.ATTAINABLE, f"some count of {n} prints as {share.text}")
+    fewer = next((m for m in range(n - 1, int(0.8 * n), -1) if possible_share(m, share)), None)
+    if fewer is None:
+        return spot.found("share possible", Verdict.IMPOSSIBLE, f"no count of {n} prints as {share.text}")
+    why = f"no count of {n} prints as {share.text}; {round(share.value * fewer / 100)} of {fewer} does, with {n - fewer} missing"
+    return spot.found("share possible", Verdict.CONVENTION, why)
 
 
 def _common_total(pairs: list[tuple[int, Number]]) -> int | None:

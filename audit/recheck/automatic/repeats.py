@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-zκμσλρχΔ@][\w'-]*|\d[\d.,]*%?|[<>=×±]")
 _BEFORE, _AFTER = 6, 4
 _FEWEST = 6  # words of three letters or more that must agree around the two numbers, both sides together
+_NEAREST = 60  # tables before it that a table is compared with
 _AGREEING = 0.6  # share of a column's common cells in two tables that must agree before the others count
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A number with the words around it, other numbers replaced by #."""
+    """A number with the words around it, other numbers replaced by #; `near` are those numbers."""
 
     sentence: Sentence
     number: Number
     before: tuple[str, ...]
     after: tuple[str, ...]
+    near: tuple[str, ...] = ()
 
 
 def mentions(sentence: Sentence) -> Iterator[Mention]:
@@ -40,9 +42,10 @@ def mentions(sentence: Sentence) -> Iterator[Mention]:
         start = number.end - len(number.text.lstrip("<>=≤≥≈~ "))
         if re.search(r"[(,\[]\s*$", text[:start]) and re.match(r"\s*[,)\]]", text[number.end :]):
             continue  # one of several numbers in brackets, such as (1, 3): the words outside do not tell which
-        before = [_plain(w) for w in _WORD.findall(text[max(0, start - 120) : start])][-_BEFORE:]
-        after = [_plain(w) for w in _WORD.findall(text[number.end : number.end + 80])][:_AFTER]
-        yield Mention(sentence, number, tuple(before), tuple(after))
+        before = _WORD.findall(text[max(0, start - 120) : start])[-_BEFORE:]
+        after = _WORD.findall(text[number.end : number.end + 80])[:_AFTER]
+        near = tuple(w for w in (*before, *after) if w[0].isdigit())
+        yield Mention(sentence, number, tuple(map(_plain, before)), tuple(map(_plain, after)), near)
 
 
 def _plain(word: str) -> str:
@@ -73,7 +76,7 @@ def check_text(document: Document) -> Iterator[Finding]:
     for members in groups.values():
         first = members[0]
         for other in members[1:]:
-            if other.sentence is first.sentence or not alike(first.number, other.number):
+            if not alike(first.number, other.number) or _parallel(first, other):
                 continue
             spot = in_sentence(other.sentence, other.number.start, other.number.text)
             where = f"{first.sentence.file}:{first.sentence.line_at(first.number.start)}, {first.sentence.place}"
@@ -86,6 +89,13 @@ def check_text(document: Document) -> Iterator[Finding]:
                 operands=(number_id(first.sentence, first.number), number_id(other.sentence, other.number)),
                 cause=f"same words: {' '.join(first.before)} … {' '.join(first.after)}",
             )
+
+
+def _parallel(first: Mention, other: Mention) -> bool:
+    """Whether two sentences say the same of two things: they stand in one section, or other numbers beside them differ."""
+    if agree(first.number, other.number):
+        return other.sentence is first.sentence
+    return other.sentence.place == first.sentence.place or other.near != first.near
 
 
 def check_tables(document: Document) -> Iterator[Finding]:
@@ -103,7 +113,7 @@ def check_tables(document: Document) -> Iterator[Finding]:
             found[key] = (i, j)
         names.append({key: at for key, at in found.items() if key not in double})
     for b, second in enumerate(document.grids):
-        for a in range(b):
+        for a in range(max(0, b - _NEAREST), b):
             first = document.grids[a]
             columns: dict[str, list[tuple[tuple[int, int], tuple[int, int]]]] = defaultdict(list)
             for key in names[b]:

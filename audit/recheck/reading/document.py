@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -136,6 +136,27 @@ def readable(text: str, file: str) -> tuple[str, list[str]]:
         for m in itertools.islice(_ENDLESS.finditer(text), _MOST_NOTES)
     ]
     return (_ENDLESS.sub("…", text) if notes else text), notes
+
+
+_RAISED = re.compile(r"(?<=\d)[·⋅∙](?=\d)(?!10\s*\^)")
+_RAISED_ZERO = re.compile(r"(?<![\d.·])0[·⋅∙]\d")
+
+
+def with_decimal_points(document: Document) -> Document:
+    """The document with raised decimal points on the line, where it has them: some journals print 0·85 for 0.85."""
+    cells = (c.text for g in document.grids for row in g.rows for c in row)
+    raised = sum(len(_RAISED_ZERO.findall(t)) for t in itertools.chain((s.text for s in document.sentences), cells))
+    if raised < 3:
+        return document
+
+    def lowered(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+        return tuple(tuple(replace(c, text=_RAISED.sub(".", c.text)) for c in row) for row in rows)
+
+    return replace(
+        document,
+        sentences=tuple(replace(s, text=_RAISED.sub(".", s.text)) for s in document.sentences),
+        grids=tuple(replace(g, header=lowered(g.header), rows=lowered(g.rows)) for g in document.grids),
+    )
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:

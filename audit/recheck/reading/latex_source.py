@@ -93,7 +93,10 @@ def _included(
             notes.append(f"{where}: {wanted} lies outside the folder of the paper and was not read")
             return None
         if path.is_file():
-            if path.relative_to(root).as_posix() in above or len(above) > _DEEPEST:
+            if len(above) > _DEEPEST:
+                notes.append(f"{where}: {wanted} stands more than {_DEEPEST} files deep and was not read")
+                return None
+            if path.relative_to(root).as_posix() in above:
                 notes.append(f"{where}: {wanted} includes itself and was not read again")
                 return None
             return _lines(path, root, notes, above)

@@ -7,7 +7,7 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.document import Cell, Document, Grid, readable, rectangular
+from orledger.audit.recheck.reading.document import Cell, Document, Grid, readable, rectangular, with_decimal_points
 from orledger.audit.recheck.reading.latex import read_latex
 from orledger.audit.recheck.reading.markdown import read_markdown
 from orledger.audit.recheck.reading.web import read_html
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".tex", ".ltx", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm")
 LARGEST = 50_000_000  # bytes
+HEAD = 8_000_000  # characters of a table in CSV that are read: its first rows are in them, however long the file is
 MOST_ROWS = 1_000  # of a table: a longer one is data, and relations between all its lines would take hours
 
 
@@ -32,15 +33,29 @@ def read_document(path: Path) -> Document:
             f"{path} is of a kind that is not read: {ending or 'no ending'}", hint=f"one of {', '.join(ENDINGS)}"
         )
     try:
+        if ending in (".csv", ".tsv"):
+            return _bounded(_read_table(path))
         size = path.stat().st_size
         if size > LARGEST:
             raise UsageError(f"{path} has {size} bytes", hint=f"at most {LARGEST}: name the main file of the paper")
         if ending in (".tex", ".ltx"):
-            return _bounded(read_latex(path))
+            return _bounded(with_decimal_points(read_latex(path)))
         text, notes = readable(path.read_text(encoding="utf-8-sig", errors="replace"), path.name)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint="name a file that exists") from error
-    document = _bounded(_READERS.get(ending, read_delimited)(path, text))
+    document = _bounded(with_decimal_points(_READERS[ending](path, text)))
+    return replace(document, notes=(*document.notes, *notes))
+
+
+def _read_table(path: Path) -> Document:
+    """The beginning of a table in CSV; a note says where reading ended in a long file."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        text = file.read(HEAD)
+        more = bool(file.read(1))
+    text, notes = readable(text[: text.rfind("\n") + 1] or text if more else text, path.name)
+    if more:
+        notes.append(f"{path.name}: the first {text.count(chr(10))} lines were read; the file goes on")
+    document = read_delimited(path, text)
     return replace(document, notes=(*document.notes, *notes))
 
 

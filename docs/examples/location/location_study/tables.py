@@ -21,10 +21,11 @@ ARMS = ("mean", "median", "trimmed")
 def errors(source: Source) -> Table:
     """One row per law, one column per estimate."""
     frame = source.need(source.rows("SELECT law, seed, arm, error FROM location_errors ORDER BY ALL"), "errors")
-    rows = [
-        Row(law, (Text(law), *(median(mine.filter(arm=arm)["error"], rules.SHORT) for arm in ARMS)))
-        for (law,), mine in frame.group_by("law", maintain_order=True)
-    ]
+    rows = []
+    for (law,), mine in frame.group_by("law", maintain_order=True):
+        whys = {arm: source.why("location", "main", arm, "error", keys={"law": law}) for arm in ARMS}
+        cells = [median(mine.filter(arm=arm)["error"], rules.SHORT, why) for arm, why in whys.items()]
+        rows.append(Row(law, (Text(law), *cells)))
     return Table(
         caption=prose(
             "Distance of each estimate from the truth, the median over {{ n }} seeds.", n=frame["seed"].n_unique()

@@ -1,0 +1,64 @@
+"""What is made once is made once, what is slow holds up nobody else, and who waits too long is told."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import anyio
+import pytest
+
+from orledger.explorer.keeping import Kept
+from orledger.explorer.lanes import BusyError, Lane
+
+WAIT = 30.0  # seconds after which a test that hangs fails
+
+
+def test_the_same_is_made_once_and_another_thing_does_not_wait_for_it() -> None:
+    kept: Kept[str] = Kept()
+    begun, go, made = threading.Event(), threading.Event(), []
+
+    def slow() -> str:
+        made.append("slow")
+        begun.set()
+        assert go.wait(WAIT)
+        return "slow"
+
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(kept.get, "slow", slow) for _ in range(3)]
+        assert begun.wait(WAIT)
+        assert pool.submit(kept.get, "quick", lambda: "quick").result(WAIT) == "quick"
+        assert not any(w.done() for w in waiting)
+        go.set()
+        assert [w.result(WAIT) for w in waiting] == ["slow"] * 3
+    assert made == ["slow"]
+
+
+def test_errors_and_what_is_not_worth_it_leave_no_trace_and_the_oldest_makes_room() -> None:
+    kept: Kept[int] = Kept(2)
+    with pytest.raises(ZeroDivisionError):
+        kept.get("a", lambda: 1 // 0)
+    kept.get("b", lambda: 404, lambda made: made == 200)
+    assert kept.keys() == []
+    for key in ("c", "d", "c", "e"):
+        kept.get(key, lambda: 200)
+    assert kept.keys() == ["c", "e"]
+
+
+def test_a_lane_takes_so_many_and_tells_who_waits_too_long() -> None:
+    async def scene() -> str:
+        lane, go, begun = Lane(1, 0.05), threading.Event(), threading.Event()
+
+        def work() -> None:
+            begun.set()
+            assert go.wait(WAIT)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(lane.run, work)
+            await anyio.to_thread.run_sync(begun.wait, WAIT)
+            with pytest.raises(BusyError, match=r"no turn within 0\.05 seconds"):
+                await lane.run(lambda: "never")
+            go.set()
+        return await lane.run(lambda: "afterwards")
+
+    assert anyio.run(scene) == "afterwards"
