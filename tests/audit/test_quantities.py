@@ -120,4 +120,4 @@ def test_a_failed_copy_of_a_computed_cell_is_not_missed(db):
     q = comparison('test = "proportion"\narm = "a"\n' + ONCE).sides[0][1]
     units = load_units(Ledger(db.results), q, ("split", "rel"))
     assert units.values.select("split", "rel").rows() == [("0", "2")]
-    assert units.absent.rows() == [("1", "1", "cell failed")]
+    assert units.absent.rows() == [("1", "1", "cell failed", True)]
