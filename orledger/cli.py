@@ -41,6 +41,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import, merge and check a database."),
 }
 
+# The list of commands under headings, those that a newcomer needs first.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Your own results": ("study", "init", "import"),
+    "What they say": ("audit", "tables", "figures", "report", "findings", "serve", "sql"),
+    "Printed numbers": ("recheck",),
+    "Runs of a study": ("run", "status", "presets", "settings", "datasets"),
+    "The file and its chain": ("db", "register", "verify", "compare"),
+    "The shell": ("completion",),
+}
+
+FIRST = """orledger keeps results in one database file, audits what they support with
+exact statistics, and writes tables, figures and reports from it.
+
+  orledger study results.csv        your table of results, audited and reported
+  orledger recheck paper.tex        the printed numbers of a paper, recomputed
+  orledger run all --preset smoke   the study that ships, at a small size
+  orledger serve                    what a database holds, in a browser
+
+orledger --help lists every command, orledger COMMAND --help its options."""
+
 EXIT_CODES = """\b
 Exit codes:
   0    all went well
@@ -57,6 +77,13 @@ Exit codes:
 
 class Commands(click.Group):
     """A group that imports a command when it is called and turns our errors into a message and an exit code."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Without arguments, a screen for newcomers instead of every command."""
+        if not args:
+            click.echo(FIRST)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The commands whose module is installed, in the order of the table."""
@@ -84,9 +111,12 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+        """The list of commands from the table alone, under headings."""
+        present = self.list_commands(ctx)
+        wide = max(map(len, present))
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(wide), COMMANDS[name][1]) for name in names if name in present])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; an error of ours, of the file system, and Ctrl-C are a message and an exit code."""
@@ -128,4 +158,7 @@ def _present(target: str) -> bool:
 @click.command(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", message="orledger %(version)s")
 def main() -> None:
-    """Run, store, audit and report worst-case certificates for Bayesian learning systems."""
+    """Keep results in one database file, audit what they support with exact statistics, and write tables, figures and reports from it.
+
+    Begin with a table of your own: orledger study results.csv --better higher
+    """

@@ -9,18 +9,19 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-import polars as pl
-
+from orledger.reports.narrowing import Within, common
 from orledger.reports.origin import PLACE, Answer, AuditRow, Given, Records
 from orledger.reports.tables.table import TableError
 from orledger.schema.layouts import identifier, literal
-from orledger.schema.selecting import equal, select
+from orledger.schema.selecting import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
+
+    import polars as pl
 
     from orledger.reports.origin import Part
     from orledger.reports.tables.table import Table
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
 
-LISTED = 24  # values of a key that a condition names one by one; beyond that the cells are listed
 AUDITED = {"test_result": "test_id", "claim": "claim_id", "disposition": "disposition_id"}
 
 
@@ -104,14 +104,17 @@ class Drilldown:
 
     def __post_init__(self) -> None:
         self._read = self.read or cache(self.results.sql)
+        self._asked: dict[str, Within] = {}
+        self._stored: dict[str, dict[str, pl.DataFrame]] = {}
 
     @cached_property
     def _layouts(self) -> dict[tuple[str, str], Layout]:
         return {(x.case, x.block): x for x in self.results.layouts()}
 
     @cached_property
-    def _blocks(self) -> pl.DataFrame:
-        return self._read("SELECT cell_id, case_name, block FROM all_cells")
+    def _blocks(self) -> dict[str, tuple[str, str]]:
+        rows = self._read("SELECT cell_id, case_name, block FROM all_cells").iter_rows()
+        return {cell: (case, block) for cell, case, block in rows}
 
     def behind(self, value: Value) -> Behind | None:
         """What stands behind ``value``; None when its origin is not known."""
@@ -121,93 +124,59 @@ class Drilldown:
         given = [p.words for p in value.origin.parts if isinstance(p, Given)]
         return Behind("; ".join(dict.fromkeys([*(o.title for o in found), *given])), found)
 
+    def _audited(self, part: AuditRow) -> Opened:
+        """The row that the audit stored. A report opens most of them, so it reads their table once."""
+        key = AUDITED[part.table]
+        query = f"SELECT *\nFROM {part.table}\nWHERE {key} = {literal(part.id)}"
+        if self.read is not None:
+            return Opened(f"the audit's row in {part.table}", query, None, self.read(query))
+        if part.table not in self._stored:
+            rows = self._read(f"SELECT * FROM {part.table}")
+            self._stored[part.table] = {name: rows[i : i + 1] for i, name in enumerate(rows[key])}
+        return Opened(f"the audit's row in {part.table}", query, None, self._stored[part.table].get(part.id))
+
     def _opened(self, part: Part) -> Iterator[Opened]:
         if isinstance(part, Answer):
             yield Opened("rows that were counted or read", part.sql)
         elif isinstance(part, AuditRow):
-            row = f"FROM {part.table}\nWHERE {AUDITED[part.table]} = {literal(part.id)}"
-            yield Opened(f"the audit's row in {part.table}", f"SELECT *\n{row}")
-            units = [] if part.table == "disposition" else self.results.sql(f"SELECT units_sql {row}").rows()
-            yield from (Opened("the values of its units", sql) for (sql,) in units if sql)
+            stored = self._audited(part)
+            yield stored
+            units = [] if stored.rows is None or part.table == "disposition" else stored.rows["units_sql"]
+            yield from (Opened("the values of its units", sql) for sql in units if sql)
         elif isinstance(part, Records):
             yield from self._records(part)
 
     def _records(self, part: Records) -> Iterator[Opened]:
         """One query per block and view that has some of the records; together their answers are exactly ``part``."""
-        rows = part.rows.join(self._blocks, on="cell_id").with_columns(series=pl.col("idx").is_not_null())
-        for (case, block, series), mine in rows.group_by("case_name", "block", "series", maintain_order=True):
-            layout = self._layouts[str(case), str(block)]
-            view = layout.view(indexed=bool(series))
-            columns = [_column(view, layout.metrics(indexed=bool(series)), c) for c in part.columns]
-            places = ["arm", "label", *(["idx"] if series else [])]
-            wanted = mine.select("cell_id", *places)
-            where = _where(wanted, columns)
-            keys, named = [column for column, _ in layout.keys.values()], layout.key_columns
-            shown = ["cell_id", "cell", *named, *places, *map(identifier, columns)]
-            there = self._read(select(shown, identifier(view), [where])).cast({p: PLACE[p] for p in places})
-            found = there.join(wanted, on=wanted.columns, how="semi", nulls_equal=True)
-            conditions = [*selecting(there, wanted, keys, found), where]
-            arms = ", ".join(wanted["arm"].unique(maintain_order=True))
+        groups: dict[tuple[str, str, bool], list[tuple[Any, ...]]] = {}
+        for row in part.rows.iter_rows():
+            if row[0] in self._blocks:
+                series = row[3] is not None
+                groups.setdefault((*self._blocks[row[0]], series), []).append(row if series else row[:3])
+        for (case, block, series), wanted in groups.items():
+            layout = self._layouts[case, block]
+            view = layout.view(indexed=series)
+            columns = [_column(view, layout.metrics(indexed=series), c) for c in part.columns]
+            places = ("arm", "label", *(["idx"] if series else []))
+            where = common(wanted, columns)
+            keys = tuple(column for column, _ in layout.keys.values())
+            shown = ["cell_id", "cell", *layout.key_columns, *places, *map(identifier, columns)]
+            there = self._within(select(shown, identifier(view), [where]), places, keys)
+            at = there.positions(wanted)
+            conditions = [*there.conditions(at, wanted), where]
+            arms = ", ".join(sorted({row[1] for row in wanted}))
             yield Opened(
-                f"{wanted.height:,} record{'s' * (wanted.height != 1)} of {view}: {', '.join(columns)} of {arms}",
-                select(shown, identifier(view), conditions, [*named, *places, "cell_id"]),
-                wanted["cell_id"].n_unique(),
-                found.sort([*keys, *places, "cell_id"], nulls_last=True),
+                f"{len(wanted):,} record{'s' * (len(wanted) != 1)} of {view}: {', '.join(columns)} of {arms}",
+                select(shown, identifier(view), conditions, [*layout.key_columns, *places, "cell_id"]),
+                len({row[0] for row in wanted}),
+                there.rows[at],
             )
 
-
-def selecting(
-    rows: pl.DataFrame, wanted: pl.DataFrame, keys: Sequence[str], found: pl.DataFrame | None = None
-) -> list[str]:
-    """Conditions that select ``wanted`` from ``rows`` and nothing else: on as few keys as will do, or cells, or every row.
-
-    Columns of ``wanted`` are cell_id, arm, label (and idx); ``rows`` has these and the keys. ``found`` is what of ``rows``
-    is wanted, where that is known already.
-    """
-    mine = rows.join(wanted, on=wanted.columns, how="semi", nulls_equal=True) if found is None else found
-    if mine.height != wanted.height:
-        raise TableError(
-            f"{wanted.height - mine.height} of {wanted.height} records behind a number are not in the views"
-        )
-
-    def selects(chosen: dict[str, list[object]]) -> bool:
-        hit = rows.filter([pl.col(k).is_in(v) for k, v in chosen.items()]) if chosen else rows
-        return hit.height == mine.height
-
-    narrow = {}
-    for key in keys:
-        values = mine[key].unique().sort().to_list()
-        if None not in values and len(values) <= LISTED and len(values) < rows[key].n_unique():
-            narrow[key] = values
-    if selects(narrow):
-        for key in sorted(narrow, key=lambda k: -len(narrow[k])):  # a long list is the first to go
-            fewer = {k: v for k, v in narrow.items() if k != key}
-            narrow = fewer if selects(fewer) else narrow
-        return [_equal(key, values) for key, values in narrow.items()]
-    cells = sorted(mine["cell_id"].unique().to_list())
-    return [_equal("cell_id", cells)] if selects({"cell_id": cells}) else [_listed(wanted)]
-
-
-def _where(wanted: pl.DataFrame, columns: Sequence[str]) -> str:
-    """The condition on arm, label, index and metrics that all rows meet; other cells may have rows that meet it too."""
-    found = [_equal("arm", wanted["arm"].unique().sort().to_list())]
-    labels = wanted["label"].drop_nulls().unique().sort().to_list()
-    some = _equal("label", labels) if labels else ""
-    none = "label IS NULL" if wanted["label"].null_count() else ""
-    found.append(f"({some} OR {none})" if some and none else some or none)
-    if "idx" in wanted.columns and wanted["idx"].n_unique() <= LISTED:
-        found.append(_equal("idx", wanted["idx"].unique().sort().to_list()))
-    if columns:
-        listed = ", ".join(map(identifier, columns))
-        found.append(f"coalesce({listed}) IS NOT NULL" if len(columns) > 1 else f"{listed} IS NOT NULL")
-    return " AND ".join(found)
-
-
-def _listed(wanted: pl.DataFrame) -> str:
-    """The rows one by one: the last resort, where arms, labels and indices differ from cell to cell."""
-    rows = ["(" + ", ".join("''" if v is None else literal(v) for v in row) + ")" for row in wanted.iter_rows()]
-    names = ", ".join("coalesce(label, '')" if c == "label" else c for c in wanted.columns)
-    return f"({names}) IN ({', '.join(rows)})"
+    def _within(self, query: str, places: tuple[str, ...], keys: tuple[str, ...]) -> Within:
+        if query not in self._asked:
+            rows = self._read(query)
+            self._asked[query] = Within(rows.cast({p: PLACE[p] for p in places}), places, keys)
+        return self._asked[query]
 
 
 def _column(view: str, metrics: Mapping[str, str], name: str) -> str:
@@ -215,7 +184,3 @@ def _column(view: str, metrics: Mapping[str, str], name: str) -> str:
     if name not in metrics and name not in metrics.values():
         raise TableError(f"{name!r}, which is behind a number, is no metric of the view {view}")
     return metrics.get(name, name)
-
-
-def _equal(column: str, values: Sequence[object]) -> str:
-    return equal(column if column in PLACE else identifier(column), values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@cache
+def _thread() -> ThreadPoolExecutor:
+    """One thread for the queries of the main one, kept: starting another for each costs as much as a small query."""
+    return ThreadPoolExecutor(1, "query")
+
+
 def interruptible(con: DuckDBPyConnection, work: Callable[[], T]) -> T:
     """What ``work`` returns; Ctrl-C meanwhile ends the query that ``con`` is running and raises KeyboardInterrupt.
 
@@ -22,13 +29,13 @@ def interruptible(con: DuckDBPyConnection, work: Callable[[], T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    with ThreadPoolExecutor(1, "query") as pool:
-        try:
-            future = pool.submit(work)
-            # A wait without an end is taken up again by the system after a signal; one with an end is not.
-            while not wait([future], timeout=60.0).done:
-                pass
-        except KeyboardInterrupt:
-            con.interrupt()
-            raise
-        return future.result()
+    future = _thread().submit(work)
+    try:
+        # A wait without an end is taken up again by the system after a signal; one with an end is not.
+        while not wait([future], timeout=60.0).done:
+            pass
+    except KeyboardInterrupt:
+        con.interrupt()
+        wait([future])
+        raise
+    return future.result()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from orledger.paper.looks import GRIDS, look
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter
+from orledger.reports.figures.figure import Canvas, FigureSpec, decade, letter
 from orledger.reports.figures.style import BLACK, GREY, VIOLET, spread
 from orledger.schema.frames import as_number
 
@@ -159,6 +160,7 @@ def draw_inefficiency(canvas: Canvas) -> str:
     )
     right.set_yscale("log")
     right.set_ylabel("ratio")
+    right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
     axes[0].set_ylabel("log₁₀ (rule / oracle)")
     letter(axes)
     return (

@@ -50,7 +50,7 @@ def draw_pareto(canvas: Canvas) -> str:
         canvas.nothing(canvas.axes()[0], NONE)
         return "No Case B cells were run."
     regimes = regimes_of(data)
-    axes = canvas.axes(1, len(regimes), height=3.4, sharey=True)
+    axes = canvas.axes(1, len(regimes), height=3.4, sharex=True, sharey=True)
     counts: dict[str, list[str]] = {}
     for ax, regime in zip(axes, regimes, strict=True):
         for arm in ARMS:

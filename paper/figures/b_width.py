@@ -71,7 +71,7 @@ def draw_parts(canvas: Canvas) -> str:
                 lw=0.8,
             )
             ax.plot([place, place], [low, high], color=BLACK, lw=0.9)
-            ax.text(place, high, percent(share), ha="center", va="bottom", fontsize=6)
+            ax.text(place, high, percent(share), ha="center", va="bottom", fontsize=5.5)
             tallest = max(tallest, float(high))
         ax.set_title(REGIMES.get(regime, regime))
         ax.grid(False, axis="x")
@@ -219,7 +219,7 @@ def draw_ablation(canvas: Canvas) -> str:
             ax.set(yscale="log", title=f"{scale} half-width")
         for ax in axes:
             ax.set_xticks(range(len(HEADS)), list(HEADS.values()), rotation=50, ha="right", fontsize=6)
-    axes[0].set_title("refused")
+    axes[0].set(title="refused", ylabel="cells")
     axes[0].set_ylim(0, 1.1 * max([1, *counts.values()]))  # room for the counts above the bars
     letter(axes)
     return (

@@ -166,7 +166,9 @@ def draw_criterion(canvas: Canvas) -> str:
         (f, s): data.filter((pl.col("fires") == f) & (pl.col("same") == s)).height for f in (1, 0) for s in (1, 0)
     }
     grid = np.array([[counts[1, 1], counts[1, 0]], [counts[0, 1], counts[0, 0]]])
-    axes[0].imshow(np.log10(grid + 1), cmap="Greys", vmin=0, vmax=np.log10(grid.max() + 1) * 1.6)
+    axes[0].imshow(
+        np.log10(grid + 1), cmap="Greys", vmin=0, vmax=np.log10(grid.max() + 1) * 2.4
+    )  # light enough for black figures
     for (i, j), value in np.ndenumerate(grid):
         axes[0].text(
             j, i, f"{value:,}", ha="center", va="center", fontsize=10, color=RED if (i, j) == (0, 1) else BLACK

@@ -107,7 +107,7 @@ def draw_premium(canvas: Canvas) -> str:
     axes[1].set(
         xscale="log", yscale="log", xlabel="half-width / error", ylabel="fraction of points above", title="at m = 1.05"
     )
-    axes[0].legend()
+    axes[1].legend(title="noise")  # the curves fall away from this corner
     letter(axes)
     return f"Premium of the conditional interval over the actual error. The right tail reaches {top:.3g}, so medians are quoted, not means."
 

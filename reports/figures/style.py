@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -133,7 +133,25 @@ def save(figure: Figure, path: Path, *, title: str = "", description: str = "", 
         return
     named = {"Title": title, "Subject" if suffix == "pdf" else "Description": description}
     metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
-    figure.savefig(path, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
+    with outlines_only() if suffix == "pdf" else nullcontext():
+        figure.savefig(path, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
+
+
+@contextmanager
+def outlines_only() -> Iterator[None]:
+    """Fonts are embedded without the tables that lay text out: a PDF places every glyph itself.
+
+    Cutting those tables to the glyphs of a figure takes more time than drawing it.
+    """
+    from fontTools.subset import Options
+
+    usual: list[str] = getattr(Options, "_drop_tables_default", [])
+    kept = list(usual)
+    usual += ["GSUB", "GPOS", "GDEF", "kern"]
+    try:
+        yield
+    finally:
+        usual[:] = kept
 
 
 def svg(figure: Figure, title: str, description: str) -> bytes:

@@ -18,11 +18,12 @@ from orledger.audit.recheck.checking import recheck
 from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
+from orledger.reports.report.answering import MOST, answers
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
-from orledger.reports.report.wording import Names, number, ratio, registered, said, short
+from orledger.reports.report.wording import Names, headline, number, ratio, registered, said, short
 from orledger.reports.source import Remembering
 from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
@@ -153,7 +154,7 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
         "short": short,
         "ratio": ratio,
         "plainly": plainly,
-        "headline": lambda reason: reason.split(" (")[0].split(": ")[0],
+        "headline": headline,
         "slug": slug,
         "arm": lambda key: (labels or {}).get(key, key),
         "named": names.within,
@@ -335,6 +336,8 @@ def render_report(
         agree=sum(d.verdict == AGREE for d in compared),
         lines=lines,
         words=[v for v in VERDICTS if v != ABSENT],
+        sentences=[] if printed is not None else answers(ledger.tests),
+        most=MOST,
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
         papers=stored_findings(db),

@@ -45,7 +45,7 @@ class Opening:
     def _place(self, opened: Opened) -> int:
         if opened not in self.places:
             ordered = opened.cells is not None  # records come in order; the units of a test in that of the database
-            query = self.pack.ask(opened.sql, limit=WHOLE, ordered=ordered)
+            query = self.pack.ask(opened.sql, limit=WHOLE, ordered=ordered, rows=opened.rows)
             self.places[opened] = len(self.shown)
             self.shown.append((opened.title, opened.sql, query.place))
         return self.places[opened]

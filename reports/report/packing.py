@@ -42,29 +42,31 @@ class Pack:
     queries: dict[tuple[str, int], Query] = field(default_factory=dict)
     cells: dict[str, int] = field(default_factory=dict)
 
-    def ask(self, sql: str, *, limit: int = HEAD, ordered: bool = True) -> Query:
+    def ask(self, sql: str, *, limit: int = HEAD, ordered: bool = True, rows: pl.DataFrame | None = None) -> Query:
         """The query with the place of its answer: all rows up to ``limit`` of them, and of a longer one the first few.
 
         A query that leaves the order of its rows to the database (``ordered`` false) is carried sorted, the same in every
         build; such are the queries that the audit stored, and whatever stands in the file runs under the limits of
         ``orledger sql``. One that no longer runs carries its error, and one that had to be stopped ends the report.
+        ``rows`` is the answer, where somebody has read it already.
         """
         if (sql, limit) not in self.queries:
-            self.queries[sql, limit] = self._answer(sql, limit, ordered)
+            self.queries[sql, limit] = self._answer(sql, limit, ordered, rows)
         return self.queries[sql, limit]
 
-    def _answer(self, sql: str, limit: int, ordered: bool) -> Query:
+    def _answer(self, sql: str, limit: int, ordered: bool, rows: pl.DataFrame | None) -> Query:
         try:
-            frame = self.db.sql(sql) if ordered else self.db.stored(sql)
+            if rows is None:
+                rows = self.db.sql(sql) if ordered else self.db.stored(sql)
         except QueryStoppedError:
             raise
         except QueryRefusedError as error:
             self.answers.append({"error": str(error)})
             return Query(sql, len(self.answers) - 1, 0)
         if not ordered:
-            frame = frame.sort([c for c in frame.columns if not frame[c].dtype.is_nested()])
-        carried = frame if len(frame) <= limit else frame.head(HEAD)
-        return Query(sql, self.add(carried, len(frame)), len(frame))
+            rows = rows.sort([c for c in rows.columns if not rows[c].dtype.is_nested()])
+        carried = rows if len(rows) <= limit else rows.head(HEAD)
+        return Query(sql, self.add(carried, len(rows)), len(rows))
 
     def add(self, frame: pl.DataFrame, total: int | None = None) -> int:
         """The place of the rows of ``frame``: all there are, or the first of ``total``."""

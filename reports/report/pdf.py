@@ -13,10 +13,11 @@ from orledger import studies
 from orledger.errors import OrledgerError
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import save
+from orledger.reports.report.answering import MOST, answers
 from orledger.reports.report.differences import printed_by
 from orledger.reports.report.document import REFERENCE, heading, headings
 from orledger.reports.report.ledger import gather
-from orledger.reports.report.wording import Names, registered, said
+from orledger.reports.report.wording import Names, headline, registered, said
 from orledger.reports.tables import latex as tex
 from orledger.reports.tables.building import build_tables, offered
 from orledger.reports.tables.prose import vocabulary
@@ -114,13 +115,15 @@ def write_pdf(
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
         environment = tex.environment()
-        environment.filters["named"] = names.within
+        environment.filters |= {"named": names.within, "headline": headline}
         text = environment.get_template("report.tex.j2").render(
             title=heading(here) if title is None else title,
             ledger=ledger,
             hypotheses={h.id: h.title for h in hypotheses.values()},
             titles=titles,
             parts=parts(titles, shown, tables, offered(db, here)),
+            sentences=[] if printed is not None else answers(ledger.tests),
+            most=MOST,
             reasons=printed.reasons if printed is not None else (),
             typed=vocabulary(here).typed,
         )  # fmt: skip

@@ -125,6 +125,11 @@ def _ties(test: Mapping[str, Any]) -> str:
     )
 
 
+def headline(reason: str) -> str:
+    """The sentence that a reason begins with, before its numbers in brackets."""
+    return reason.split(" (")[0].split(": ")[0]
+
+
 def number(value: Any) -> str:
     """A value for people: six significant digits, thousands unbroken, nothing for what is absent, no minus before zero."""
     if value is None:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from orledger import __version__
-from orledger.cli import COMMANDS, EXIT_CODES, main
+from orledger.cli import COMMANDS, EXIT_CODES, GROUPS, main
 
 
 def run(*arguments: str, stdin: str | None = None, env: dict[str, str] | None = None) -> Result:
@@ -42,7 +42,18 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    assert "Commands:" in done.stdout
+    assert "Runs of a study:" in done.stdout
+
+
+def test_every_command_stands_under_one_heading_and_the_first_screen_fits() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    done = run()
+    assert done.exit_code == 2
+    lines = done.output.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    for name in re.findall(r"^  orledger (\w+)", done.output, re.MULTILINE):
+        assert name in COMMANDS
 
 
 @pytest.mark.slow  # it measures time; the test before it says what makes the difference

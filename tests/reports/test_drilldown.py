@@ -11,6 +11,7 @@ import synthetic_db
 
 from orledger.reports import drilldown
 from orledger.reports.drilldown import Drilldown, Place
+from orledger.reports.narrowing import Within
 from orledger.reports.origin import NOTHING, Origin, Records, Sample, origin_of
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.render import table_html
@@ -84,6 +85,12 @@ def test_counts_of_steps_are_the_rows_that_open(audited: synthetic_db.Adapter, t
         assert audited.sql(found.queries[0].sql).height == value.value, place
 
 
+def selecting(rows: pl.DataFrame, wanted: pl.DataFrame) -> list[str]:
+    """The conditions on ``d`` and ``s`` that select ``wanted``."""
+    within = Within(rows, ("arm", "label"), ("d", "s"))
+    return within.conditions(within.positions(wanted.rows()), wanted.rows())
+
+
 def test_conditions_select_nothing_else() -> None:
     """Every subset of a small block is selected by its conditions, in DuckDB, and by keys where keys can."""
     import duckdb
@@ -100,22 +107,20 @@ def test_conditions_select_nothing_else() -> None:
     for mask in range(1, 2**8):
         wanted = rows.filter(pl.Series([bool(mask >> i & 1) for i in range(8)])).select("cell_id", "arm", "label")
         within = rows.filter(pl.col("arm").is_in(wanted["arm"].unique().to_list()))
-        conditions = drilldown.selecting(within, wanted, ["d", "s"])
+        conditions = selecting(within, wanted)
         arms = ", ".join(literal(a) for a in wanted["arm"].unique())
         asked = " AND ".join([*conditions, f"arm IN ({arms})"])
         found = con.sql(f"SELECT cell_id, arm FROM rows WHERE {asked}").fetchall()
         assert sorted(found) == sorted(wanted.select("cell_id", "arm").rows()), conditions
     one = rows.filter((pl.col("d") == "it's") & (pl.col("arm") == "p"))
-    assert drilldown.selecting(
-        rows.filter(pl.col("arm") == "p"), one.select("cell_id", "arm", "label"), ["d", "s"]
-    ) == ["\"d\" = 'it''s'"]
+    assert selecting(rows.filter(pl.col("arm") == "p"), one.select("cell_id", "arm", "label")) == ["\"d\" = 'it''s'"]
 
 
 def test_records_that_the_views_do_not_have_are_a_defect() -> None:
     rows = pl.DataFrame({"cell_id": ["a"], "arm": ["x"], "label": ["l"]})
     wanted = pl.DataFrame({"cell_id": ["b"], "arm": ["x"], "label": ["l"]})
     with pytest.raises(TableError, match="1 of 1 records"):
-        drilldown.selecting(rows, wanted, [])
+        Within(rows, ("arm", "label"), ()).positions(wanted.rows())
 
 
 def test_samples_carry_their_records_through_arithmetic() -> None:

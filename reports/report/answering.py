@@ -1,0 +1,71 @@
+"""The first screen's sentences: which side is better, how sure that is, and whether the sample could have shown it at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from orledger.audit.registry.words import Outcome
+from orledger.reports.report.wording import short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from orledger.reports.report.wording import Said
+
+MOST = 10  # comparisons that are answered on the first screen; the others stand with their hypothesis
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One comparison in words, all of it from one row of the audit: who leads, whether that is shown, why or why not, by how much."""
+
+    test_id: str
+    leads: str
+    shown: str
+    why: str
+    by: str
+
+
+def answers(tests: Sequence[Mapping[str, Any]]) -> list[Sentence]:
+    """A sentence for every comparison of two sides, unit by unit, in the order of the audit."""
+    return [
+        Sentence(t["test_id"], _leads(t, t["said"]), _shown(t), _why(t), _by(t, t["said"]))
+        for t in tests
+        if t["variant"] == "declared" and t["p"] is not None and t["wins"] is not None and len(t["said"].sides) == 2
+    ]
+
+
+def _leads(test: Mapping[str, Any], said: Said) -> str:
+    wins, losses, draws = test["wins"], test["losses"], test["draws"] or 0
+    first, second = said.sides if wins >= losses else said.sides[::-1]
+    more, fewer = max(wins, losses), min(wins, losses)
+    unit = f" ({test['unit']})" if test["unit"] else ""
+    counted = f"{more} of {test['n']} units{unit}"
+    tied = f", equal on {draws}" if draws else ""
+    if more == fewer:
+        return f"{first} and {second} are each better on {counted}{tied}"
+    return f"{first} is better than {second} on {counted}, worse on {fewer}{tied}"
+
+
+def _shown(test: Mapping[str, Any]) -> str:
+    if test["outcome"] in (Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT):
+        return "Shown"
+    return "Could not have been shown" if test["outcome"] == Outcome.UNTESTABLE else "Not shown"
+
+
+def _why(test: Mapping[str, Any]) -> str:
+    p, corrected, level = short(test["p"]), test["p_holm"], short(test["alpha"])
+    said = f"p = {p}" + ("" if corrected is None else f", after Holm's correction {short(corrected)}")
+    if test["outcome"] != Outcome.UNTESTABLE:
+        return f"{said}, at level {level}"
+    before = "" if corrected is None else " before the correction"
+    return f"a sample like this can give no p below {short(test['floor'])}{before}, and the level is {level}; more units are needed"
+
+
+def _by(test: Mapping[str, Any], said: Said) -> str:
+    if test["effect"] is None or test["low"] is None or test["high"] is None:
+        return ""
+    differing = str(test["effect_name"]).startswith("Hodges-Lehmann")
+    what = f"{said.sides[0]} minus {said.sides[1]}" if differing else str(test["effect_name"])
+    return f"{what}: {short(test['effect'])}, interval [{short(test['low'])}, {short(test['high'])}]"
