@@ -217,10 +217,11 @@ def test_no_limit_is_never_clear():
 def test_a_count_of_units_has_the_interval_of_clopper_and_pearson():
     """Of four units none: the upper end solves (1 - p)^4 = 0.025."""
     m = matched([("p", s, 0.0) for s in range(4)])
-    interval = claim_interval(claim("count", "a", at_most=0), m, 0.0)
+    counts = claim("count", "a", at_most=0)
+    interval = claim_interval(counts, m, 0.0)
     assert interval.low == 0.0
     assert interval.high == pytest.approx(1 - 0.025**0.25, rel=1e-12)
-    assert interval.words() == f" (share of units in [0, {1 - 0.025**0.25:.4g}])"
+    assert interval.words(counts) == f" (share of units in [0, {1 - 0.025**0.25:.4g}])"
     assert claim_interval(claim("count", "a", at_most=0, unit=("g", "s")), m, 0.0) == interval
     assert claim_interval(claim("count", "a", at_most=0, unit=("g",)), m, 0.0).low is None
 
@@ -236,9 +237,17 @@ def test_a_count_of_units_has_the_interval_of_clopper_and_pearson():
 )
 def test_a_bare_number_says_why(kind, fields, method):
     m = matched([("p", 1, 1.0), ("q", 2, 2.0)])
-    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, 1.0) == ClaimInterval(None, None, None, method)
-    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, None).method == "bare: there is no number"
-    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, np.inf).method == "bare: there is no number"
+    asked = claim(kind, "a", limit=1.0, **fields)
+    found = claim_interval(asked, m, 1.0)
+    assert found == ClaimInterval(None, None, None, method)
+    assert found.words(asked) == (f" ({method})" if fields["stat"] == "mean" else "")
+
+
+def test_a_number_that_is_none_has_no_interval():
+    for value in (None, np.inf):
+        asked = claim("at_most", "a", limit=1.0, stat="mean", unit=("s",))
+        found = claim_interval(asked, matched([("p", 1, 1.0)]), value)
+        assert (found.method, found.words(asked)) == ("bare: there is no number", "")
 
 
 @pytest.mark.parametrize(("kind", "extreme"), [("at_most", max), ("at_least", min), ("measured", max)])
@@ -261,3 +270,40 @@ def test_units_of_unequal_size_keep_their_weight_in_a_resampled_median():
     interval = claim_interval(claim("measured", "a", stat="median", unit=("s",)), matched(rows), 5.0)
     # Two draws of two units: only the first (0), one of each (0, 5, 5, 7: 5), only the second (5).
     assert (interval.low, interval.high) == (0.0, 5.0)
+
+
+def test_strict_means_any_step_and_none_back():
+    assert found(matched([("p", 1, 1.0, 1.5, 2.0)]), "ordering", "a", "b", "c", stat="mean", strict=True)[0]
+    rising = matched([("p", 1, 1.0), ("p", 2, 1.5)])
+    assert found(rising, "monotone", "a", along="s", strict=True)[0]
+    assert not found(rising, "monotone", "a", along="s", strict=True, direction="decreasing")[0]
+
+
+def test_digits_of_what_was_measured():
+    m = matched([("p", 1, 1 / 3)])
+    assert found(m, "measured", "a")[1] == "median of a m: 0.333333"
+    assert found(m, "measured", "a", within=("g",))[1] == "median of a m: p 0.3333"
+
+
+def backends(wild: bool, gaps: int = 0) -> Matched:
+    """Two groups of two cells on two backends: a spreads by 1 to 1.1, b by 1 to 3, and a wildly on the second backend."""
+    rows = [
+        (g, s, b, (9.0 if wild and b else 1.1) if s else 1.0, 3.0 if s else 1.0)
+        for g in "pq"
+        for s in (0, 1)
+        for b in (0, 1)
+    ]
+    return matched(rows[: len(rows) - gaps], keys=("g", "s", "b"))
+
+
+def test_draws_of_backends_are_counted_for_every_arm():
+    options = {"along": "b", "within": ("g",), "stat": "max_over_min", "draws": 200}
+    holds, observed, share, others = found(backends(False), "resampled", "a", "b", **options)
+    assert (holds, share, others) == (True, 1.0, [])
+    assert observed == "a lowest in 200 of 200 draws, its median max_over_min in [1.1, 1.1]"
+    holds, observed, share, others = found(backends(True), "resampled", "a", "b", **options)
+    assert not holds
+    assert 0 < share < 1
+    assert others == [f"b: lowest in {200 - round(200 * share)} draws"]
+    assert found(backends(True), "resampled", "a", "b", at_least=share, **options)[0]
+    assert found(backends(False, 1), "resampled", "a", "b", **options)[0] == "missing"

@@ -82,6 +82,7 @@ def test_edges_hold_every_response_that_its_score_admits():
 
 def test_cross_edges_are_those_of_mapie():
     """CV+ with equal folds and models: MAPIE's intervals, from the same leave-fold-out predictions."""
+    pytest.importorskip("mapie", reason="the extra bench has it")
     from mapie.regression import CrossConformalRegressor
     from sklearn.linear_model import LinearRegression
     from sklearn.model_selection import PredefinedSplit
