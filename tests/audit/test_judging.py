@@ -37,7 +37,7 @@ def test_a_corrected_p_and_floor_take_the_place_of_their_own():
     assert judge(C, R, p=0.06) == "undecided"
     assert judge(C, R, p=0.06, floor=0.06) == "untestable"
     assert judge(C, replace(R, p=0.5, floor=0.5), p=0.01, floor=0.01) == "less"
-    assert judge(C, replace(R, method="not computed: too few units")) == "missing"
+    assert judge(C, replace(R, computed=False)) == "missing"
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_a_corrected_p_and_floor_take_the_place_of_their_own():
         ("sign_anytime", {"statistic": 2.0}, "less"),
         ("mcnemar", {"statistic": 4.0}, "greater"),
         ("mcnemar", {"statistic": 2.0}, "less"),
-        ("signed_rank", {"statistic": -1.0, "statistic_name": "sum of signed ranks"}, "less"),
-        ("signed_rank", {"statistic": 1.0, "statistic_name": "sum of signed ranks"}, "greater"),
+        ("signed_rank", {"statistic": -1.0, "centred": True}, "less"),
+        ("signed_rank", {"statistic": 1.0, "centred": True}, "greater"),
         ("proportion", {"effect": 0.8}, "less"),
         ("proportion", {"effect": 0.95}, "greater"),
         ("spearman", {"effect": -0.9}, "less"),

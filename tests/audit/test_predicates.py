@@ -261,3 +261,40 @@ def test_units_of_unequal_size_keep_their_weight_in_a_resampled_median():
     interval = claim_interval(claim("measured", "a", stat="median", unit=("s",)), matched(rows), 5.0)
     # Two draws of two units: only the first (0), one of each (0, 5, 5, 7: 5), only the second (5).
     assert (interval.low, interval.high) == (0.0, 5.0)
+
+
+def test_strict_means_any_step_and_none_back():
+    assert found(matched([("p", 1, 1.0, 1.5, 2.0)]), "ordering", "a", "b", "c", stat="mean", strict=True)[0]
+    rising = matched([("p", 1, 1.0), ("p", 2, 1.5)])
+    assert found(rising, "monotone", "a", along="s", strict=True)[0]
+    assert not found(rising, "monotone", "a", along="s", strict=True, direction="decreasing")[0]
+
+
+def test_digits_of_what_was_measured():
+    m = matched([("p", 1, 1 / 3)])
+    assert found(m, "measured", "a")[1] == "median of a m: 0.333333"
+    assert found(m, "measured", "a", within=("g",))[1] == "median of a m: p 0.3333"
+
+
+def backends(wild: bool, gaps: int = 0) -> Matched:
+    """Two groups of two cells on two backends: a spreads by 1 to 1.1, b by 1 to 3, and a wildly on the second backend."""
+    rows = [
+        (g, s, b, (9.0 if wild and b else 1.1) if s else 1.0, 3.0 if s else 1.0)
+        for g in "pq"
+        for s in (0, 1)
+        for b in (0, 1)
+    ]
+    return matched(rows[: len(rows) - gaps], keys=("g", "s", "b"))
+
+
+def test_draws_of_backends_are_counted_for_every_arm():
+    options = {"along": "b", "within": ("g",), "stat": "max_over_min", "draws": 200}
+    holds, observed, share, others = found(backends(False), "resampled", "a", "b", **options)
+    assert (holds, share, others) == (True, 1.0, [])
+    assert observed == "a lowest in 200 of 200 draws, its median max_over_min in [1.1, 1.1]"
+    holds, observed, share, others = found(backends(True), "resampled", "a", "b", **options)
+    assert not holds
+    assert 0 < share < 1
+    assert others == [f"b: lowest in {200 - round(200 * share)} draws"]
+    assert found(backends(True), "resampled", "a", "b", at_least=share, **options)[0]
+    assert found(backends(False, 1), "resampled", "a", "b", **options)[0] == "missing"

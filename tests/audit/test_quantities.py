@@ -110,3 +110,14 @@ def test_a_series_is_reduced_by_what_its_index_says(db, reducer, value):
     db.cell({"split": 0, "rel": 0}, [("a", "m", v, None, i) for i, v in series.items()])
     q = comparison(f'test = "proportion"\narm = "a"\nover_idx = "{reducer}"\n').sides[0][1]
     assert load_units(Ledger(db.results), q, ("split", "rel")).values["value"].to_list() == [value]
+
+
+def test_a_failed_copy_of_a_computed_cell_is_not_missed(db):
+    """Split 0 has its value from rel 2; only split 1, which has none, is absent."""
+    db.cell({"split": 0, "rel": 1}, state="failed")
+    db.cell({"split": 0, "rel": 2}, [("a", "m", 5.0)])
+    db.cell({"split": 1, "rel": 1}, state="failed")
+    q = comparison('test = "proportion"\narm = "a"\n' + ONCE).sides[0][1]
+    units = load_units(Ledger(db.results), q, ("split", "rel"))
+    assert units.values.select("split", "rel").rows() == [("0", "2")]
+    assert units.absent.rows() == [("1", "1", "cell failed", True)]

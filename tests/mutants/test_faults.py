@@ -15,7 +15,8 @@ def table(name: str) -> dict:
 
 @pytest.mark.parametrize("fault", table("faults.toml")["fault"], ids=lambda f: f["name"])
 def test_a_fault_replaces_a_text_that_stands_once(fault):
-    assert (ROOT / fault["module"]).read_text(encoding="utf-8").count(fault["replace"]) == 1
+    times = (ROOT / fault["module"]).read_text(encoding="utf-8").count(fault["replace"])
+    assert times == 1, f"the code has changed: write the fault {fault['name']!r} for it in tests/mutants/faults.toml"
     assert fault["by"] != fault["replace"]
     assert all((ROOT / t.partition("::")[0]).is_file() for t in fault["tests"])
 

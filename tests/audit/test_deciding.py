@@ -1,0 +1,150 @@
+"""Dispositions from outcomes written by hand: which rule gives the verdict, its number, its evidence, and its words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orledger.audit.evaluation.claims import ClaimResult
+from orledger.audit.evaluation.comparisons import Evaluation
+from orledger.audit.evaluation.dispositions import decide
+from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis, Rule, Term
+from orledger.audit.registry.words import ClaimState, Outcome, Untestable, Variant, Verdict
+from orledger.audit.statistics.result import TestResult
+
+C = Comparison("c", "t", "signed_rank", (), ("k",), ("k",))
+R = TestResult("signed_rank", "exact", "two-sided", 6, 6, 0, 0.0, "W+", 0.03125, 0.03125)
+
+
+def test_of(outcome: str, **fields) -> Evaluation:
+    own = {k: fields.pop(k) for k in ("p_holm", "untestable") if k in fields}
+    return Evaluation(C, Variant.DECLARED, True, replace(R, **fields), Outcome(outcome), 0, "", **own)
+
+
+test_of.__test__ = False
+
+
+def claim_of(state: str) -> ClaimResult:
+    return ClaimResult(Claim("w", "s", "none", (), ("k",)), ClaimState(state), "seen", None, 1, (), "")
+
+
+def rule(verdict: str, every=(), some=(), never=()) -> Rule:
+    terms = [tuple(Term(*t.split()) for t in ts) for ts in (every, some, never)]
+    return Rule(Verdict(verdict), f"because {verdict}", *terms)
+
+
+def decided(rules, outcomes, *, needs=(), otherwise="inconclusive"):
+    tests = {k: v if isinstance(v, Evaluation) else test_of(v) for k, v in outcomes.items() if k.islower()}
+    claims = {k: claim_of(v) for k, v in outcomes.items() if k.isupper()}
+    h = Hypothesis(
+        "H", "t", "s", "registered", (), (), tuple(needs), tuple(rules), Verdict(otherwise), "nothing else", "f", ""
+    )
+    return decide(h, tests, claims)
+
+
+SUPPORT = rule("supported", ["a less", "W holds"])
+REFUTE = rule("refuted", ["b greater"])
+
+
+def test_the_first_rule_that_applies_has_its_number():
+    second = decided([SUPPORT, REFUTE], {"a": "undecided", "b": "greater", "W": "holds"})
+    assert (second.verdict, second.rule, second.evidence) == (Verdict.REFUTED, 2, ("b",))
+    assert second.reason == "because refuted (b greater (n = 6, p = 0.031))"
+    first = decided([SUPPORT, REFUTE], {"a": "less", "b": "greater", "W": "holds"})
+    assert (first.verdict, first.rule) == (Verdict.SUPPORTED, 1)
+
+
+@pytest.mark.parametrize(
+    ("a", "verdict"), [("missing", Verdict.NO_DATA), ("untestable", Verdict.UNTESTABLE), ("refused", Verdict.NO_DATA)]
+)
+def test_what_is_needed_and_unknown_ends_it_unless_something_is_refuted_for_certain(a, verdict):
+    rules, needs = [SUPPORT, REFUTE], ("a",)
+    unknown = decided(rules, {"a": a, "b": "undecided", "W": "holds"}, needs=needs)
+    assert (unknown.verdict, unknown.rule, unknown.evidence) == (verdict, None, ("a",))
+    certain = decided(rules, {"a": a, "b": "greater", "W": "holds"}, needs=needs)
+    assert (certain.verdict, certain.rule) == (Verdict.REFUTED, 2)
+    # A rule that supports does not count as long as something needed is unknown.
+    other = [rule("supported", ["b greater"]), SUPPORT]
+    assert decided(other, {"a": a, "b": "greater", "W": "holds"}, needs=needs).verdict == verdict
+    # Nor does a rule against it that leans on the unknown.
+    leaning = [SUPPORT, rule("refuted", ["b greater"], never=["a less"])]
+    assert decided(leaning, {"a": a, "b": "greater", "W": "holds"}, needs=needs).verdict == verdict
+
+
+def test_without_needs_an_unknown_test_stops_nothing():
+    found = decided([SUPPORT, REFUTE], {"a": "missing", "b": "greater", "W": "holds"})
+    assert (found.verdict, found.rule) == (Verdict.REFUTED, 2)
+
+
+@pytest.mark.parametrize(("otherwise", "verdict"), [("refuted", "refuted"), ("inconclusive", "partially refuted")])
+def test_a_failed_claim_that_support_needs_stands(otherwise, verdict):
+    found = decided([SUPPORT], {"a": "untestable", "W": "fails"}, needs=("a",), otherwise=otherwise)
+    assert (found.verdict, found.evidence) == (Verdict(verdict), ("W", "a"))
+    assert found.reason.startswith(
+        "support needs a claim that fails (W fails: seen), whatever could not be tested: a untestable"
+    )
+    spared = decided([SUPPORT, rule("supported", ["a less"])], {"a": "untestable", "W": "fails"}, needs=("a",))
+    assert spared.verdict == Verdict.UNTESTABLE  # another way to support does without the claim
+    held = decided([SUPPORT], {"a": "untestable", "W": "holds"}, needs=("a",), otherwise=otherwise)
+    assert held.verdict == Verdict.UNTESTABLE
+    against = decided([SUPPORT, rule("refuted", ["W fails"])], {"a": "untestable", "W": "fails"}, needs=("a",))
+    assert (against.verdict, against.rule) == (Verdict.REFUTED, 2)
+
+
+def test_otherwise_neither_supports_nor_refutes_where_nothing_is_known():
+    rules = [rule("supported", ["a less", "b less"])]
+    for a, b, verdict in (
+        ("missing", "missing", Verdict.NO_DATA),
+        ("missing", "untestable", Verdict.NO_DATA),
+        ("untestable", "untestable", Verdict.UNTESTABLE),
+        ("missing", "undecided", Verdict.REFUTED),
+        ("undecided", "undecided", Verdict.REFUTED),
+    ):
+        assert decided(rules, {"a": a, "b": b}, otherwise="refuted").verdict == verdict, (a, b)
+    assert decided(rules, {"a": "missing", "b": "missing"}).verdict == Verdict.INCONCLUSIVE
+
+
+def test_partial_and_inconclusive_say_what_support_lacks():
+    rules = [rule("supported", ["a less", "b less"]), rule("partially refuted", ["a less"])]
+    found = decided(rules, {"a": "less", "b": "undecided"})
+    assert found.reason == (
+        "because partially refuted (a less (n = 6, p = 0.031)). Not supported because of: b undecided (n = 6, p = 0.031)"
+    )
+    assert found.evidence == ("a", "b")
+    refuted = decided([rules[0], rule("refuted", ["a less"])], {"a": "less", "b": "undecided"})
+    assert "Not supported" not in refuted.reason
+    assert "Not supported" not in decided([rule("inconclusive", ["a less"])], {"a": "less"}).reason
+
+
+def test_six_pieces_of_evidence_are_quoted_and_the_others_counted():
+    for n, more in ((6, ""), (7, "; and 1 more"), (9, "; and 3 more")):
+        names = "abcdefghi"[:n]
+        found = decided([rule("supported", [f"{x} less" for x in names])], dict.fromkeys(names, "less"))
+        assert found.reason.count("less (") == min(n, 6)
+        assert found.reason.endswith(f"p = 0.031){more})")
+        absent = decided([], dict.fromkeys(names, "missing"), needs=tuple(names))
+        assert absent.reason == f"no data for {', '.join(names[:6])}{more.replace('; and', ' and')}"
+
+
+def test_a_test_is_quoted_with_its_numbers():
+    def quoted(e: Evaluation) -> str:
+        return decided([rule("supported", [f"a {e.outcome}"])], {"a": e}).reason.removeprefix("because supported ")
+
+    assert (
+        quoted(test_of("less", p_holm=0.04, wins=5, losses=1, draws=0))
+        == "(a less (n = 6, Holm p = 0.04, 5/1/0 won/lost/drawn))"
+    )
+    assert quoted(test_of("measured", p=None)) == "(a measured (n = 6))"
+    assert quoted(test_of("untestable", untestable=Untestable.TIES)) == (
+        "(a untestable (n = 6, p = 0.031, floor 0.031, alpha 0.05, too many units tie))"
+    )
+    assert quoted(test_of("untestable", floor=None)) == "(a untestable (n = 6, p = 0.031))"
+
+
+def test_what_must_not_hold_and_is_unknown_is_said():
+    found = decided([rule("supported", ["a less"], never=["b greater"])], {"a": "less", "b": "missing"})
+    assert found.reason.endswith(". Nothing is known of b missing (n = 6, p = 0.031)")
+    assert found.reason.startswith("because supported (a less (n = 6, p = 0.031))")
+    alone = decided([rule("supported", never=["b greater"])], {"b": "less"})
+    assert alone.reason == "because supported (b less (n = 6, p = 0.031))"
