@@ -179,7 +179,10 @@ def _show_joined(out: Path, sources: list[Place], keep_both: bool, as_json: bool
         return
     for j in joined:
         apart = f", {j.kept_apart} kept apart" if j.kept_apart else ""
-        click.echo(f"{j.source}: {j.cells:,} cells taken, {j.equal:,} were there already{apart}; hashes verified")
+        planned = f", {j.planned:,} planned" if j.planned else ""
+        click.echo(
+            f"{j.source}: {counted(j.cells, 'cell')} taken{planned}, {j.equal:,} were there already{apart}; hashes verified"
+        )
 
 
 def _show_manifest(manifest: dict[str, Any], as_json: bool, sentence: str) -> None:

@@ -30,10 +30,13 @@ OWN_RULES = ("cell", "run", "setting", "registration", *catalogue.TABLES, *CELL_
 
 @dataclass(frozen=True)
 class Joined:
-    """What one source brought: cells taken, cells that were there already, cells kept apart, registrations, histories."""
+    """What one source brought: cells with an outcome, cells only planned, cells that were there already, cells kept apart,
+    registrations, histories.
+    """
 
     source: str
     cells: int
+    planned: int
     equal: int
     kept_apart: int
     registrations: int
@@ -106,7 +109,8 @@ def _verified(path: Path, out: Path) -> Iterator[tuple[Path, list[Catalogue]]]:
 
 def _join(con: DuckDBPyConnection, source: str, path: Path, *, keep_both: bool) -> Joined:
     origin = path.name.removesuffix(".duckdb")
-    taken, equal = _compare(con, source)
+    settled, planned, equal = _compare(con, source)
+    taken = sorted([*settled, *planned])
     conflicts = _conflicts(con, source)
     if conflicts and not keep_both:
         names = "".join(f"\n  {name} ({cell_id})" for cell_id, name in conflicts[:NAMED])
@@ -123,25 +127,25 @@ def _join(con: DuckDBPyConnection, source: str, path: Path, *, keep_both: bool) 
     others = _others(con, source)
     histories = _histories(con, source)
     kept = {"plan": [*taken, *apart], "cell": [*taken, *apart], "registration": registrations, **runs, **others}
-    counts = {"cells": len(taken), "equal": equal, "kept_apart": len(apart)}
+    counts = {"cells": len(settled), "planned": len(planned), "equal": equal, "kept_apart": len(apart)}
     chain.append(con, "merge", {"from": path.name, **counts, "histories": histories}, kept)
-    return Joined(str(path), len(taken), equal, len(apart), len(registrations), len(histories))
+    return Joined(str(path), len(settled), len(planned), equal, len(apart), len(registrations), len(histories))
 
 
 RANK = "CASE {}.state WHEN 'planned' THEN 0 WHEN 'failed' THEN 1 ELSE 2 END"
 
 
-def _compare(con: DuckDBPyConnection, source: str) -> tuple[list[str], int]:
-    """The ids of the cells that the source knows better, and how many settled ones are equal on both sides."""
+def _compare(con: DuckDBPyConnection, source: str) -> tuple[list[str], list[str], int]:
+    """The ids of the cells that the source knows better, with an outcome and without, and how many outcomes are equal on both sides."""
     better = con.execute(
-        f"SELECT s.cell_id FROM {source}.cell s LEFT JOIN cell o USING (cell_id)"
+        f"SELECT s.cell_id, s.state = 'planned' FROM {source}.cell s LEFT JOIN cell o USING (cell_id)"
         f" WHERE o.cell_id IS NULL OR {RANK.format('s')} > {RANK.format('o')} ORDER BY 1"
     ).fetchall()
     equal = con.execute(
         f"SELECT count(*) FROM {source}.cell s JOIN cell o USING (cell_id)"
         " WHERE s.content_hash = o.content_hash AND s.state = o.state"
     ).fetchall()[0][0]
-    return [row[0] for row in better], int(equal)
+    return [i for i, planned in better if not planned], [i for i, planned in better if planned], int(equal)
 
 
 def _conflicts(con: DuckDBPyConnection, source: str) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ DRAWS = 2000
 RESAMPLED = ("mean", "median", "share")
 COUNTED = ("never_worse", "count")
 OF_COUNTS = "Clopper-Pearson for the share of units"
+NO_NUMBER = "bare: there is no number"
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,13 @@ class ClaimInterval:
     level: float | None
     method: str
 
-    def words(self) -> str:
-        """The interval at the end of what was observed; nothing for a bare number."""
+    def words(self, claim: Claim) -> str:
+        """The interval behind what was observed; a statistic over units that has none is said to be bare, and why."""
+        if self.low is None:
+            told = claim.stat in RESAMPLED and self.method != NO_NUMBER
+            return f" ({self.method})" if told else ""
         of = "share of units in " if self.method == OF_COUNTS else ""
-        return "" if self.low is None else f" ({of}[{self.low:.4g}, {self.high:.4g}])"
+        return f" ({of}[{self.low:.4g}, {self.high:.4g}])"
 
     def clearly(self, claim: Claim, state: ClaimState) -> tuple[Clearly, ...]:
         """Whether the whole interval lies on the side of the limit that the state says."""
@@ -51,13 +55,14 @@ BARE = ClaimInterval(None, None, None, "bare: there is nothing to look at")
 
 def claim_interval(claim: Claim, m: Matched, value: float | None) -> ClaimInterval:
     """The interval of ``value``, what ``claim`` found in ``m``: exact for counts of units, resampled for statistics over units."""
-    if value is None or not np.isfinite(value):
-        return ClaimInterval(None, None, None, "bare: there is no number")
-    if claim.kind in COUNTED and (not claim.unit or claim.unit == claim.pair):
+    known = value is not None and np.isfinite(value)
+    if known and claim.kind in COUNTED and (not claim.unit or claim.unit == claim.pair):
         found = clopper_pearson(round(value), m.matrix.shape[0], claim.level)
         return ClaimInterval(found.low, found.high, claim.level, OF_COUNTS)
     if claim.kind not in ("at_most", "at_least", "measured") or claim.stat not in RESAMPLED:
         return ClaimInterval(None, None, None, "bare: it is about these units and no population")
+    if not known:
+        return ClaimInterval(None, None, None, NO_NUMBER)
     if not claim.unit:
         return ClaimInterval(None, None, None, "bare: no independent unit is declared")
     return _bootstrap(claim, m)

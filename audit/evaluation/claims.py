@@ -63,6 +63,8 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
         return ClaimResult(claim, ClaimState.MISSING, f"no units{left_out}", None, 0, (), origin, matched.dropped)
     holds, observed, value, against = PREDICATES[claim.kind](claim, matched, names)
     state = ClaimState(holds if isinstance(holds, str) else "holds" if holds else "fails")
+    interval = claim_interval(claim, matched, value)
+    observed += interval.words(claim)
     if claim.refused_as is not None:
         wider = with_refused(ledger, claim, matched)
         extra = wider.matrix.shape[0] - matched.matrix.shape[0]
@@ -70,8 +72,6 @@ def check(ledger: Ledger, claim: Claim) -> ClaimResult:
         observed += f"; with {counted(extra, 'refused unit')} as {claim.refused_as:g}: {other_value:.6g}, {'holds' if other else 'fails'}"
         if state == ClaimState.HOLDS and not other:
             state = ClaimState.FAILS
-    interval = claim_interval(claim, matched, value)
-    observed += interval.words()
     lost = _lost_groups(claim, units, matched)
     if lost:
         state = ClaimState.MISSING if state == ClaimState.HOLDS or claim.kind == "resampled" else state

@@ -1,10 +1,10 @@
 """From outcomes to a disposition, by the rule a hypothesis was registered with and nothing else.
 
-First what is refuted by what is known: a rule that refutes and rests on failed claims or decided tests alone counts, whatever
-else could not be tested. Then what the hypothesis needs: if a needed comparison or claim has no data the verdict is "not
-enough data"; if a needed test could not have decided at its n, "not testable at this n". Then the rules in order; the first
-whose conditions all hold gives the verdict. If none does, the declared ``otherwise``; but where nothing is known of all that
-the rules ask about, it neither supports nor refutes.
+First what is refuted by what is known: a rule that refutes and rests on failed claims or decided tests alone counts, and so do
+failed claims without which no rule supports, whatever else could not be tested or is missing. Then what the hypothesis needs:
+if a needed comparison or claim has no data the verdict is "not enough data"; if a needed test could not have decided at its n,
+"not testable at this n". Then the rules in order; the first whose conditions all hold gives the verdict. If none does, the
+declared ``otherwise``; but where nothing is known of all that the rules ask about, it neither supports nor refutes.
 """
 
 from __future__ import annotations
@@ -51,10 +51,7 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
         for number, rule in enumerate(hypothesis.rules, 1):
             if rule.verdict in AGAINST and _certain(rule, states):
                 return _by_rule(hypothesis, number, rule, states, tests, claims)
-    if absent:
-        return Decision(Verdict.NO_DATA, f"no data for {_listed(absent)}", None, tuple(absent))
-    if weak:
-        return _untestable(hypothesis, weak, states, tests, claims)
+        return _open(hypothesis, absent, weak, states, tests, claims)
     for number, rule in enumerate(hypothesis.rules, 1):
         if applies(rule, states):
             return _by_rule(hypothesis, number, rule, states, tests, claims)
@@ -64,9 +61,7 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
         absent = [n for n in asked if states[n] & ABSENT]
         weak = [n for n in asked if Outcome.UNTESTABLE in states[n]]
         if len(absent) + len(weak) == len(asked):
-            if absent:
-                return Decision(Verdict.NO_DATA, f"no data for {_listed(absent)}", None, tuple(asked))
-            return _untestable(hypothesis, weak, states, tests, claims)
+            return _open(hypothesis, absent, weak, states, tests, claims)
     lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 
@@ -99,23 +94,40 @@ def _certain(rule: Rule, states: States) -> bool:
     return any(states[t.id] & DECIDED for t in true)
 
 
-def _untestable(
+def _open(
     hypothesis: Hypothesis,
+    absent: list[str],
     weak: list[str],
     states: States,
     tests: Mapping[str, Evaluation],
     claims: Mapping[str, ClaimResult],
 ) -> Decision:
-    """Not testable, unless a claim that every way to support needs has failed: that stands, whatever the tests could show."""
-    floors = "; ".join(_quote(n, tests, claims) for n in weak[:SHOWN])
-    ways = [{t.id for t in r.all if t.id in claims and t.value == ClaimState.HOLDS} for r in hypothesis.rules
-            if r.verdict == Verdict.SUPPORTED]  # fmt: skip
-    failed = sorted(n for n in set.intersection(*ways) if ClaimState.FAILS in states[n]) if ways else []
-    if failed:
+    """No data or not testable, unless failed claims stand in every way to support: they stand, whatever else is open."""
+    floors = _quotes(weak, tests, claims)
+    missing = f"no data for {_listed(absent)}"
+    ways = [_blocking(rule, states) for rule in hypothesis.rules if rule.verdict == Verdict.SUPPORTED]
+    if ways and all(ways):
+        failed = list(dict.fromkeys(n for way in ways for n in way))
         verdict = hypothesis.otherwise if hypothesis.otherwise in AGAINST else Verdict.PARTIAL
-        reason = f"support needs a claim that fails ({_quotes(failed, tests, claims)}), whatever could not be tested: {floors}"
-        return Decision(verdict, reason, None, (*failed, *weak))
+        word = "a claim that fails" if len(failed) == 1 else "claims that fail"
+        parts = ([f"could not be tested: {floors}"] if weak else []) + ([f"is not there: {missing}"] if absent else [])
+        reason = f"support needs {word} ({_quotes(failed, tests, claims)}), whatever {' and whatever '.join(parts)}"
+        return Decision(verdict, reason, None, (*failed, *absent, *weak))
+    if absent:
+        return Decision(Verdict.NO_DATA, missing, None, (*absent, *weak))
     return Decision(Verdict.UNTESTABLE, f"no result could have been significant: {floors}", None, tuple(weak))
+
+
+def _blocking(rule: Rule, states: States) -> list[str]:
+    """The failed claims that keep ``rule`` from applying, whatever comes of everything else."""
+
+    def failed(term: Term, *, asked: bool) -> bool:
+        return ClaimState.FAILS in states[term.id] and (term.value in states[term.id]) != asked
+
+    found = [t.id for t in rule.all if failed(t, asked=True)] + [t.id for t in rule.none if failed(t, asked=False)]
+    if rule.any and all(failed(t, asked=True) for t in rule.any):
+        found += [t.id for t in rule.any]
+    return list(dict.fromkeys(found))
 
 
 def _unmet(hypothesis: Hypothesis, verdict: Verdict, states: States) -> list[str]:

@@ -48,3 +48,25 @@ def test_what_must_not_hold_keeps_a_rule_from_applying(db, differences, verdict)
     (finding,) = audit(db.con).findings
     assert finding.tests[0].outcome == "less"
     assert finding.decision.verdict == verdict
+
+
+BLOCKED = {
+    "asked for": 'all = ["c is less", "w holds"]',
+    "ruled out": 'all = ["c is less"]\nnone = ["w fails"]',
+    "the only choice": 'all = ["c is less"]\nany = ["w holds"]',
+}
+
+
+@pytest.mark.parametrize(("first", "outcome"), [(0, "untestable"), (4, "missing")])
+@pytest.mark.parametrize("way", BLOCKED)
+def test_a_failed_claim_stands_whatever_a_needed_test_could_not_show(db, way, first, outcome):
+    """The test looks at k < 4: four units, floor 1/8, or none; a is worse than b in one unit, and no rule supports with that."""
+    text = GOOD.replace('all = ["c is less", "w holds"]', BLOCKED[way])
+    text = text.replace('id = "c"', 'id = "c"\nwhere = { k = { lt = 4 } }')
+    register(db.con, parse_hypothesis(text, "x.toml"))
+    for k in range(first, first + 4):
+        db.cell({"k": k}, [("a", "m", 11.0 if k == first else 9.0 - k), ("b", "m", 10.0)])
+    (finding,) = audit(db.con).findings
+    assert finding.tests[0].outcome == outcome
+    assert finding.decision.verdict == "refuted"
+    assert "w fails" in finding.decision.reason

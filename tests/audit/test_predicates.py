@@ -217,10 +217,11 @@ def test_no_limit_is_never_clear():
 def test_a_count_of_units_has_the_interval_of_clopper_and_pearson():
     """Of four units none: the upper end solves (1 - p)^4 = 0.025."""
     m = matched([("p", s, 0.0) for s in range(4)])
-    interval = claim_interval(claim("count", "a", at_most=0), m, 0.0)
+    counts = claim("count", "a", at_most=0)
+    interval = claim_interval(counts, m, 0.0)
     assert interval.low == 0.0
     assert interval.high == pytest.approx(1 - 0.025**0.25, rel=1e-12)
-    assert interval.words() == f" (share of units in [0, {1 - 0.025**0.25:.4g}])"
+    assert interval.words(counts) == f" (share of units in [0, {1 - 0.025**0.25:.4g}])"
     assert claim_interval(claim("count", "a", at_most=0, unit=("g", "s")), m, 0.0) == interval
     assert claim_interval(claim("count", "a", at_most=0, unit=("g",)), m, 0.0).low is None
 
@@ -236,9 +237,17 @@ def test_a_count_of_units_has_the_interval_of_clopper_and_pearson():
 )
 def test_a_bare_number_says_why(kind, fields, method):
     m = matched([("p", 1, 1.0), ("q", 2, 2.0)])
-    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, 1.0) == ClaimInterval(None, None, None, method)
-    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, None).method == "bare: there is no number"
-    assert claim_interval(claim(kind, "a", limit=1.0, **fields), m, np.inf).method == "bare: there is no number"
+    asked = claim(kind, "a", limit=1.0, **fields)
+    found = claim_interval(asked, m, 1.0)
+    assert found == ClaimInterval(None, None, None, method)
+    assert found.words(asked) == (f" ({method})" if fields["stat"] == "mean" else "")
+
+
+def test_a_number_that_is_none_has_no_interval():
+    for value in (None, np.inf):
+        asked = claim("at_most", "a", limit=1.0, stat="mean", unit=("s",))
+        found = claim_interval(asked, matched([("p", 1, 1.0)]), value)
+        assert (found.method, found.words(asked)) == ("bare: there is no number", "")
 
 
 @pytest.mark.parametrize(("kind", "extreme"), [("at_most", max), ("at_least", min), ("measured", max)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,21 @@ def audited(path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def planned_for_six(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Registered when six cells were planned, and then eight others computed; not to be changed."""
+    folder = tmp_path_factory.mktemp("six")
+    path = computed(folder / "s.duckdb", {}, planned=6)
+    assert registered(folder, path) == (*FIXED, 6, "planned")
+    return computed(path, UNITS)
+
+
+@pytest.fixture
+def six(planned_for_six: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copy(planned_for_six, tmp_path / "s.duckdb")
+
+
 FIXED = ("c", "sign", '["a", "b"]', "f", 1, "dataset, seed")
 
 
@@ -49,18 +65,27 @@ def test_units_that_nobody_knows_yet_are_stored_as_not_known(tmp_path: Path) -> 
     assert "c was planned, before the first result, for 10 units and evaluated on 8" in audited(path)["remarks"]
 
 
-@pytest.mark.parametrize("planned", [8, 10, 6])
+TOO_MANY = "c used more units than were fixed before the first result"
+
+
+def test_more_units_than_the_plan_that_was_registered_are_said_and_lose_the_level(six: Path) -> None:
+    found = audited(six)
+    assert "c was registered with a plan of 6 units and evaluated on 8" in found["remarks"]
+    assert TOO_MANY in found["level"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planned", [8, 10])
 def test_units_are_held_against_the_plan_that_was_registered(tmp_path: Path, planned: int) -> None:
     path = computed(tmp_path / "s.duckdb", {}, planned=planned)
     assert registered(tmp_path, path) == (*FIXED, planned, "planned")
     found = audited(computed(path, UNITS))
     said = f"c was registered with a plan of {planned} units and evaluated on 8"
     assert (said in found["remarks"]) == (planned != 8)
-    assert ("c used more units than were fixed before the first result" in found["level"]) == (planned == 6)
-    if planned == 6:
-        done = run("report", "--db", path, "--out", tmp_path / "r.html", "--no-pdf")
-        assert done.exit_code == 0, done.output
-        assert said in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert TOO_MANY not in found["level"]
+    done = run("report", "--db", path, "--out", tmp_path / "r.html", "--no-pdf")
+    assert done.exit_code == 0, done.output
+    assert (said in (tmp_path / "r.html").read_text(encoding="utf-8")) == (planned != 8)
 
 
 def test_units_that_were_there_are_held_against_those_that_came_later(tmp_path: Path) -> None:
@@ -72,6 +97,7 @@ def test_units_that_were_there_are_held_against_those_that_came_later(tmp_path: 
     assert "the number of units of each test was not fixed before the first result" in found["remarks"]
 
 
+@pytest.mark.slow
 def test_a_number_in_the_text_is_the_number(tmp_path: Path) -> None:
     path = computed(tmp_path / "s.duckdb", {}, planned=6)
     text = LESS.replace('family = "f"', 'family = "f"\nunits = 8')
@@ -80,26 +106,20 @@ def test_a_number_in_the_text_is_the_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["UPDATE registered SET units = 8", "DELETE FROM registered"])
-def test_a_count_that_is_changed_afterwards_is_found(tmp_path: Path, change: str) -> None:
-    path = computed(tmp_path / "s.duckdb", {}, planned=6)
-    registered(tmp_path, path)
-    with closing(connect(path, "write")) as con:
+def test_a_count_that_is_changed_afterwards_is_found(six: Path, change: str) -> None:
+    with closing(connect(six, "write")) as con:
         con.execute(change)
-    done = run("audit", "--db", computed(path, UNITS))
+    done = run("audit", "--db", six)
     assert done.exit_code == 6
     assert "registered " in done.output
 
 
-def test_rows_that_do_not_follow_from_the_text_get_no_verdict(tmp_path: Path) -> None:
+def test_rows_that_do_not_follow_from_the_text_get_no_verdict(six: Path) -> None:
     """Entered into the chain in good order: another family than the text has."""
-    path = computed(tmp_path / "s.duckdb", {}, planned=8)
-    registered(tmp_path, path)
-    with closing(connect(path, "write")) as con, transaction(con):
-        key = con.execute("UPDATE registered SET family = NULL, family_size = NULL RETURNING registration").fetchall()[
-            0
-        ][0]
-        chain.append(con, "registration", {}, {"registered": [key]})
-    done = run("audit", "--db", computed(path, UNITS))
+    with closing(connect(six, "write")) as con, transaction(con):
+        changed = con.execute("UPDATE registered SET family = NULL, family_size = NULL RETURNING registration")
+        chain.append(con, "registration", {}, {"registered": [changed.fetchall()[0][0]]})
+    done = run("audit", "--db", six)
     assert done.exit_code == 6
     assert "are not those of its text" in done.output
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from foreign_file import computed
 from toy_case import same
 
 from orledger.cli import main
@@ -94,6 +95,13 @@ def test_merging_on_the_command_line(toy_db: Path, tmp_path: Path) -> None:
     assert run("db", "merge", out, out).exit_code == 2
     (tmp_path / "text").write_text("no database")
     assert run("db", "merge", out, tmp_path / "text").exit_code == 3
+
+
+def test_cells_that_are_only_planned_are_not_said_to_be_taken(tmp_path: Path) -> None:
+    part = computed(tmp_path / "part.duckdb", {("d", k): {"a": 1.0, "b": 2.0} for k in range(2)}, planned=3)
+    done = run("db", "merge", tmp_path / "out.duckdb", part)
+    assert done.exit_code == 0, done.output
+    assert "2 cells taken, 3 planned, 0 were there already; hashes verified" in done.output
 
 
 def test_the_parts_of_a_plan_on_the_command_line(desk: Path) -> None:
