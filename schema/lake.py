@@ -29,12 +29,12 @@ def open_lake(folder: Path, **config: Any) -> Results:
     corpora = sorted(m.parent for m in folder.rglob(exchange.MANIFEST)) if folder.is_dir() else []
     if not corpora:
         raise UsageError(f"{folder} holds no exported corpus", hint="orledger db export FOLDER writes one")
-    for corpus in corpora:
-        _require_current(corpus)
     con = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
     with explaining.translated(folder, read_only=True):
         try:
             migrate.migrate(con)
+            for corpus in corpora:
+                _require_readable(con, corpus)
             for table in _tables(con):
                 _attach(con, table, folder, corpora)
             _require_agreement(con, folder)
@@ -52,22 +52,31 @@ def open_lake(folder: Path, **config: Any) -> Results:
     return Results(folder, con)
 
 
-def _require_current(corpus: Path) -> None:
+def _require_readable(con: duckdb.DuckDBPyConnection, corpus: Path) -> None:
+    """Refuses a corpus of a newer orledger, and an older one whose tables lack a column; a table that it lacks counts as empty."""
     file = corpus / exchange.MANIFEST
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
-        version, known = int(manifest["schema_version"]), set(manifest["tables"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        version = int(manifest["schema_version"])
+        known = {name: set(table["columns"]) for name, table in manifest["tables"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise VerificationError(f"{file} is damaged: {error}", hint=exchange.ANOTHER) from error
     ours = len(migrate.shipped_migrations())
-    if version != ours:
+    if version > ours:
         raise UsageError(
-            f"{corpus} has schema version {version}, and a lake of this orledger has {ours}",
-            hint="import it, and export it again" if version < ours else "pip install --upgrade orledger",
+            f"{corpus} has schema version {version}, and this orledger reads up to {ours}",
+            hint="pip install --upgrade orledger",
         )
-    for name in known:
+    for name, columns in known.items():
         if not (corpus / f"{name}.parquet").is_file():
             raise VerificationError(f"{corpus / f'{name}.parquet'} is missing", hint=exchange.ANOTHER)
+        query = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND database_name = current_database()"
+        lacking = [c for (c,) in con.execute(query, [name]).fetchall() if c not in columns]
+        if lacking:
+            raise UsageError(
+                f"{corpus} has schema version {version}, whose table {name} has no {', '.join(lacking)}",
+                hint="import it, and export it again",
+            )
 
 
 def _tables(con: duckdb.DuckDBPyConnection) -> list[str]:
@@ -81,9 +90,14 @@ def _attach(con: duckdb.DuckDBPyConnection, table: str, folder: Path, corpora: S
     """Puts the files of all corpora in the place of an empty table."""
     parts = []
     for corpus in corpora:
+        if not (corpus / f"{table}.parquet").is_file():  # of an older schema, which had no such table
+            continue
         name = corpus.relative_to(folder).as_posix() if corpus != folder else corpus.name
         file = _text(str((corpus / f"{table}.parquet").absolute()))
         parts.append(f"SELECT *, {_text(name)} AS corpus FROM read_parquet({file})")
+    if not parts:
+        con.execute(f"ALTER TABLE {table} ADD COLUMN corpus VARCHAR")
+        return
     every = " UNION ALL BY NAME ".join(parts)
     if table in catalogue.TABLES:  # small, and the same in every corpus of a study
         con.execute(f"INSERT INTO {table} BY NAME SELECT DISTINCT * EXCLUDE (corpus) FROM ({every})")

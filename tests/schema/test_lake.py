@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -110,4 +111,23 @@ def test_a_damaged_corpus_is_named(lake: tuple[Path, Path], tmp_path: Path) -> N
         open_lake(tmp_path / "lake")
     manifest.write_text("[")
     with pytest.raises(VerificationError, match="is damaged"):
+        open_lake(tmp_path / "lake")
+
+
+def test_an_older_corpus_is_read_where_its_tables_have_the_columns(lake: tuple[Path, Path], tmp_path: Path) -> None:
+    """What a later schema added counts as empty; a column that is missing is named."""
+    shutil.copytree(lake[0], tmp_path / "lake")
+    for part_ in ("part1", "part2"):
+        corpus = tmp_path / "lake" / "2026" / part_
+        manifest = json.loads((corpus / "manifest.json").read_text())
+        manifest["schema_version"] = 8
+        del manifest["tables"]["registered"]
+        (corpus / "registered.parquet").unlink()
+        (corpus / "manifest.json").write_text(json.dumps(manifest))
+    with open_lake(tmp_path / "lake") as many:
+        assert many.sql("SELECT count(*) FROM cell").item() == 12
+        assert many.sql("SELECT count(*) FROM registered").item() == 0
+    manifest["tables"]["cell"]["columns"].remove("host")
+    (corpus / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UsageError, match="whose table cell has no host"):
         open_lake(tmp_path / "lake")
