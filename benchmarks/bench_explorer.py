@@ -282,9 +282,9 @@ def run(
     requests: int = 10_000,
     repeats: int = 15,
     parts: Sequence[str] = PARTS,
+    also: Sequence[Path] = (),
     *,
     quick: bool = False,
-    also: Sequence[Path] = (),
 ) -> list[dict[str, Any]]:
     """The rows of the chosen ``parts``; ``quick`` has a tenth of the records and requests. ``also`` are databases to start on."""
     if quick:
@@ -322,7 +322,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     size = (given.cells, given.size, given.requests, given.repeats)
-    show(run(*size, given.parts, quick=given.quick, also=given.also))
+    show(run(*size, given.parts, given.also, quick=given.quick))
 
 
 if __name__ == "__main__":

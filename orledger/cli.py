@@ -80,7 +80,7 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Without arguments, a screen for newcomers instead of every command."""
-        if not args:
+        if not args and not ctx.resilient_parsing:
             click.echo(FIRST)
             ctx.exit(2)
         return super().parse_args(ctx, args)
