@@ -19,7 +19,7 @@ from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import polars as pl
 
@@ -141,7 +141,9 @@ class Drilldown:
         elif isinstance(part, AuditRow):
             stored = self._audited(part)
             yield stored
-            units = [] if stored.rows is None or part.table == "disposition" else stored.rows["units_sql"]
+            units: Iterable[str | None] = (
+                () if stored.rows is None or part.table == "disposition" else stored.rows["units_sql"]
+            )
             yield from (Opened("the values of its units", sql) for sql in units if sql)
         elif isinstance(part, Records):
             yield from self._records(part)

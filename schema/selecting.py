@@ -103,7 +103,7 @@ class Selection:
         recorded = [n for m, n in zip(self.metrics, numbers, strict=True) if m in known]
         index = ["idx"] if self.indexed else []
         fixed = ["cell_id", "cell", "computed_on"] if known else ["cell_id", "NULL AS cell", "NULL AS computed_on"]
-        keys = layout.columns(self.keys) if known else [f"NULL::VARCHAR AS {identifier(k)}" for k in self.keys]
+        keys = layout.columns(self.keys) if known else [f"NULL AS {identifier(k)}" for k in self.keys]
         named = [
             n if n == (m := identifier(metric)) else f"{n} AS {m}"
             for metric, n in zip(self.metrics, numbers, strict=True)

@@ -56,7 +56,7 @@ BARE = ClaimInterval(None, None, None, "bare: there is nothing to look at")
 def claim_interval(claim: Claim, m: Matched, value: float | None) -> ClaimInterval:
     """The interval of ``value``, what ``claim`` found in ``m``: exact for counts of units, resampled for statistics over units."""
     known = value is not None and np.isfinite(value)
-    if known and claim.kind in COUNTED and (not claim.unit or claim.unit == claim.pair):
+    if value is not None and known and claim.kind in COUNTED and (not claim.unit or claim.unit == claim.pair):
         found = clopper_pearson(round(value), m.matrix.shape[0], claim.level)
         return ClaimInterval(found.low, found.high, claim.level, OF_COUNTS)
     if claim.kind not in ("at_most", "at_least", "measured") or claim.stat not in RESAMPLED:
