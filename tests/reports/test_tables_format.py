@@ -127,8 +127,8 @@ def test_prose_keeps_values_typed_and_words_escaped():
 
 
 def test_formulas_have_real_subscripts_in_html_and_mathematics_in_latex():
-    sentence = prose("{{ sym.rho_oc }} & {{ sym.e_star }}")
-    assert render.inline_html(sentence) == "<i>ρ<sub>oc</sub></i> &amp; <i>E<sub>⋆</sub></i>"
+    sentence = prose("{{ sym.m_def }} & {{ sym.rho_oc }}")
+    assert render.inline_html(sentence) == "<i>m = ρ/ρ<sub>oc</sub></i> &amp; <i>ρ<sub>oc</sub></i>"
     assert r"$\rho_{\mathrm{oc}}$" in latex.render(sentence)
     assert all("_" not in render.inline_html(v) for v in vars(symbols).values() if isinstance(v, Math))
 
