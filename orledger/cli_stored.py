@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from orledger.cli_options import echo_json, warn
-from orledger.cli_studying import audited, compared, wishes, written
+from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import UsageError
 
 
@@ -38,15 +38,7 @@ def study_stored(path: Path, out: Path | None, said: dict[str, Any], *, amend: b
 
     file = questions_of(path, said)
     if file.exists():
-        given = [f"--{k.rstrip('s')}" for k, v in said.items() if v and k != "name"]
-        if given:
-            raise UsageError(
-                f"{given[0]} was given, and {file} already says what is asked",
-                hint="edit the file, or write it again with orledger init --force",
-            )
-        reasons = [f"as {file} says"]
-        if not as_json:
-            click.echo(reasons[0])
+        reasons = as_said(said, [file], "what is asked", quiet=as_json, allowed=("name",))
     else:
         file, reasons = ask(path, said, quiet=as_json)
     hypothesis = read_hypothesis(file)

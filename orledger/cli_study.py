@@ -10,7 +10,7 @@ import click
 from orledger.cli_look import steps
 from orledger.cli_options import echo_json, json_option, warn
 from orledger.cli_stored import database_of, init_stored, study_stored
-from orledger.cli_studying import audited, compared, wishes, written
+from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,15 +124,7 @@ def study(
         return
     paths, mapping_file, hypothesis_file = _places(tables)
     if mapping_file.exists() and hypothesis_file.exists():
-        given = [f"--{k.rstrip('s')}" for k, v in said.items() if v]
-        if given:
-            raise UsageError(
-                f"{given[0]} was given, and {mapping_file} already says what the table means",
-                hint="edit the files, or write them again with orledger init --force",
-            )
-        reasons = [f"as {mapping_file} and {hypothesis_file} say"]
-        if not as_json:
-            click.echo(reasons[0])
+        reasons = as_said(said, [mapping_file, hypothesis_file], "what the table means", quiet=as_json)
     else:
         reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json)
     mapping = read_mapping(mapping_file)

@@ -32,6 +32,22 @@ def compared(said: dict[str, Any]) -> str:
     return "best" if said["best"] else "control" if said["control"] else "pairs"
 
 
+def as_said(
+    said: dict[str, Any], files: list[Path], what: str, *, quiet: bool, allowed: tuple[str, ...] = ()
+) -> list[str]:
+    """That ``files`` decide, since they are there: an option that was given beside them, and is not ``allowed``, is refused."""
+    given = [f"--{k.rstrip('s')}" for k, v in said.items() if v and k not in allowed]
+    if given:
+        raise UsageError(
+            f"{given[0]} was given, and {files[0]} already says {what}",
+            hint="edit the file, or write it again with orledger init --force",
+        )
+    reasons = [f"as {' and '.join(map(str, files))} {'says' if len(files) == 1 else 'say'}"]
+    if not quiet:
+        click.echo(reasons[0])
+    return reasons
+
+
 def audited(db: Path, hypothesis: Hypothesis, *, amend: bool, quiet: bool) -> dict[str, Any]:
     """Registers the hypothesis where it is not yet, audits, and says, and returns, what follows."""
     from orledger.audit.evaluation import summary
