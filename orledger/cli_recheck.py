@@ -11,6 +11,7 @@ from orledger.cli_look import steps, toned
 from orledger.cli_options import echo_json, json_option, warn
 from orledger.cli_output import check_file, write_file
 from orledger.errors import UsageError, VerificationError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,7 +257,11 @@ def _print(findings: Sequence[Finding], shown: Sequence[Finding], notes: Sequenc
         if f.verdict.good:
             click.echo(f"{toned(f.verdict.value)}: {f.where}: {f.id}: printed {f.printed}, {f.why}")
     counts = ", ".join(f"{n} {verdict}" for verdict, n in summary(findings).items() if n)
-    click.echo(f"{len(findings)} checks: {counts}" if findings else "0 checks: no relation between numbers was found")
+    click.echo(
+        f"{counted(len(findings), 'check')}: {counts}"
+        if findings
+        else "0 checks: no relation between numbers was found"
+    )
 
 
 def _end(shown: Sequence[Finding]) -> None:
@@ -266,7 +271,9 @@ def _end(shown: Sequence[Finding]) -> None:
     groups = grouped(shown)
     if groups:
         lines = sum(len(group.findings) for group in groups)
-        raise VerificationError(f"{lines} checks with {len(groups)} causes do not simply match")
+        if lines == 1:
+            raise VerificationError("1 check does not simply match")
+        raise VerificationError(f"{lines} checks with {counted(len(groups), 'cause')} do not simply match")
 
 
 def _write(
@@ -303,10 +310,17 @@ def _power(document: Document | None, publication: Publication | None, as_json: 
         tables["annotated"] = annotated_power(publication)
     if document is not None:
         tables["without annotation"] = document_power(document)
+    if document is not None and publication is not None:
+        from orledger.audit.recheck.joint_power import joint_power
+
+        tables["together, every number of the document"] = joint_power(publication, document)
     if as_json:
         echo_json(
             {
-                kind: [_row(p) | {"in no relation": list(p.bare)} for p in (*parts, whole(parts))]
+                kind: [
+                    _row(p) | {"in no relation": list(p.bare), "no change noticed": list(p.loose)}
+                    for p in (*parts, whole(parts))
+                ]
                 for kind, parts in tables.items()
             }
         )
@@ -318,11 +332,10 @@ def _power(document: Document | None, publication: Publication | None, as_json: 
         echo_table(
             [_row(p) for p in (*parts, whole(parts))], right=("numbers", "in a relation", "noticed", "last digit")
         )
-        bare = [name for p in parts for name in p.bare]
-        click.echo(
-            f"{len(bare)} numbers are in no relation"
-            + (f": {', '.join(bare[:20])}{', ...' if len(bare) > 20 else ''}" if bare else "")
-        )
+        every = whole(parts)
+        for words, names in (("in no relation", every.bare), ("in a relation, no change noticed", every.loose)):
+            some = f": {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}" if names else ""
+            click.echo(f"{words}: {len(names):,} of {every.numbers:,}{some}")
 
 
 def _row(power: Power) -> dict[str, Any]:

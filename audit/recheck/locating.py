@@ -14,7 +14,7 @@ from orledger.audit.recheck.reading.numbers import Number, normal
 from orledger.audit.recheck.rounding import counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from orledger.audit.recheck.model import Publication, Published
     from orledger.audit.recheck.reading.document import Document
@@ -48,33 +48,59 @@ def locate(publication: Publication, document: Document) -> dict[str, Located]:
     A number of a table is looked for in the table of its name, any other number in the text; of several places the one is
     taken whose words are nearest to the number's own.
     """
-    index: dict[tuple[str, int], list[Instance]] = defaultdict(list)
-    pairs: dict[tuple[int, int], list[Instance]] = defaultdict(list)
-    for instance in instances(document):
-        index[_digits(instance.number.value, instance.number.last)].append(instance)
-        _note_pairs(instance, pairs)
-    spelled = _spelled(document)
     found = {}
-    for name, number in publication.numbers.items():
-        choices = _claims(number, document) if number.kind == "claim" else _choices(number, index, pairs, spelled)
+    for name, choices in _places(publication, document):
         if choices:
+            number = publication.numbers[name]
             best = max(choices, key=lambda c: (-_lines_away(number, c), _score(number, c)))
             found[name] = Located(best.id, best.file, best.line, best.sentence, best.place, len(choices))
     return found
 
 
+def one_to_one(publication: Publication, document: Document) -> dict[str, Instance]:
+    """Annotated numbers and the printed ones they stand for, the surest pairs first and each printed number once."""
+    pairs = [
+        (_lines_away(number, choice), -_score(number, choice), name, choice)
+        for name, choices in _places(publication, document)
+        if (number := publication.numbers[name]).kind != "claim"
+        for choice in choices
+    ]
+    found: dict[str, Instance] = {}
+    taken: set[tuple[tuple[str, int], tuple[int, int], int]] = set()
+    for _, _, name, choice in sorted(pairs, key=lambda pair: pair[:2]):
+        key = (choice.group, choice.position, choice.number.end)
+        if name not in found and key not in taken:
+            found[name] = choice
+            taken.add(key)
+    return found
+
+
+def _places(publication: Publication, document: Document) -> Iterator[tuple[str, list[Instance]]]:
+    """Every annotated number with the places whose digits or words it could be."""
+    index: dict[tuple[str, int], list[Instance]] = defaultdict(list)
+    pairs: dict[tuple[int, int], list[Instance]] = defaultdict(list)
+    for instance in instances(document):
+        index[_digits(instance.number.value, instance.number.last)].append(instance)
+        if (pair := _pair(instance, document)) is not None:
+            pairs[pair].append(instance)
+    spelled = _spelled(document)
+    for name, number in publication.numbers.items():
+        yield name, _claims(number, document) if number.kind == "claim" else _choices(number, index, pairs, spelled)
+
+
 _OF = re.compile(r"\s*(?:/|(?:out )?of\s+(?:the\s+|all\s+|its\s+)?)\s*(\d[\d,]*)")
-_FRACTION = re.compile(r"(\d[\d,]*)\s*/\s*(\d[\d,]*)")
 
 
-def _note_pairs(instance: Instance, pairs: dict[tuple[int, int], list[Instance]]) -> None:
-    """Adds the fractions k/n and "k of n" that an instance begins, or that stand in its row."""
-    text = normal(instance.sentence)
-    if instance.group[0] == "grid":
-        for k, n in _FRACTION.findall(text):
-            pairs[_count(k), _count(n)].append(instance)
-    elif match := _OF.match(text[instance.number.end :]):
-        pairs[int(instance.number.value), _count(match[1])].append(instance)
+def _pair(instance: Instance, document: Document) -> tuple[int, int] | None:
+    """The fraction k/n or "k of n" that an instance begins, or None."""
+    kind, k = instance.group
+    if kind == "sentence":
+        text = normal(document.sentences[k].text)
+    else:
+        row, column = instance.position
+        text = normal(document.grids[k].rows[row][column].text)
+    match = _OF.match(text, instance.number.end)
+    return (int(instance.number.value), _count(match[1])) if match else None
 
 
 def _count(digits: str) -> int:

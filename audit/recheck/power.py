@@ -18,7 +18,7 @@ from orledger.audit.recheck.reading.numbers import normal
 from orledger.audit.recheck.rules import operand_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Power:
     """How many numbers a place has, how many some check reads, and how many one-digit changes are noticed.
 
-    `last` and `last_noticed` count the changes of the last digit alone; `bare` are the numbers that no check reads.
+    `last` and `last_noticed` count the changes of the last digit alone; `bare` are the numbers that no check reads, `loose`
+    those that some check reads and none of whose changes is noticed.
     """
 
     place: str
@@ -40,6 +41,7 @@ class Power:
     last: int
     last_noticed: int
     bare: tuple[str, ...] = ()
+    loose: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
@@ -72,56 +74,84 @@ def whole(parts: Sequence[Power], place: str = "all") -> Power:
         sum(getattr(p, name) for p in parts)
         for name in ("numbers", "read", "changes", "noticed", "last", "last_noticed")
     ]
-    return Power(place, *totals)
+    bare, loose = (tuple(name for p in parts for name in getattr(p, kind)) for kind in ("bare", "loose"))
+    return Power(place, *totals, bare, loose)
 
 
-class _Tally:
-    """Counts of one place while its numbers are changed."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One digit of a number one up or down: whether it was the last one, and whether some check noticed."""
 
-    def __init__(self) -> None:
-        self.numbers = self.read = self.changes = self.noticed = self.last = self.last_noticed = 0
-        self.bare: list[str] = []
+    last: bool
+    noticed: bool
 
-    def add(self, last: bool, noticed: bool) -> None:
-        self.changes += 1
-        self.noticed += noticed
-        self.last += last
-        self.last_noticed += last and noticed
 
-    def power(self, place: str) -> Power:
-        counts = (self.numbers, self.read, self.changes, self.noticed, self.last, self.last_noticed)
-        return Power(place, *counts, tuple(self.bare))
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A number whose digits were changed: its place, its name, whether some check reads it, and the changes."""
+
+    place: str
+    name: str
+    read: bool
+    changes: tuple[Change, ...]
+
+
+def by_place(numbers: Iterable[Tried]) -> list[Power]:
+    """The power at every place, in the order in which the places appear."""
+    places: dict[str, list[Tried]] = defaultdict(list)
+    for one in numbers:
+        places[one.place].append(one)
+    return [
+        Power(
+            place,
+            numbers=len(members),
+            read=sum(m.read for m in members),
+            changes=sum(len(m.changes) for m in members),
+            noticed=sum(c.noticed for m in members for c in m.changes),
+            last=sum(c.last for m in members for c in m.changes),
+            last_noticed=sum(c.last and c.noticed for m in members for c in m.changes),
+            bare=tuple(m.name for m in members if not m.read),
+            loose=tuple(m.name for m in members if m.read and not any(c.noticed for c in m.changes)),
+        )
+        for place, members in places.items()
+    ]
 
 
 def annotated_power(publication: Publication) -> list[Power]:
     """The power of the annotated checks, by table and by paragraph file; claims in words have no digits to change."""
+    return by_place(annotated_changes(publication))
+
+
+def annotated_changes(publication: Publication) -> Iterator[Tried]:
+    """Every annotated number with its changes, judged by the annotated checks."""
     named = named_checks(publication)
     before = {n.name: evaluate(n, publication.numbers).verdict.severity for n in named}
     readers: dict[str, list[NamedCheck]] = defaultdict(list)
     for n in named:
         for name in dict.fromkeys((n.check.target, *operand_ids(n.check))):
             readers[name].append(n)
-    tallies: dict[str, _Tally] = defaultdict(_Tally)
     for name, number in publication.numbers.items():
         if number.kind == "claim":
             continue
-        tally = tallies[(number.table or name.partition("/")[0]).split("_")[0]]
-        tally.numbers += 1
-        tally.read += name in readers
-        if name not in readers:
-            tally.bare.append(name)
+        tried = []
         for printed, last in changes(number.printed):
             changed = publication.with_printed(name, printed)
             worse = bool(changed.numbers[name].impossible) or any(
                 not (found := evaluate(n, changed.numbers)).verdict.good and found.verdict.severity > before[n.name]
                 for n in readers.get(name, ())
             )
-            tally.add(last, worse)
-    return [tally.power(place) for place, tally in tallies.items()]
+            tried.append(Change(last, worse))
+        place = (number.table or name.partition("/")[0]).split("_")[0]
+        yield Tried(place, name, name in readers, tuple(tried))
 
 
 def document_power(document: Document) -> list[Power]:
-    """The power of the checks that need no annotation, by table and by section.
+    """The power of the checks that need no annotation, by table and by section."""
+    return by_place(tried for _, tried in document_changes(document))
+
+
+def document_changes(document: Document) -> Iterator[tuple[Instance, Tried]]:
+    """Every number of a document with its changes, judged by the checks that need no annotation.
 
     A change is judged by the checks that read its number, over the sentences and tables that these relate it to.
     """
@@ -132,24 +162,20 @@ def document_power(document: Document) -> list[Power]:
             reading[one].add(name)
     near = _neighbours(document, [f for found in baseline.values() for f in found])
     quiet: dict[tuple[tuple[str, int], frozenset[str]], set[tuple[str, str]]] = {}
-    tallies: dict[str, _Tally] = defaultdict(_Tally)
     for instance in instances(document):
-        tally = tallies[instance.section]
-        tally.numbers += 1
         names = frozenset(reading.get(instance.id, ()))
-        tally.read += bool(names)
-        if not names:
-            tally.bare.append(f"{instance.file}:{instance.line}: {instance.number.text}")
         key = (instance.group, names)
         if key not in quiet:
             quiet[key] = _bad(recheck_document(_part(document, instance.group, near, None, ""), names))
+        tried = []
         for printed, last in changes(_digits(instance)):
             noticed = False
             if names:  # what no relation reads cannot be noticed
                 part = _part(document, instance.group, near, instance, printed)
                 noticed = bool(_bad(recheck_document(part, names)) - quiet[key])
-            tally.add(last, noticed)
-    return [tally.power(place) for place, tally in tallies.items()]
+            tried.append(Change(last, noticed))
+        where = f"{instance.file}:{instance.line}: {instance.number.text}"
+        yield instance, Tried(instance.section, where, bool(names), tuple(tried))
 
 
 def _bad(findings: Sequence[Finding]) -> set[tuple[str, str]]:

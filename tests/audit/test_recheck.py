@@ -34,6 +34,14 @@ def findings(publication):
     return recheck(publication)
 
 
+def test_no_check_restates_the_number_it_checks(publication):
+    """A literal that repeats the printed digits would notice every change and check nothing; 0 and 1 follow from definitions."""
+    for check in publication.checks:
+        if check.rule in ("same", "one_of", "same_fraction"):
+            printed = [o for o in operand_ids(check) if o != check.target]
+            assert printed or check.arguments["of"] in (0, 1), (check.source, check.target)
+
+
 def by_target(findings, target):
     found = [f for f in findings if f.id.startswith(f"{target} ")]
     assert found, target

@@ -6,6 +6,7 @@ from orledger.audit.recheck.automatic.checking import recheck_document
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.data import parse_publication
 from orledger.audit.recheck.drafting import draft, printed_form
+from orledger.audit.recheck.joint_power import joint_power
 from orledger.audit.recheck.locating import locate, placed, unprinted
 from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.power import annotated_power, changes, document_power, whole
@@ -131,3 +132,16 @@ def test_power_without_annotation(paper):
     assert text.read == 3
     assert 0 < text.noticed < text.changes
     assert any("1,413" in name for name in text.bare)
+
+
+def test_power_of_all_checks_is_taken_over_every_number_of_the_document(paper):
+    notes = parse_publication({"n.toml": NOTES})
+    together, alone = whole(joint_power(notes, paper)), whole(document_power(paper))
+    # "3 of the 9" is one number here and two there; "gone" is printed nowhere and counts for nothing.
+    assert together.numbers == alone.numbers - 1
+    assert together.noticed >= alone.noticed
+    assert together.last_noticed >= alone.last_noticed
+    assert any("1,413" in name for name in together.bare)
+    left = next(p for p in joint_power(notes, paper) if p.place == "Study")
+    only = next(p for p in document_power(paper) if p.place == "Study")
+    assert left.read > only.read, "what an annotation relates is in a relation"

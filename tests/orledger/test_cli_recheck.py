@@ -41,7 +41,7 @@ def run(tmp_path, monkeypatch):
 def test_a_paper_without_findings_ends_with_zero(run):
     done = run("right.md")
     assert done.exit_code == 0
-    assert done.output == "1 checks: 1 matches\n"
+    assert done.output == "1 check: 1 matches\n"
 
 
 def test_findings_end_with_six_and_say_where_what_and_why(run):
@@ -107,9 +107,9 @@ def test_power_names_what_no_relation_reaches(run, tmp_path):
     (tmp_path / "more.md").write_text(RIGHT + "\nThe price was 1,413.\n")
     done = run("more.md", "--power")
     assert done.exit_code == 0
-    assert "1 numbers are in no relation: more.md:5: 1,413" in done.output
+    assert "in no relation: 1 of 4: more.md:5: 1,413" in done.output
     found = json.loads(run("more.md", "--annotations", "notes.toml", "--power", "--json").output)
-    assert set(found) == {"annotated", "without annotation"}
+    assert set(found) == {"annotated", "without annotation", "together, every number of the document"}
     assert found["annotated"][-1]["place"] == "all"
 
 
