@@ -29,6 +29,7 @@ def found(tmp_path, words, rule, name="p.tex"):
         (r"In all $2+3\times4=20$ runs.", Verdict.INCONSISTENT),
         (r"About $23506/3600\approx6.5$ hours.", Verdict.MATCHES),
         (r"A share of $1,413/2,826=50\%$.", Verdict.MATCHES),
+        (r"A vector of $92\times5=461$-dimensional rows.", Verdict.INCONSISTENT),
         (r"The mean $\frac{3+5}{2}=4$ is small.", None),
         (r"The root $\sqrt{2/3}=0.816$ is small.", None),
         (r"We take $\lceil0.95\times301\rceil=286$ of them.", None),
@@ -51,6 +52,23 @@ def test_equations_stand_in_cells_too(tmp_path):
     table = "| level | share |\n|---|---|\n| a | 88/89=0.9888 |\n| b | 77/78=0.9782 |\n"
     bad = [f for f in found(tmp_path, table, "equation", "p.md") if not f.verdict.good]
     assert [(f.line, f.printed, f.recomputed) for f in bad] == [(4, "77/78=0.9782", "0.987179")]
+
+
+@pytest.mark.parametrize(
+    ("words", "verdicts"),
+    [
+        ("It was 9.0% (95% CI: 8.3%-9.7%).", [Verdict.MATCHES]),
+        ("It was 9.9% (95% CI 8.3–9.7%).", [Verdict.INCONSISTENT]),
+        ("The mean was -0.30, 95% CI -0.20 to -0.40.", [Verdict.IMPOSSIBLE]),
+        ("The odds ratio was 1.45 (95% CI 1.10–1.90).", [Verdict.MATCHES]),
+        ("The effect was clear (p = .036, 95% CI [0.10, 0.70]).", [Verdict.MATCHES]),  # p is no estimate
+        ("The effect was clear, t(28) = 2.20, 95% CI [0.10, 0.70].", [Verdict.MATCHES]),
+        ("In n = 120 (95% CI 0.2 to 0.4) it was seen.", [Verdict.MATCHES]),
+        ("We report 95% CIs of 12 studies.", []),
+    ],
+)
+def test_intervals_stand_with_and_without_brackets(tmp_path, words, verdicts):
+    assert [f.verdict for f in found(tmp_path, words, "interval", "p.md")] == verdicts
 
 
 @pytest.mark.parametrize(
@@ -100,3 +118,11 @@ def test_a_comma_between_the_ends_of_an_interval_groups_no_digits():
         1413,
         1413000,
     ]
+
+
+def test_the_space_below_a_line_is_no_number(tmp_path):
+    (tmp_path / "p.tex").write_text(
+        "\\begin{document}\nTwo lines \\\\[4pt] of text \\\\*[-2.5ex] and [4] notes.\n\\end{document}\n"
+    )
+    (sentence,) = read_document(tmp_path / "p.tex").sentences
+    assert [n.value for n in numbers_in(sentence.text)] == [4]

@@ -25,7 +25,9 @@ _EQUATION = re.compile(
 )
 # An operand of something larger: a power, an index, a factor in brackets, a name, a function.
 _JOINED_BEFORE = re.compile(r"(?:[\w^_{}()\[\]|√!.%°]|[-+×·*/<>≤≥~√⌈⌊–—→:]\s*|\d,\s*|\b(?:log|ln|exp|min|max|mod)\s*)$")
-_JOINED_AFTER = re.compile(r"\s*[×·*/^_(\[{!]|[\w]|\s*[-+–]\s*[\w\\(]|[.,:]\d|\s*(?:mod|million|billion|thousand)\b")
+_JOINED_AFTER = re.compile(
+    r"\s*[×·*/^_(\[{!]|[\w]|\s*[-+–]\s*[\d\\(]|\s[-+–]\s*\w|[.,:]\d|\s*(?:mod|million|billion|thousand)\b"
+)
 _ABOUT = 0.05  # how far "≈" may reach
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orledger.audit.recheck.findings import Finding
-    from orledger.audit.recheck.reading.document import Document, Grid
+    from orledger.audit.recheck.reading.document import Document, Grid, Sentence
     from orledger.audit.recheck.reading.numbers import Number
 
 _N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+|\s*[×·]\s*10\s*\^\{?[-+]?\d+\}?)?"
@@ -22,12 +22,21 @@ _PAIR = rf"[\[(]\s*(?P<low>{_N})%?\s*(?:,|;|–|\bto\b)\s*(?P<high>{_N})%?\s*[\]
 _CI = re.compile(
     rf"(?P<level>\d{{2}}(?:\.\d)?)\s?%\s*(?:CIs?|confidence intervals?|credible intervals?|C\.I\.)[^\[(.;]{{0,30}}{_PAIR}"
 )
+# 95% CI 1.10–1.90 and 95% CI: 8.3% to 9.7%, without brackets around the ends
+_CI_OPEN = re.compile(
+    rf"(?P<level>\d{{2}}(?:\.\d)?)\s?%\s*(?:CIs?|confidence intervals?|credible intervals?|C\.I\.)\s*[:=,]?\s*"
+    rf"(?P<low>{_N})\s?%?\s*(?:–|-|\bto\b|,\s)\s*(?P<high>{_N})(?![\d.]*\d)\s?%?"
+)
 _BRACKET = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*\[\s*(?P<low>{_N})%?\s*(?:,|;|–|\bto\b)\s*(?P<high>{_N})%?\s*\]")
 _P_NEAR = re.compile(rf"[pP]\s*(?P<p>[<>=≤≥]\s*{_N})")
 _RATIO = re.compile(r"\b(?:(?i:odds|hazard|risk|rate|ratios?)|a?OR|a?HR|a?RR|IRR|PR|SHR)\b|×")
 _ADJUSTED = re.compile(
     r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p|bootstrap|wilcoxon|permutation)",
     re.I,
+)
+# A number of another kind right before the interval: p = .03, 95% CI ...; n = 120 (95% CI ...)
+_NO_ESTIMATE = re.compile(
+    r"(?:\b(?:[pPnNtFzZQ]|SE|SD|df|[Ss]tudies)\s*(?:\([^)]*\))?|χ\^?\{?2?\}?\s*(?:\([^)]*\))?|I\^\{?2\}?)\s*[=<>≤≥]?\s*$|[<>≤≥]\s*$"
 )
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
 
@@ -80,9 +89,9 @@ def check_text(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         text = normal(sentence.text)
         done: set[int] = set()
-        for match in _CI.finditer(text):
+        for match in (*_CI.finditer(text), *_CI_OPEN.finditer(text)):
             done.add(match.start("low"))
-            yield from _confidence(sentence.text, text, match, in_sentence(sentence, match.start(), match[0]))
+            yield from _confidence(sentence, text, match)
         for match in _BRACKET.finditer(text):
             numbers = [read_number(match[name]) for name in ("main", "low", "high")]
             before = text[max(0, match.start() - 2) : match.start()]
@@ -94,18 +103,22 @@ def check_text(document: Document) -> Iterator[Finding]:
             yield _judged(in_sentence(sentence, match.start(), match[0]), main, low, high)
 
 
-def _confidence(words: str, text: str, match: re.Match[str], spot: Spot) -> Iterator[Finding]:
+def _confidence(sentence: Sentence, text: str, match: re.Match[str]) -> Iterator[Finding]:
     low, high = read_number(match["low"]), read_number(match["high"])
     if low is None or high is None:
         return
     found = _LAST_NUMBER.search(text[: match.start()])
+    if found and _NO_ESTIMATE.search(text[: found.start("main")]):
+        found = None
     main = read_number(found["main"] + ("%" if "%" in found[0] else "")) if found else None
+    start = found.start("main") if found and main is not None else match.start()
+    spot = in_sentence(sentence, start, text[start : match.end()])
     yield _judged(spot, main, low, high)
     nearby = _P_NEAR.match(text[match.end() :].lstrip(" ,;)"))
     p = read_number(nearby["p"]) if nearby else None
     if p is None:
         return
-    null = 1.0 if _RATIO.search(words) else 0.0
+    null = 1.0 if _RATIO.search(sentence.text) else 0.0
     why = contradicts(low, high, null, p, 1 - float(match["level"]) / 100)
     yield _against(spot, why, p)
 

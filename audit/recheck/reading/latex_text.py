@@ -38,7 +38,7 @@ _ARGUMENTS = {
     "graphicspath": "m", "bibitem": "om", "hypertarget": "mt", "texorpdfstring": "tm", "extrarowheight": "", "linewidth": "",
     "footnotemark": "o", "tnote": "m", "SI": "tt", "qty": "tt", "numrange": "tt", "thanks": "m", "author": "m", "email": "m",
     "affiliation": "om", "institute": "m", "date": "m", "pagestyle": "m", "thispagestyle": "m", "input": "m", "include": "m",
-    "si": "m", "unit": "m", "acro": "m", "pgfplotsset": "m", "usetikzlibrary": "m", "tikzset": "m", "lstset": "m",
+    "setstretch": "m", "linespread": "m", "si": "m", "unit": "m", "acro": "m", "pgfplotsset": "m", "usetikzlibrary": "m", "tikzset": "m", "lstset": "m",
 }  # fmt: skip
 _FUNCTIONS = frozenset(
     {
@@ -61,6 +61,7 @@ _FUNCTIONS = frozenset(
         "tanh",
     }
 )
+_LINE_SKIP = re.compile(r"\*?\s*\[\s*-?[\d.]*\s*(?:[a-z]{2}|\\[a-z]+)\s*\]")
 _REFERENCES = re.compile(r"(?:auto|eq|name|page|c|C|v)?ref\*?$")
 _CITATIONS = re.compile(r"[Cc]ite[a-zA-Z]*$|nocite$|parencite$|textcite$")
 BOLD = frozenset({"textbf", "mathbf", "boldsymbol", "bm", "bf", "bfseries", "pmb"})
@@ -135,6 +136,9 @@ class Plain:
         name_match = re.compile(r"[A-Za-z@]+\*?").match(source, i + 1, end)
         if name_match is None:
             self.emit(_SINGLE.get(source[i + 1 : i + 2], ""), here)
+            if source[i + 1 : i + 2] == "\\":  # a new line, and perhaps how far below: \\[4pt]
+                length = _LINE_SKIP.match(source, i + 2, end)
+                return length.end() if length else i + 2
             return i + 2
         name, after = name_match[0], name_match.end()
         if name.rstrip("*") in SYMBOLS and name not in self.macros:
@@ -195,6 +199,7 @@ class Plain:
             "subtable",
             "tabularx",
             "multicols",
+            "spacing",
         ):
             while source[end : end + 1] == "{":
                 end = group_end(source, end)
