@@ -1,6 +1,6 @@
 """Every benchmark in one go: ``python -m benchmarks`` prints one table of ratios against peers measured in the same run.
 
-    python -m benchmarks                          # everything, about ten minutes on one core
+    python -m benchmarks                          # everything, with the Gram form at 10,000 rows some minutes of it
     python -m benchmarks --quick                  # smaller sizes and fewer repeats
     python -m benchmarks --only recovery --json bench.json
     python -m benchmarks --markdown docs/benchmarks.md
