@@ -22,7 +22,7 @@ def page(report: dict[str, Any]) -> str:
     parts = [
         "# Benchmarks",
         f"Written by `{report['command']}`; do not edit. A ratio above 1 says that ours is faster than the peer, which was measured in the same run "
-        "where its name does not say otherwise. Each script runs in a process of its own with one numerical thread. "
+        "unless the note says otherwise. Each script runs in a process of its own with one numerical thread. "
         "A missed target is shown as missed.",
         _table(
             ("what", "value"),
