@@ -87,12 +87,13 @@ def test_equal_units_have_an_interval_of_one_point():
 def test_two_units_are_drawn_twice_or_once_each():
     """Drawn twice, each with probability 1/4: the ends are the units themselves; of the median of unequal units too.
 
-    At level 0.4 the outer 0.3 on both sides are cut off, more than 1/4: what is left is one of each.
+    At level 0.4 the outer 0.3 on both sides are cut off, more than 1/4: what is left is one of each. At 0.6 it is 0.2.
     """
     pair = rows(("p", "0", 0), ("p", "1", 10))
     body = 'kind = "measured"\nstat = "{}"\nunit = ["s"]\nlevel = {}\narm = "a"'
     for stat in ("mean", "median"):
-        wide, narrow = (interval(body.format(stat, level), 5.0, pair) for level in (0.95, 0.4))
+        wide, some, narrow = (interval(body.format(stat, level), 5.0, pair) for level in (0.95, 0.6, 0.4))
+        assert (some.low, some.high) == (0, 10)
         assert (wide.low, wide.high, narrow.low, narrow.high) == (0, 10, 5, 5)
     uneven = units([("p", "0", 0.0), ("q", "0", 0.0), ("p", "1", 9.0)], keys=KEYS)
     narrow = interval(body.format("mean", 0.4), 3.0, uneven)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 from hand_units import remembering, units
 from hypothesis_text import comparison
 
+from orledger.audit.evaluation import comparisons, refusals
 from orledger.audit.evaluation.comparisons import evaluate
 from orledger.audit.statistics.result import Dropped
 
@@ -55,6 +59,11 @@ def test_a_slope_over_one_place_is_missing():
     assert (e.outcome, e.result.n, e.result.p) == ("missing", 4, None)
     (e,) = found(body, side([0, 1, 2, 3]), side([1, 3, 5, 7.5]))
     assert e.result.effect == pytest.approx((1.5 * 3.125 + 0.5 * 1.125 + 0.5 * 0.875 + 1.5 * 3.375) / 5)
+
+
+def test_ranks_of_two_quantities_are_correlated():
+    (e,) = found('test = "spearman"\nx = { arm = "a" }\ny = { arm = "b" }\n', side([1, 2, 3, 4]), side([4, 3, 2, 1]))
+    assert (e.result.effect, e.result.n) == (-1.0, 4)
 
 
 def test_ranks_begin_with_the_better_side():
@@ -170,6 +179,28 @@ def test_only_paired_tests_are_looked_at_again():
     sides = [side([1, 2, 3, 5 + j], nested=2) for j in range(3)]
     assert len(found(THREE.format("friedman") + COARSE, *sides)) == 1
     assert len(found(PAIR.format("sign") + COARSE, side([]), side([]))) == 1
+
+
+def test_a_setting_that_frees_the_values_leaves_the_declared_unit_as_the_coarser_one(monkeypatch):
+    monkeypatch.setattr(comparisons, "effective_unit", lambda _, c: c.pair)
+    c = comparison(PAIR.format("sign") + 'unit = ["split"]\nblocked = "mean"\n')
+    sides = side([2, 3, 4, 5], nested=2), side([1, 1, 1, 1], nested=2)
+    for declared, coarser in (((), ("split",)), (("rel",), ("rel",))):
+        asked = replace(c, coarser=declared)
+        first, e = evaluate(remembering(asked, *sides), asked)
+        assert (first.variant, first.result.n, e.variant, e.result.n) == ("declared", 4, "coarser", 2)
+        assert (first.comparison.unit, first.comparison.coarser) == (KEYS, coarser)
+
+
+def test_refusals_are_counted_as_lost_and_as_won(monkeypatch):
+    """Five of five units lean to a, and a refused the sixth: 5 of 6 when that is lost, 6 of 6 when it is won."""
+    lost = pl.DataFrame({"split": ["5"], "rel": ["0"]})
+    monkeypatch.setattr(refusals, "refused_units", lambda _, q, __: lost if q.source.arm == "a" else lost.clear())
+    c = comparison(PAIR.format("sign") + 'refusals = "bounds"\n')
+    a = side([1, 1, 1, 1, 1], [("5", "0", "arm refused", True)])
+    e, *_ = evaluate(remembering(c, a, side([2, 2, 2, 2, 2, 2])), c)
+    assert e.result.details == {"p_refusals_lost": 14 / 64, "p_refusals_won": 2 / 64}
+    assert (e.result.n, e.result.p, e.outcome, e.bounds_agree) == (6, 14 / 64, "undecided", False)
 
 
 # ---- groups and single quantities -----------------------------------------------------------------------------------------

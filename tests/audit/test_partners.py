@@ -52,6 +52,11 @@ def test_a_unit_without_a_partner_is_dropped_with_what_is_known_of_it():
     )
 
 
+def test_a_unit_without_a_name_is_known_where_it_is_absent():
+    m = match([units([(None, 1), ("p", 1)]), units([("p", 2)], [(None, "refused", True)])], ["a", "b"])
+    assert m.dropped == (Dropped("-", "b: refused", True, False),)
+
+
 def test_equal_units_of_which_one_lost_something_say_so():
     """Every unit has its partner, and yet one of them is incomplete."""
     m = match([units([("p", 1)]), units([("p", 4)], [("p", "lost a seed", True)])], ["a", "b"])
@@ -127,6 +132,15 @@ def test_a_logarithm_needs_a_positive_number():
 def test_differences_stand_beside_the_size_of_what_was_subtracted():
     m = prepared(comparison('test = "sign"\narms = ["a", "b"]\n'), matched([[3, -5], [-7, 2]]), ["a", "b"])
     assert m.matrix.tolist() == [[8, 5], [-9, 7]]
+    small = prepared(
+        comparison('test = "sign"\narms = ["a", "b"]\n'), matched([[0.1 + 0.2, 0.3], [0.5, 0.25]]), ["a", "b"]
+    )
+    assert small.matrix[:, 1].tolist() == [0.1 + 0.2, 0.5]
+    assert small.matrix[0, 0] > 0
+    assert differences(comparison('test = "sign"\narms = ["a", "b"]\n'), small).tolist() == [
+        0.0,
+        0.25,
+    ]  # rounding is none
     empty = prepared(comparison('test = "sign"\narms = ["a", "b"]\n'), matched(np.empty((0, 2))), ["a", "b"])
     assert empty.matrix.shape == (0, 2)
 
@@ -146,9 +160,10 @@ def test_an_event_is_more_than_one_half(value, event):
 
 
 def test_the_scale_of_a_block_is_that_of_its_largest_number():
-    m = matched([[1, 9], [5, 4], [7, 2]], names=[("s", "0"), ("s", "1"), ("t", "0")])
+    m = matched([[1, 9], [2, 4], [9, 3], [7, 2]], names=[("s", "0"), ("s", "1"), ("s", "2"), ("t", "0")])
     mean = blocked(comparison(BODY.format("signed_rank")), m)
-    assert mean.matrix.tolist() == [[3, 9], [7, 2]]
+    assert mean.matrix.tolist() == [[4, 9], [7, 2]]
+    assert blocked(comparison(BODY.format("sign").replace("mean", "median")), m).matrix.tolist() == [[2, 9], [7, 2]]
     assert (mean.keys, mean.units["split"].to_list(), mean.points.tolist()) == (("split",), ["s", "t"], [[1, 1]] * 2)
     assert mean.dropped == m.dropped
 

@@ -35,6 +35,11 @@ def ledger(module_db):
     db.cell({"k": 0}, [("a", "m", 1.0), ("b", "m", 2.0)], block="arms")
     db.cell({"k": 1}, [("a", "m", 3.0)], block="arms")
     db.cell({"k": 2}, state="failed", block="arms")
+    db.cell({"k": 1e-7}, [("a", "m", 1.0)], case="u", block="small")
+    db.cell({"k": 0, "extra": 1}, [("a", "m", 1.0)], block="more")
+    db.cell({"k": 0, "extra": 2}, state="failed", block="more")
+    db.cell({"k": 1, "extra": 1}, state="failed", block="more")
+    db.cell({"k": 2}, [("a", "m", 2.0)], block="more")
     return Ledger(db.results)
 
 
@@ -57,6 +62,11 @@ def test_every_planned_unit_has_a_value_or_a_reason(ledger):
     ]
 
 
+def test_a_unit_is_called_as_the_database_calls_its_key(ledger):
+    (name,) = ledger.results.con.execute("SELECT k::VARCHAR FROM u_small").fetchall()[0]
+    assert loaded(ledger, Quantity("u", "small", A))[0] == [(name, 1.0, 1)]
+
+
 def test_that_an_arm_refused_is_a_value_itself(ledger):
     values, absent = loaded(ledger, Quantity("t", "states", refused="a"))
     assert values == [("0", 0, 1), ("1", 1, 1), ("2", 0, 1), ("5", 1, 1), ("6", 1, 1)]
@@ -73,6 +83,25 @@ def test_several_values_for_a_unit_are_none(ledger):
     ]
     assert loaded(ledger, Quantity("t", "series", A, idx=("lt", 1)))[0] == [("0", 1.0, 1)]
     assert loaded(ledger, Quantity("t", "series", A, over_idx="sum"))[0] == [("0", 3.0, 2)]
+
+
+def test_several_values_for_a_unit_without_a_name_are_none(ledger):
+    values, absent = loaded(ledger, asked("SELECT NULL AS k, v AS value FROM (VALUES (1.0), (2.0)) t(v)"))
+    assert values == []
+    assert absent == [(None, "2 values for one unit; narrow the comparison with where", False)]
+    some = "SELECT k, v AS value FROM (VALUES ('x', 1.0), ('y', 3.0), ('x', 2.0)) t(k, v)"
+    values, absent = loaded(ledger, asked(some))
+    assert (values, [row[0] for row in absent]) == ([("y", 3.0, 1)], ["x"])
+    many = "SELECT lpad(i::VARCHAR, 3, '0') AS k, 1.0 AS value FROM range(400) t(i), range(2)"
+    assert [row[0] for row in loaded(ledger, asked(many))[1]] == [f"{i:03}" for i in range(400)]
+
+
+def test_a_unit_that_has_a_value_is_not_missing_for_another_cell_of_its_name(ledger):
+    plain = Quantity("t", "more", A)
+    assert loaded(ledger, plain) == ([("0", 1.0, 1), ("2", 2.0, 1)], [("1", "cell failed", True)])
+    values, absent = loaded(ledger, plain, ("k", "extra"))
+    assert [row[:2] for row in values] == [("0", "1"), ("2", None)]
+    assert [row[:2] for row in absent] == [("0", "2"), ("1", "1")]
 
 
 CELLS = "SELECT cell_id, k::VARCHAR AS k{} FROM t_states_cells WHERE {}"
