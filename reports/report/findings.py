@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from orledger import studies
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.findings import paragraph, summary
@@ -18,6 +16,7 @@ from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.wording import number
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import markdown_inline
+from orledger.reports.templating import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,14 +67,7 @@ def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Stu
     found = differences(tables, printed)
     checked = recheck(printed.publication)
     labels = studies.labels(here)
-    env = Environment(
-        loader=PackageLoader("orledger.templates", ""),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - Markdown: every text goes through its own escape filter
-        keep_trailing_newline=True,
-    )
+    env = environment(html=False)
     env.filters |= {"text": markdown_inline, "short": short, "arm": lambda key: labels.get(key, key)}
     return env.get_template("findings.md.j2").render(
         ledger=ledger,

@@ -9,7 +9,7 @@ import numpy as np
 from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
 from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, join
 from orledger.schema.layouts import literal
 
@@ -46,7 +46,6 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
         groups.append(Group(tuple(_rank_rows(subject, arms))))
     several = f", part {number} of {parts}" if parts > 1 else ""
     return Table(
-        name=f"{subject.name}-results" + (f"-{number}" if parts > 1 else ""),
         title=f"{subject.metric} by {', '.join(subject.unit)}{several}",
         caption=_caption(subject, len(arms), several),
         columns=(
@@ -64,16 +63,16 @@ def summary_table(subject: Subject) -> Table:
     """One row per arm: units, median over units with its interval, mean rank with its interval, and what runs say."""
     style = number_style(subject.values.matrix)
     with_runs = bool(subject.of("interquartile_mean"))
-    columns = [
-        Column("arm", Text("arm"), "l"),
+    heads = [
+        *columns("l", "arm"),
         Column("n", Text("units"), "r"),
-        Column("median", Text("median"), "r"),
+        *columns("r", "median"),
         Column("median interval", Text("interval"), "r"),
         Column("rank", Text("mean rank"), "r"),
         Column("rank interval", Text("interval"), "r"),
     ]
     if with_runs:
-        columns += [Column("iqm", Text("IQM"), "r"), Column("iqm interval", Text("interval"), "r")]
+        heads += [Column("iqm", Text("IQM"), "r"), Column("iqm interval", Text("interval"), "r")]
     rows = []
     for arm in subject.ordered:
         median = subject.single("median", arm)
@@ -94,13 +93,11 @@ def summary_table(subject: Subject) -> Table:
         marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
         rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
     return Table(
-        name=f"{subject.name}-summary",
-        title=f"Summary of {subject.metric}",
         caption=Text(
             f"Every arm over its units, best mean rank first{_over(subject)}; {subject.better} {subject.metric} is better. "
             f"{_intervals(subject, with_runs)}"
         ),
-        columns=tuple(columns),
+        columns=tuple(heads),
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("median", "mean_ranks", "friedman", "interquartile_mean")),
