@@ -12,6 +12,7 @@ from orledger.reports.tables.format import Style, fixed
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
 from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, join
 from orledger.schema.layouts import literal
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,8 +185,7 @@ def _caption(subject: Subject, arms: int, several: str) -> Value:
     mean = f" Values are means over {', '.join(subject.repeats)}." if subject.repeats else ""
     short = [f"{subject.label(arm)} on {unit} ({n} of {most})" for unit, arm, n, most in subject.values.short()]
     if subject.repeats and short:
-        more = f"; and {len(short) - NAMED} more" if len(short) > NAMED else ""
-        mean += f" Means of fewer runs than other arms have there: {'; '.join(short[:NAMED])}{more}."
+        mean += f" Means of fewer runs than other arms have there: {some(short, NAMED, '; ')}."
     ranks = " Ranks within a row in brackets." if arms <= RANKED else ""
     if over := _over(subject):
         ranks += f" Mean ranks are{over}."
@@ -197,7 +197,7 @@ def _caption(subject: Subject, arms: int, several: str) -> Value:
 
 def _over(subject: Subject) -> str:
     """Which units the mean ranks are over, where some have none."""
-    return f" over the {subject.ranked_units}" if "that have" in subject.ranked_units else ""
+    return f" over the {subject.ranked_units}" if subject.unranked else ""
 
 
 def _intervals(subject: Subject, with_runs: bool) -> str:
