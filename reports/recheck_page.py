@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding, grouped, summary
+from orledger.reports.jinja import asset, environment
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import markdown_inline
-from orledger.reports.templating import asset, environment
 from orledger.wording import visible
 
 if TYPE_CHECKING:

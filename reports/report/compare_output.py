@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from orledger.reports.jinja import asset
 from orledger.reports.report.document import environment
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import table_csv, table_html, table_markdown
 from orledger.reports.tables.table import Column, Group, Row, Table, columns
 from orledger.reports.tables.values import Blank, Number, Range, Text
-from orledger.reports.templating import asset
 from orledger.wording import visible
 
 if TYPE_CHECKING:

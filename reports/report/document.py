@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
-from orledger.reports import templating
+from orledger.reports import jinja
 from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
@@ -143,7 +143,7 @@ def settling(found: Iterable[Finding]) -> pl.DataFrame:
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
     """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
     names = Names(labels or {})
-    env = templating.environment(html=True, final_newline=False)
+    env = jinja.environment(html=True, final_newline=False)
     env.filters |= {
         "cell": number,
         "short": short,
@@ -311,8 +311,8 @@ def render_report(
     page = environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,
-        css=templating.asset("report.css"),
-        js=templating.asset("report.js"),
+        css=jinja.asset("report.css"),
+        js=jinja.asset("report.js"),
         nearer=nearer,
         settled=settled,
         pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64

@@ -11,12 +11,12 @@ from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.findings import paragraph, summary
 from orledger.audit.recheck.model import Verdict
 from orledger.errors import UsageError
+from orledger.reports.jinja import environment
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.wording import number
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import markdown_inline
-from orledger.reports.templating import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
