@@ -249,13 +249,13 @@ def _print(findings: Sequence[Finding], shown: Sequence[Finding], notes: Sequenc
         for f in group.findings:
             recomputed = f", recomputed {f.recomputed}" if f.recomputed else ""
             decision = "; on the other side of 0.05" if f.decision else ""
-            click.echo(f"   {f.where}: {f.id}: printed {f.printed}{recomputed}{decision}")
+            click.echo(f"   {f.where}: {f.name}: printed {f.printed}{recomputed}{decision}")
             click.echo(f"      {f.why}")
             if f.sentence:
                 click.echo(f"      | {f.sentence}")
     for f in shown:
         if f.verdict.good:
-            click.echo(f"{toned(f.verdict.value)}: {f.where}: {f.id}: printed {f.printed}, {f.why}")
+            click.echo(f"{toned(f.verdict.value)}: {f.where}: {f.name}: printed {f.printed}, {f.why}")
     counts = ", ".join(f"{n} {verdict}" for verdict, n in summary(findings).items() if n)
     click.echo(
         f"{counted(len(findings), 'check')}: {counts}"

@@ -57,6 +57,17 @@ class Finding:
         return self.verdict.severity * _SEVERITY + self.decision * _DECISION + place
 
     @property
+    def name(self) -> str:
+        """What the check is called before people: its id, or its kind where the id is a mere position that `where` gives too."""
+        position = re.match(r".+(?::\d+:\d+|/\d+/\d+) ", self.id)
+        return self.rule if self.file and position else self.id
+
+    @property
+    def because(self) -> str:
+        """Why, as a sentence of its own."""
+        return self.why[:1].upper() + self.why[1:]
+
+    @property
     def where(self) -> str:
         """File and line, then the place in words."""
         return f"{self.file}:{self.line}, {self.place}" if self.line is not None else self.place
@@ -69,6 +80,11 @@ class Group:
     cause: str
     verdict: Verdict
     findings: tuple[Finding, ...]
+
+    @property
+    def kind(self) -> str:
+        """The kind of relation that its weightiest finding breaks."""
+        return self.findings[0].rule.replace("_", " ")
 
     @property
     def weight(self) -> float:

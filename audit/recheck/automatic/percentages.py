@@ -43,17 +43,22 @@ def share_of(k: int, n: int, share: Number) -> tuple[Verdict, str, float]:
     if n == 0 or k > n:
         return Verdict.IMPOSSIBLE, f"{k} of {n} is more than all of them", float("nan")
     found = k / n * (100 if share.percent else 1)
+    unit = "%" if share.percent else ""
     ends = share.interval
     edge = 1e-9 * max(1.0, abs(found))
     if ends.low - edge <= found <= ends.high + edge:
-        return Verdict.MATCHES, f"{k}/{n} = {found:.4g}", found
+        return Verdict.MATCHES, f"{k}/{n} = {found:.4g}{unit}", found
     rest = (100 if share.percent else 1) - found
     if ends.low - edge <= rest <= ends.high + edge:
-        return Verdict.CONVENTION, f"{k}/{n} = {found:.5g}: fits when the count is of the others, {n - k}/{n}", rest
+        return (
+            Verdict.CONVENTION,
+            f"{k}/{n} = {found:.5g}{unit}: fits when the count is of the others, {n - k}/{n}",
+            rest,
+        )
     # Cut instead of rounded is a convention; some people print 66.6% for two thirds.
     if share.value <= found < share.value + 10.0**share.last:
-        return Verdict.CONVENTION, f"{k}/{n} = {found:.5g}: fits digits that are cut off, not rounded", found
-    return Verdict.INCONSISTENT, f"{k}/{n} = {found:.5g}", found
+        return Verdict.CONVENTION, f"{k}/{n} = {found:.5g}{unit}: fits digits that are cut off, not rounded", found
+    return Verdict.INCONSISTENT, f"{k}/{n} = {found:.5g}{unit}", found
 
 
 def possible_share(n: int, share: Number) -> bool:
@@ -66,7 +71,12 @@ def _judged(spot: Spot, k: int, n: int, share: Number) -> Finding:
     verdict, why, found = share_of(k, n, share)
     value = None if verdict is Verdict.IMPOSSIBLE else (found, found)
     return spot.found(
-        "share of counts", verdict, why, recomputed=f"{found:.4g}", value=value, cause=f"share of counts: {spot.id}"
+        "share of counts",
+        verdict,
+        why,
+        recomputed=f"{found:.4g}{'%' if share.percent else ''}",
+        value=value,
+        cause=f"share of counts: {spot.id}",
     )
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding
-from orledger.audit.recheck.reading.numbers import Number, numbers_in
+from orledger.audit.recheck.reading.numbers import Number, normal, numbers_in
 
 if TYPE_CHECKING:
     from orledger.audit.recheck.model import Verdict
@@ -68,7 +68,10 @@ def in_cell(grid: Grid, row: int, column: int) -> Spot:
 
 
 def in_sentence(sentence: Sentence, start: int, printed: str) -> Spot:
-    """The spot of a piece of a sentence."""
+    """The spot of a piece of a sentence; a bracket that the piece opens is closed with it."""
+    text = normal(sentence.text)
+    if printed.count("(") > printed.count(")") and text[start + len(printed) :].startswith(")"):
+        printed += ")"
     line, end = sentence.line_at(start), start + len(printed)
     inside = tuple(number_id(sentence, n) for n in _numbers(sentence.text) if start < n.end <= end)
     return Spot(f"{sentence.file}:{line}:{start}", sentence.place, sentence.file, line, sentence.text, printed, inside)

@@ -169,7 +169,7 @@ class Plain:
         if name in _FUNCTIONS:
             self.emit(name, here)
             after = skip_space(source, after)
-            if re.match(r"[\w\\$]", source[after : after + 1]):
+            if re.match(r"[A-Za-z0-9\\$]", source[after : after + 1]):
                 self.emit(" ", here)
             return after
         if name in _SECTIONS or name == "caption":
