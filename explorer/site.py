@@ -50,7 +50,7 @@ class Explorer:
 
     @cached_property
     def _env(self) -> Environment:
-        from orledger.reports.report.document import environment
+        from orledger.reports.report.templating import environment
 
         env = environment()
         env.auto_reload = False  # templates do not change while the server runs: no look at the files for each page

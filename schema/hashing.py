@@ -7,10 +7,10 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
 
 # The columns of the table dataset after its cell, all of them hashed.
 DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
@@ -22,7 +22,7 @@ SELECT sha256(coalesce(string_agg(
 FROM cell
 """
 # Stands for an absent index among the 32-bit ones.
-NO_INDEX = np.int64(-(2**62))
+NO_INDEX = -(2**62)
 
 
 def content_hash(
@@ -39,6 +39,8 @@ def content_hash(
     indices masked. Text is replaced by its rank among the cell's distinct texts, which are hashed too: that makes
     sorting and hashing work on whole arrays.
     """
+    import numpy as np  # who only reads a database waits for no arrays
+
     value = np.ascontiguousarray(columns["value"], dtype="<f8")
     idx = np.ma.getdata(columns["idx"]).astype("<i8")
     idx[np.ma.getmaskarray(columns["idx"])] = NO_INDEX
@@ -62,6 +64,8 @@ def content_hash(
 
 def _ranked(column: Any) -> tuple[list[str], np.ndarray]:
     """The distinct texts in order, and for each row the rank of its text (-1 where it is None), little-endian int32."""
+    import numpy as np
+
     values = column.tolist() if isinstance(column, np.ndarray) else list(column)
     different = set(values)
     if len(different) == 1:  # a cell often has one metric, and no labels
@@ -74,6 +78,8 @@ def _ranked(column: Any) -> tuple[list[str], np.ndarray]:
 
 
 def _plain(value: Any) -> Any:
+    import numpy as np
+
     return value.item() if isinstance(value, np.generic) else value
 
 

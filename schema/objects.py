@@ -8,6 +8,7 @@ could have any other.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,12 @@ from orledger.errors import DatabaseError, VerificationError
 from orledger.schema.contents import CheckFinding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
+
+    from orledger.schema.layouts import Layout
 
 HERE = "database_name = system.main.current_database()"
 KINDS = {
@@ -33,6 +36,10 @@ KINDS = {
         "it changes rows while others are written; DROP TRIGGER removes it",
     ),
 }
+
+COMMENT = re.compile(
+    r"^COMMENT ON .*?;\n", re.MULTILINE | re.DOTALL
+)  # a statement of a migration that changes no table
 
 
 def code_findings(con: DuckDBPyConnection) -> list[CheckFinding]:
@@ -69,21 +76,21 @@ def _tables(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
 
 @cache
 def shipped_tables(version: int) -> dict[str, str]:
-    """The tables that the first ``version`` migrations make, as DuckDB writes them down."""
+    """The tables that the first ``version`` migrations make, as DuckDB writes them down; comments, most of the work, are left out."""
     from orledger.schema import migrate
 
     with duckdb.connect() as con:
         for file in migrate.shipped_migrations()[:version]:
-            con.execute(file.text)
+            con.execute(COMMENT.sub("", file.text))
         return dict(con.execute("SELECT table_name, sql FROM duckdb_tables()").fetchall())
 
 
-def view_findings(con: DuckDBPyConnection) -> list[CheckFinding]:
-    """A finding per view that is not what the catalogue and the installed studies make."""
+def view_findings(con: DuckDBPyConnection, found: Sequence[Layout] | None = None) -> list[CheckFinding]:
+    """A finding per view that is not what the catalogue, whose layouts are ``found``, and the installed studies make."""
     from orledger.schema import viewing  # which writes to the chain, and is read by it here
 
     detail = "it is not what the catalogue makes; orledger db migrate makes all views anew"
-    return [CheckFinding("a view was changed", name, detail) for name in viewing.altered(con)]
+    return [CheckFinding("a view was changed", name, detail) for name in viewing.altered(con, found)]
 
 
 def require_code(path: Path, con: DuckDBPyConnection) -> None:
@@ -95,12 +102,13 @@ def require_views(path: Path, con: DuckDBPyConnection) -> None:
     """Refuses a file whose views are not those that this package makes: another text, or one of another version."""
     from orledger.schema import viewing
 
-    if stale := viewing.stale(con):
+    found = viewing.read(con)
+    if stale := viewing.stale(con, found):
         raise DatabaseError(
             f"{path} has views of another version of orledger or of a study: {', '.join(stale[:4])}",
             hint=f"orledger db migrate --db {path} makes them anew; the file was not changed",
         )
-    _refuse(path, view_findings(con), f"orledger db migrate --db {path} makes all views anew")
+    _refuse(path, view_findings(con, found), f"orledger db migrate --db {path} makes all views anew")
 
 
 def _refuse(path: Path, found: list[CheckFinding], hint: str) -> None:

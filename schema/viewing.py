@@ -53,6 +53,10 @@ ACROSS = {
     ),
 }
 
+# How DuckDB writes down a view of this name and query, for a server that opens one state of a file after the other.
+_written: dict[tuple[str, str], str] = {}
+WRITTEN = 2000
+
 
 def statements(layout: Layout) -> dict[str, str]:
     """The query of each view of ``layout``, by the name of the view."""
@@ -128,9 +132,10 @@ def script(found: Iterable[Layout]) -> str:
     return "\n".join(parts)
 
 
-def pending(con: DuckDBPyConnection) -> bool:
-    """Whether the views of the database are not those of its catalogue."""
-    return GENERATED not in (held := _held(con)) or held[GENERATED][0] != _sha(script(read(con)))
+def pending(con: DuckDBPyConnection, found: Sequence[Layout] | None = None) -> bool:
+    """Whether the views of the database are not those of its catalogue, which ``found`` are the layouts of."""
+    wanted = script(read(con) if found is None else found)
+    return GENERATED not in (held := _held(con)) or held[GENERATED][0] != _sha(wanted)
 
 
 def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = (), *, anew: bool = False) -> bool:
@@ -197,22 +202,23 @@ def _names_of_views(con: DuckDBPyConnection) -> set[str]:
     return {row[0] for row in con.execute(query).fetchall()}
 
 
-def stale(con: DuckDBPyConnection) -> list[str]:
+def stale(con: DuckDBPyConnection, found: Sequence[Layout] | None = None) -> list[str]:
     """The texts of views, by name, that are not those which this package and the installed studies have now."""
     held = _held(con)
-    found = [n for n, text in _of_studies(con, ()).items() if n in held and held[n][0] != _sha(text)]
-    return ([GENERATED] if pending(con) else []) + sorted(found)
+    others = [n for n, text in _of_studies(con, ()).items() if n in held and held[n][0] != _sha(text)]
+    return ([GENERATED] if pending(con, found) else []) + sorted(others)
 
 
-def altered(con: DuckDBPyConnection) -> list[str]:
+def altered(con: DuckDBPyConnection, found: Sequence[Layout] | None = None) -> list[str]:
     """Names of the views that are not what the catalogue and the installed studies make, or that are gone.
 
     Each is made anew as a temporary view and compared as DuckDB writes it down. A text of another version than this one's is
     left alone: ``stale`` names it, and the next command that writes makes its views anew. A view that was given the name of
     one of a study's and is not recorded as such is altered, too.
     """
-    held, generated = _held(con), script(found := read(con))
-    expected = {}
+    found = read(con) if found is None else found
+    held, generated = _held(con), script(found)
+    expected: dict[str, str] = {}
     if GENERATED in held and held[GENERATED][0] == _sha(generated):
         expected = {view: query for view, (_, query) in ACROSS.items()}
         expected |= {view: query for layout in found for view, query in statements(layout).items()}
@@ -223,19 +229,25 @@ def altered(con: DuckDBPyConnection) -> list[str]:
         known = {*_names(con), *(held[name][1] if name in held else ())}
         views = [s for s in study_views.parse(con, text, name, known) if s.query]
         expected |= {s.name: s.query for s in views if name in held or s.name in there}
+    listed = (
+        "SELECT view_name, sql, temporary FROM system.main.duckdb_views() WHERE NOT internal"
+        " AND (temporary OR database_name = current_database())"
+    )
+    texts = {view: _written.get((view, query)) for view, query in expected.items()}
+    anew = [view for view, text in texts.items() if text is None]
     try:
-        for view, query in expected.items():
-            con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{query}")
-        rows = con.execute(
-            "SELECT view_name, sql, temporary FROM system.main.duckdb_views() WHERE NOT internal"
-            " AND (temporary OR database_name = current_database())"
-        ).fetchall()
+        for view in anew:
+            con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{expected[view]}")
+        rows = con.execute(listed).fetchall()
     finally:
-        for view in expected:
+        for view in anew:
             con.execute(f"DROP VIEW IF EXISTS temp.{identifier(view)}")
     stored = {view: text for view, text, temporary in rows if not temporary}
-    made = {view: text.replace("CREATE TEMP VIEW", "CREATE VIEW", 1) for view, text, temporary in rows if temporary}
-    return sorted(view for view in expected if stored.get(view) != made.get(view))
+    texts |= {view: text.replace("CREATE TEMP VIEW", "CREATE VIEW", 1) for view, text, temporary in rows if temporary}
+    if len(_written) + len(anew) > WRITTEN:
+        _written.clear()
+    _written.update({(view, query): text for view, query in expected.items() if (text := texts[view])})
+    return sorted(view for view in expected if stored.get(view) != texts[view])
 
 
 def _names(con: DuckDBPyConnection) -> set[str]:
