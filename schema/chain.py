@@ -16,10 +16,10 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 from hashlib import sha256
-from importlib import metadata
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from orledger import __version__
 from orledger.schema.contents import CheckFinding, content_findings
 from orledger.schema.hashing import canonical
 from orledger.schema.ledger import (
@@ -74,7 +74,7 @@ def begin(con: DuckDBPyConnection) -> Entry:
     items = [(part, key, digest) for part in filled(con, held) for key, digest in digests(con, part, held=held)]
     counts = {part: sum(item[0] == part for item in items) for part in PARTS}
     note = BEFORE if items else "the first entry of a new database"
-    payload: dict[str, Any] = {"note": note, "orledger": metadata.version("orledger"), "token": secrets.token_hex(8)}
+    payload: dict[str, Any] = {"note": note, "orledger": __version__, "token": secrets.token_hex(8)}
     return _add(con, "genesis", {**payload, "rows": {k: n for k, n in counts.items() if n}}, items, None)
 
 

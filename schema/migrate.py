@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from importlib import metadata
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from orledger import __version__
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue, chain, declaring, ledger, viewing
 from orledger.schema.transactions import transaction
@@ -125,7 +125,7 @@ def _apply_migration(con: DuckDBPyConnection, file: SqlFile, *, unseen: bool) ->
 def _record(con: DuckDBPyConnection, file: SqlFile) -> None:
     con.execute(
         "INSERT INTO migration VALUES ('migration', ?, ?, ?, NULL, ?, now() AT TIME ZONE 'UTC')",
-        [file.number, file.name, file.sha256, metadata.version("orledger")],
+        [file.number, file.name, file.sha256, __version__],
     )
 
 

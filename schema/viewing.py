@@ -8,12 +8,11 @@ a query never silently begins to mean something else when a study is added.
 from __future__ import annotations
 
 import hashlib
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 import duckdb
 
-from orledger import studies
+from orledger import __version__, studies
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue, study_views
 from orledger.schema.layouts import Layout, identifier, layouts, literal
@@ -187,7 +186,7 @@ def _apply(con: DuckDBPyConnection, name: str, text: str) -> None:
         raise DatabaseError(f"{name} could not be applied, and the database is as it was: {error}") from error
     con.execute(
         "INSERT INTO migration VALUES ('views', NULL, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-        [name, _sha(text), sorted(_names_of_views(con) - before), metadata.version("orledger")],
+        [name, _sha(text), sorted(_names_of_views(con) - before), __version__],
     )
 
 
@@ -246,7 +245,7 @@ def altered(con: DuckDBPyConnection, found: Sequence[Layout] | None = None) -> l
     texts |= {view: text.replace("CREATE TEMP VIEW", "CREATE VIEW", 1) for view, text, temporary in rows if temporary}
     if len(_written) + len(anew) > WRITTEN:
         _written.clear()
-    _written.update({(view, query): text for view, query in expected.items() if (text := texts[view])})
+    _written.update({(view, query): made for view, query in expected.items() if (made := texts[view])})
     return sorted(view for view in expected if stored.get(view) != texts[view])
 
 
