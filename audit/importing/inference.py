@@ -13,7 +13,7 @@ from orledger.audit.importing.suspicions import doubtful_arms, require_bare_numb
 from orledger.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import polars as pl
 
@@ -53,9 +53,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
         columns.require(said)
     told = [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
-    reason = next((c for c in columns.texts if words.is_one_of(c, words.REASONS)), None)
-    if reason in (wishes.arm, *wishes.keys, *wishes.ignore):
-        reason = None
+    reason = _reason(columns, {wishes.arm, *wishes.keys, *wishes.ignore})
     if reason is not None:
         told.append(f"{reason}: says why a number is missing, by its name")
     left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
@@ -336,6 +334,14 @@ def _complementary(columns: Columns, metrics: Sequence[str], keys: Sequence[str]
     """Metrics of which every value of the first key has exactly one, for all that have a direction; () when there are none."""
     partial = [m for m in metrics if words.direction(m) and columns.partial(m, keys[0])]
     return tuple(partial) if len(partial) > 1 and columns.share_out(partial, keys[0]) else ()
+
+
+def _reason(columns: Columns, taken: Collection[str | None]) -> str | None:
+    """The column that says why numbers are missing: by its name, or as the status of runs of which some did not end well."""
+    texts = [c for c in columns.texts if c not in taken]
+    ended = [c for c in texts if words.is_one_of(c, words.STATUSES)]
+    badly = (c for c in ended if any(v.strip().lower() not in words.FINE for v in columns.values(c)))
+    return next((c for c in texts if words.is_one_of(c, words.REASONS)), next(badly, None))
 
 
 def _arm_reason(columns: Columns, arm: str, wishes: Wishes) -> str:
