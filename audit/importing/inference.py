@@ -159,6 +159,10 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         metrics = [m for m in metrics if m not in set(untold)]
     keys, idx = _keys(columns, [c for c in rest if c not in measured], [arm], wishes, told)
     metrics = _without_copies(columns, metrics, told) if not wishes.metrics else metrics
+    alike = [m for m in metrics if m not in wishes.metrics and keys and columns.shared(m, keys)]
+    if len(alike) < len(metrics):
+        columns.set_aside |= dict.fromkeys(alike, f"it is the same for every {arm}")
+        metrics = [m for m in metrics if m not in alike]
     parts = _complementary(columns, metrics, keys)
     mapping = replace(
         start, form="rows", keys=keys, arm=arm, columns=tuple(metrics), idx=idx,

@@ -391,3 +391,10 @@ def test_a_status_says_why_numbers_are_missing_where_some_run_did_not_end_well()
     rows = to_records(table, crashed.mapping)
     assert rows.filter(pl.col("value").is_null())["reason"].to_list() == ["out of memory"]
     assert unstored_reasons(table, crashed.mapping) == 0
+
+
+def test_a_number_that_is_the_same_for_every_arm_is_no_result():
+    rows = [f"{d},{m},0.{k + 1}{i},0.{k + 3}" for k, d in enumerate("abc") for i, m in enumerate(("x", "y", "z"))]
+    found = guess("dataset,method,accuracy,accuracy_max\n" + "\n".join(rows))
+    assert [m.name for m in found.mapping.metrics] == ["accuracy"]
+    assert "accuracy_max: left out, it is the same for every method" in found.reasons
