@@ -22,7 +22,7 @@ from orledger.cli_options import (
     warn,
 )
 from orledger.cli_output import check_file, check_folder, filling, out_option, write_file, writing_to
-from orledger.wording import sized
+from orledger.wording import counted, sized
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +99,7 @@ def figures(
     if as_json:
         echo_json({"files": [str(out / p.name) for p in paths]})
     else:
-        click.echo(f"{len(paths)} file{'s' * (len(paths) != 1)} in {out}")
+        click.echo(f"{counted(len(paths), 'file')} in {out}")
 
 
 @click.command()

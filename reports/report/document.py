@@ -6,15 +6,14 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
+from orledger.reports import jinja
 from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.style import svg
 from orledger.reports.report.answering import MOST, answers
@@ -34,6 +33,8 @@ from orledger.wording import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
+
+    from jinja2 import Environment
 
     from orledger.audit.recheck.findings import Finding
     from orledger.reports.figures.figure import Drawn
@@ -142,13 +143,7 @@ def settling(found: Iterable[Finding]) -> pl.DataFrame:
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
     """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
     names = Names(labels or {})
-    env = Environment(
-        loader=PackageLoader("orledger.templates", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    env = jinja.environment(html=True, final_newline=False)
     env.filters |= {
         "cell": number,
         "short": short,
@@ -308,14 +303,14 @@ def render_report(
         checked = recheck(printed.publication)
         nearer = pack.add(differing(d for d in compared if d.verdict != APART))
         settled = pack.add(settling(f for f in checked if f.verdict.good))
-    folder, titles = files("orledger.templates"), headings(ledger, here)
+    titles = headings(ledger, here)
     cases = case_views(opening, contents, titles, step)
     quick.close()
     page = environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,
-        css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        css=jinja.asset("report.css"),
+        js=jinja.asset("report.js"),
         nearer=nearer,
         settled=settled,
         pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64
