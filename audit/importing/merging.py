@@ -152,7 +152,10 @@ def merge(stored: Stored, rows: pl.DataFrame, gone: pl.DataFrame) -> Merged:
     )
     source = rows[SOURCE][0] if rows.height else ""
     lost = stored.records.join(gone, on=["cell_id", "arm"], how="semi")
-    changes += tuple(Change(*r[:5], r[5], None, source) for r in lost.select(list(RECORD)).iter_rows())
+    changes += tuple(
+        Change(r["cell_id"], r["arm"], r["metric"], r["label"], r["idx"], r["value"], None, source)
+        for r in lost.iter_rows(named=True)
+    )
     fresh = both.filter(~there & pl.col("value").is_not_null())
     absent = both.filter(pl.col("value").is_null())
     refusals = _reasons(stored, absent, rows)

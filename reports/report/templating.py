@@ -6,15 +6,17 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from orledger.reports import jinja
 from orledger.reports.report.differences import AGREE
 from orledger.reports.report.wording import Names, headline, number, ratio, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+    from jinja2 import Environment
 
 TONES = {
     "supported": "v-good",
@@ -66,13 +68,7 @@ def plainly(text: Any) -> Markup:
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
     """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
     names = Names(labels or {})
-    env = Environment(
-        loader=PackageLoader("orledger.templates", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    env = jinja.environment(html=True, final_newline=False)
     env.filters |= {
         "cell": number,
         "short": short,
