@@ -154,7 +154,7 @@ def _make_current(path: Path) -> None:
     """Brings the schema and the views at ``path`` up to date, as every command that writes does, before a view is read."""
     with translated(path, read_only=True), closing(connect(path, checked=False)) as con:
         require_code(path, con)
-        stale = viewing.stale(con)
+        stale = viewing.stale(viewing.standing(con))
     if stale:
         connect(path, "write").close()
 
