@@ -39,6 +39,10 @@ KINDS = {
 }
 
 
+class StaleViewsError(DatabaseError):
+    """The views are those of another version; a command that writes makes them anew."""
+
+
 def code_findings(con: DuckDBPyConnection, version: int | None = None) -> list[CheckFinding]:
     """A finding per function, trigger and changed table of the database: nothing that is asked through them can be believed.
 
@@ -110,7 +114,7 @@ def require_views(path: Path, con: DuckDBPyConnection) -> None:
 
     found = viewing.standing(con)
     if stale := viewing.stale(found):
-        raise DatabaseError(
+        raise StaleViewsError(
             f"{path} has views of another version of orledger or of a study: {', '.join(stale[:4])}",
             hint=f"orledger db migrate --db {path} makes them anew; the file was not changed",
         )
