@@ -85,7 +85,7 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
             _require_current(path, version)
             if checked:
                 with translated(path, read_only=True):
-                    objects.require_code(path, con)
+                    objects.require_code(path, con, version)
                     objects.require_views(path, con)
         except BaseException:
             con.close()
@@ -98,9 +98,9 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
             created = True
     if not created:
         # A look through a read-only connection first: refusing a file after opening it for writing could change it.
-        looking, _ = _connect_reading(path, {})
-        with closing(looking), translated(path, read_only=True):
-            objects.require_code(path, looking)
+        con, version = _connect_reading(path, {})
+        with closing(con), translated(path, read_only=True):
+            objects.require_code(path, con, version)
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise DatabaseError(
                 f"{path} cannot be written", hint="change its permissions, or copy it to a folder that is writable"
@@ -108,7 +108,8 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
     with translated(path):
         con = duckdb.connect(str(path), config={**WRITING, **memory(), **config})
         try:
-            migrate.migrate(con)
+            if not created:
+                migrate.migrate(con)
         except BaseException:
             con.close()
             raise
@@ -156,7 +157,7 @@ def create(path: Path) -> None:
 
 
 def _connect_reading(path: Path, config: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection, int]:
-    """A connection that reads a database of ours, and the version of its schema."""
+    """A connection for reading, and the version of the schema behind it."""
     if path.is_dir():
         raise DatabaseError(
             f"{path} is a folder, not a database", hint="name the file inside it, such as results.duckdb"
@@ -167,22 +168,22 @@ def _connect_reading(path: Path, config: dict[str, Any]) -> tuple[duckdb.DuckDBP
     with translated(path, read_only=True):
         con = duckdb.connect(str(path), read_only=True, config={**READING, **limits, **config})
         try:
-            return con, _known_version(path, con)
+            version = _require_schema(path, con)
         except BaseException:
             con.close()
             raise
+    return con, version
 
 
-def _known_version(path: Path, con: duckdb.DuckDBPyConnection) -> int:
-    """The version of the schema, 0 for an empty file; DatabaseError for a foreign file and for a version after this one."""
+def _require_schema(path: Path, con: duckdb.DuckDBPyConnection) -> int:
     ours = len(migrate.shipped_migrations())
-    found = migrate.schema_version(con)
-    if not found and not migrate.is_ours(con) and not migrate.is_empty(con):
+    found = migrate.version_of_ours(con)
+    if found is None and not migrate.is_empty(con):
         raise DatabaseError(
             f"{path} is a DuckDB database, and not one of orledger's",
             hint="choose another file; this one was not changed",
         )
-    if found > ours:
+    if (found := found or 0) > ours:
         raise DatabaseError(
             f"{path} has schema version {found}; this orledger knows versions up to {ours}",
             hint="pip install --upgrade orledger; the file was not changed",
