@@ -70,12 +70,17 @@ def changes(printed: str) -> Iterator[tuple[str, bool]]:
 
 def whole(parts: Sequence[Power], place: str = "all") -> Power:
     """The power over several places together."""
-    totals = [
-        sum(getattr(p, name) for p in parts)
-        for name in ("numbers", "read", "changes", "noticed", "last", "last_noticed")
-    ]
-    bare, loose = (tuple(name for p in parts for name in getattr(p, kind)) for kind in ("bare", "loose"))
-    return Power(place, *totals, bare, loose)
+    return Power(
+        place,
+        numbers=sum(p.numbers for p in parts),
+        read=sum(p.read for p in parts),
+        changes=sum(p.changes for p in parts),
+        noticed=sum(p.noticed for p in parts),
+        last=sum(p.last for p in parts),
+        last_noticed=sum(p.last_noticed for p in parts),
+        bare=tuple(name for p in parts for name in p.bare),
+        loose=tuple(name for p in parts for name in p.loose),
+    )
 
 
 @dataclass(frozen=True, slots=True)
