@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-import duckdb
 import pytest
 
 from orledger import studies
 from orledger.errors import DatabaseError
-from orledger.schema import catalogue, migrate, study_views, viewing
+from orledger.schema import catalogue, study_views, viewing
 from orledger.schema.catalogue import Arm, Catalogue, Key, Metric, merged, unknown
 from orledger.schema.layouts import Layout, layouts, literal
 from orledger.schema.selecting import Condition, Selection, equal, select
@@ -137,9 +136,8 @@ def add(con, cell, keys, records=(), refusals=(), state="done", case="lab", bloc
 
 
 @pytest.fixture(scope="module")
-def con():
-    made = duckdb.connect()
-    migrate.migrate(made, migrate.shipped_migrations())
+def con(new_db):
+    made = new_db
     add(
         made,
         "c1",

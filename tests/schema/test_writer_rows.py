@@ -33,8 +33,8 @@ def cells(*names, case="toy"):
 
 
 @pytest.fixture(scope="module")
-def writer(tmp_path_factory):
-    with Writer(tmp_path_factory.mktemp("writer") / "results.duckdb") as made:
+def writer(new_db):
+    with Writer("in memory", con=new_db) as made:
         yield made
 
 
