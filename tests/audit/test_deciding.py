@@ -151,7 +151,9 @@ def test_what_must_not_hold_and_is_unknown_is_said():
 
 
 def test_of_several_terms_those_that_hold_are_quoted():
-    found = decided([rule("supported", some=["a less", "b less"], never=["b greater"])], {"a": "less", "b": "undecided"})
+    found = decided(
+        [rule("supported", some=["a less", "b less"], never=["b greater"])], {"a": "less", "b": "undecided"}
+    )
     assert found.reason == "because supported (a less (n = 6, p = 0.031))"
     assert found.evidence == ("a", "b")
 
