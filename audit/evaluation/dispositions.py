@@ -62,7 +62,8 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
         weak = [n for n in asked if Outcome.UNTESTABLE in states[n]]
         if len(absent) + len(weak) == len(asked):
             return _open(hypothesis, absent, weak, states, tests, claims)
-    lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
+    unmet = [] if hypothesis.otherwise == Verdict.SUPPORTED else _unmet(hypothesis, Verdict.PARTIAL, states)
+    lacking = _lacking(unmet, tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 
 
