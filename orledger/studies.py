@@ -95,8 +95,8 @@ def shown(folder: Path) -> Study:
     """
     study = described(folder)
     cases = tuple(Case(c.name, title=c.title) for c in study.cases)
-    code = dict.fromkeys(("presets", "hypotheses", "views", "symbols", "printed", "path"), "")
-    return replace(study, cases=cases, tables=(), figures=(), **code)
+    study = replace(study, presets="", hypotheses="", views="", symbols="", printed="", path="")
+    return replace(study, cases=cases, tables=(), figures=())
 
 
 def described(folder: Path) -> Study:
