@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,7 +17,6 @@ TONES = {
     **dict.fromkeys(("refuted", "partially refuted", "failed", "fails", "false as printed", "inconsistent", "impossible"), BAD),
     **dict.fromkeys(("inconclusive", "not enough data", "not testable", "running", "stopped", "another convention", "could not be checked"), OPEN),
 }  # fmt: skip
-VERDICT = re.compile(r"(?P<id>\S+)  (?P<verdict>[A-Z][A-Z ]+)  (?P<title>.+)")
 
 
 def toned(word: str, text: str | None = None) -> str:
@@ -33,12 +31,9 @@ def strong(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def audit_line(line: str) -> str:
-    """A line of an audit with its verdict in colour, indented lines as they are."""
-    found = VERDICT.fullmatch(line)
-    if found is None:
-        return line
-    return f"{strong(found['id'])}  {toned(found['verdict'])}  {found['title']}"
+def heading(name: str, verdict: str) -> str:
+    """The name of a hypothesis as a heading, and its verdict in colour."""
+    return f"{strong(name)}  {toned(verdict)}"
 
 
 @contextmanager

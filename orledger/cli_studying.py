@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_look import audit_line, steps
+from orledger.cli_look import heading, steps
 from orledger.cli_options import echo_json
 from orledger.errors import UsageError
 
@@ -55,8 +55,8 @@ def audited(db: Path, hypothesis: Hypothesis, *, amend: bool, quiet: bool) -> di
 
     with steps("audit"):
         found = audit(db, [hypothesis], amend=amend)
-    for line in () if quiet else summary.audit_lines(found):
-        click.echo(audit_line(line))
+    for line in () if quiet else summary.audit_lines(found, heading=heading):
+        click.echo(line)
     return {"audit": summary.audit_data(found)}
 
 

@@ -13,6 +13,7 @@ from orledger.reports.tables.values import Absent, Text, Value
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.layouts import Layout, identifier
 from orledger.schema.selecting import Condition, Selection, listed, select
+from orledger.wording import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -185,8 +186,7 @@ class Source:
             ("missing", missing),
         ):
             if names:
-                more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-                parts.append(f"{state}: {', '.join(names[:NAMED])}{more}")
+                parts.append(f"{state}: {some(names, NAMED)}")
         yield Text("; ".join(parts) + ".")
         if layout is None:
             return
@@ -205,12 +205,11 @@ class Source:
             cells = {row["cell"] for row in stored}
             found = [r for r in self.results.sql(query).to_dicts() if r["cell"] in cells]
             if found:
-                said = "; ".join(
+                said = [
                     f"{r['cell']}: {' + '.join(self.labels.get(a, a) for a in r['arms'])} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
-                    for r in found[:NAMED]
-                )
-                more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
-                yield Text(f"Arms that refused, in {len(found)} cell{'s' * (len(found) > 1)}: {said}{more}.")
+                    for r in found
+                ]
+                yield Text(f"Arms that refused, in {counted(len(found), 'cell')}: {some(said, NAMED, '; ')}.")
 
 
 def content_hash(results: Database) -> str:
