@@ -212,6 +212,6 @@ class Source:
                 yield Text(f"Arms that refused, in {counted(len(found), 'cell')}: {some(said, NAMED, '; ')}.")
 
 
-def content_hash(results: Database) -> str:
+def database_hash(results: Database) -> str:
     """A hash of what the database holds: every cell with its state and the hash of its records, in order of cell id."""
     return str(results.sql(DATABASE_HASH)["hash"][0])

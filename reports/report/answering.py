@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.registry.words import Outcome
+from orledger.audit.registry.words import DECIDED, Outcome, Variant
 from orledger.reports.report.wording import short
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ def answers(tests: Sequence[Mapping[str, Any]]) -> list[Sentence]:
     return [
         Sentence(t["test_id"], _leads(t, t["said"]), _shown(t), _why(t), _by(t, t["said"]))
         for t in tests
-        if t["variant"] == "declared" and t["p"] is not None and t["wins"] is not None and len(t["said"].sides) == 2
+        if t["variant"] == Variant.DECLARED
+        and t["p"] is not None
+        and t["wins"] is not None
+        and len(t["said"].sides) == 2
     ]
 
 
@@ -49,7 +52,7 @@ def _leads(test: Mapping[str, Any], said: Said) -> str:
 
 
 def _shown(test: Mapping[str, Any]) -> str:
-    if test["outcome"] in (Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT):
+    if test["outcome"] in DECIDED:
         return "Shown"
     return "Could not have been shown" if test["outcome"] == Outcome.UNTESTABLE else "Not shown"
 

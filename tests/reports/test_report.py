@@ -171,7 +171,9 @@ def test_a_comparison_is_written_as_a_page_and_as_tables(database, tmp_path):
     assert "coincides bitwise" in text
     paths = comparison_tables(result, tmp_path)
     assert {p.suffix for p in paths} == {".tex", ".csv", ".md"}
-    assert "morozov" in paths[0].read_text()
+    rows = paths[1].read_text().splitlines()[1:]
+    assert {row.split("/")[0] for row in rows} == {"a", "b", "c"}
+    assert {row.split(",")[-1] for row in rows} == {"1.0"}
 
 
 @pytest.mark.latex
