@@ -74,8 +74,8 @@ def table_c(source: Source) -> Table:
                 medians.append(None)
                 continue
             mid, worst = float(np.median(x)), float(x.max())
-            both = (Number(v, rules.significant(3)) for v in (mid, worst))
-            cells.append(bracketed(*both, "worst").of(x))
+            middle, most = (Number(v, rules.significant(3)) for v in (mid, worst))
+            cells.append(bracketed(middle, most, "worst").of(x))
             medians.append(mid)
         counts = part.group_by("arm").len()["len"]
         low, high = the_number(counts.min()), the_number(counts.max())
