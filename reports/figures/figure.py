@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.style import GREY, TEXT_WIDTH
@@ -114,8 +114,22 @@ def tidy(figure: Figure) -> None:
             else:
                 axis.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
             axis.set_minor_formatter(NullFormatter())
+            if scale == "symlog":
+                threshold = axis.get_transform().linthresh  # type: ignore[attr-defined]
+                axis.set_major_locator(FixedLocator(sparse(low, high, threshold, 3 if axis is ax.xaxis else 5)))
             if scale == "log" and low > 0 and high / low > MANY_DECADES:
                 axis.set_minor_locator(NullLocator())
+
+
+def sparse(low: float, high: float, threshold: float, most: int) -> list[float]:
+    """Ticks of an axis that is linear to ``threshold`` and logarithmic beyond: zero, and at most ``most`` decades on a side."""
+    ticks = [0.0]
+    for sign, end in ((-1.0, -low), (1.0, high)):
+        if end > threshold:
+            first, last = math.ceil(math.log10(threshold) - 1e-9), math.floor(math.log10(end) + 1e-9)
+            step = max(1, -(-(last - first + 1) // most))
+            ticks += [sign * 10.0**k for k in range(last, first - 1, -step)]
+    return sorted(ticks)
 
 
 def decade(value: float) -> str:

@@ -40,7 +40,7 @@ def test_every_disposition_is_on_the_page_with_its_reason_and_tests(page, databa
 def test_the_report_discloses_what_was_chosen_in_view_and_lists_every_known_reason(page):
     from markupsafe import escape
 
-    first = page[page.index("What to know first") : page.index("What was run")]
+    first = page[page.index("What to know first") : page.index("</section>")]
     for reason in PRINTED.reasons:
         assert f'<li id="reason-{reason.number}">{escape(reason.text)}' in page
         assert (f'href="#reason-{reason.number}"' in first) == (reason.in_view or reason.after_run)
