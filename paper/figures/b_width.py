@@ -218,6 +218,8 @@ def draw_ablation(canvas: Canvas) -> str:
             if values.size:
                 ax.plot([np.median(values)] * 2, [place - 0.38, place + 0.38], color=BLACK, lw=1.6)
             ax.set(xscale="log", title=f"{scale} half-width", xlabel="half-width")
+    for ax in axes:
+        ax.tick_params(axis="x", labelsize=6)
     axes[0].set(title="refused", xlabel=f"cells of {total}", xlim=(0, 1.2 * max([1, *counts.values()])))
     axes[0].set_yticks(range(len(HEADS)), list(HEADS.values()))
     axes[0].set_ylim(len(HEADS) - 0.4, -0.6)  # the first on top
