@@ -54,7 +54,10 @@ def audit_line(line: str) -> str:
     found = VERDICT.fullmatch(line)
     if found is None:
         return line
-    return f"{strong(found['id'])}  {toned(found['verdict'])}  {found['title']}"
+    title = found["title"]
+    if sys.stdout.isatty() and len(line) > columns():
+        title = title.replace("  [", "\n    [", 1)
+    return f"{strong(found['id'])}  {toned(found['verdict'])}  {title}"
 
 
 @contextmanager
