@@ -98,7 +98,7 @@ docs: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	@mkdir -p out
-	$(BIN)/python -m benchmarks --json out/bench.json
+	$(BIN)/python -m benchmarks --json out/bench.json --markdown docs/benchmarks.md
 	$(BIN)/python benchmarks/kill_many.py
 
 gpu-check: $(VENV)/demo.stamp

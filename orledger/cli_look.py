@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ TONES = {
     **dict.fromkeys(("refuted", "partially refuted", "failed", "fails", "false as printed", "inconsistent", "impossible"), BAD),
     **dict.fromkeys(("inconclusive", "not enough data", "not testable", "running", "stopped", "another convention", "could not be checked"), OPEN),
 }  # fmt: skip
-VERDICT = re.compile(r"(?P<id>\S+)  (?P<verdict>[A-Z][A-Z ]+)  (?P<title>.+)")
 
 
 def toned(word: str, text: str | None = None) -> str:
@@ -49,15 +47,9 @@ def hanging(text: str, indent: str = "  ") -> str:
     )  # fmt: skip
 
 
-def audit_line(line: str) -> str:
-    """A line of an audit with its verdict in colour, indented lines as they are."""
-    found = VERDICT.fullmatch(line)
-    if found is None:
-        return line
-    title = found["title"]
-    if sys.stdout.isatty() and len(line) > columns():
-        title = title.replace("  [", "\n    [", 1)
-    return f"{strong(found['id'])}  {toned(found['verdict'])}  {title}"
+def heading(name: str, verdict: str) -> str:
+    """The name of a hypothesis as a heading, and its verdict in colour."""
+    return f"{strong(name)}  {toned(verdict)}"
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_look import audit_line, columns, hanging, steps, strong
+from orledger.cli_look import columns, hanging, heading, steps, strong
 from orledger.cli_options import echo_json
 from orledger.errors import UsageError
 
@@ -57,8 +57,8 @@ def audited(db: Path, hypothesis: Hypothesis, *, amend: bool, quiet: bool) -> di
 
     with steps("audit"):
         found = audit(db, [hypothesis], amend=amend)
-    for line in () if quiet else summary.audit_lines(found, width=columns()):
-        click.echo(audit_line(line))
+    for line in () if quiet else summary.audit_lines(found, heading=heading, width=columns()):
+        click.echo(line)
     return {"audit": summary.audit_data(found)}
 
 

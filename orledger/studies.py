@@ -143,15 +143,30 @@ def cases(studies: Iterable[Study] | None = None) -> dict[str, Case]:
     return {name: case for name, (case, _) in found.items()}
 
 
-def having(names: Collection[str], extra: Sequence[Study] = ()) -> list[Study]:
-    """The studies among ``extra`` and the installed ones that have one of the cases ``names``, in that order."""
-    chosen = {s.name: s for s in (*extra, *installed())}
-    return [s for s in chosen.values() if any(c.name in names for c in s.cases)]
+# A table called a.csv is not the case a that somebody installed: a case with a package has cells that it computed.
+CASES_HERE = """
+SELECT case_name, bool_and(hash_version LIKE 'import%' OR hash_version LIKE 'log%') AS brought_in FROM cell GROUP BY 1
+"""
+
+
+def having(names: Collection[str], extra: Sequence[Study] = (), *, brought_in: Collection[str] = ()) -> list[Study]:
+    """The studies among ``extra`` and the installed ones that have one of the cases ``names``, in that order.
+
+    Those ``brought_in`` came as a table or from a log: of an installed study they are only a case that runs nothing.
+    """
+    own = {s.name: s for s in extra}
+    chosen = {**own, **{s.name: s for s in installed() if s.name not in own}}
+    return [
+        s
+        for s in chosen.values()
+        if any(c.name in names and (s.name in own or not c.package or c.name not in brought_in) for c in s.cases)
+    ]
 
 
 def present(results: Database, extra: Sequence[Study] = ()) -> list[Study]:
     """The studies among ``extra`` and the installed ones that have a cell in the database, in that order."""
-    return having(results.sql("SELECT DISTINCT case_name FROM cell").to_series().to_list(), extra)
+    rows = results.sql(CASES_HERE).rows()
+    return having([r[0] for r in rows], extra, brought_in=[r[0] for r in rows if r[1]])
 
 
 def labels(chosen: Iterable[Study]) -> dict[str, str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # Characters that change the order in which others are shown: a name with one can make a line read as what it does not say.
 TURNING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _VISIBLE = {code: f"[U+{code:04X}]" for code in TURNING}
@@ -21,6 +26,12 @@ def escaped_json(text: str) -> str:
 def counted(n: int, one: str, many: str = "") -> str:
     """``n`` with the noun in its number: 1 unit, 2 units."""
     return f"{n if n < 10_000 else f'{n:,}'} {one if n == 1 else many or one + 's'}"
+
+
+def some(texts: Sequence[str], most: int, between: str = ", ") -> str:
+    """The first ``most`` of ``texts``, and how many there are beside them: a, b and 3 more."""
+    more = f"{between.strip(', ')} and {len(texts) - most} more" if len(texts) > most else ""
+    return between.join(texts[:most]) + more
 
 
 def sized(n: int) -> str:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.reports.origin import AuditRow, Origin
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -272,5 +273,5 @@ class Citations:
             return ""
         hypotheses = ", ".join(sorted({r.hypothesis for r in self.rows.values()}))
         stale = f"; {self.audit.stale}" if self.audit.stale else ""
-        rows = f"{len(self.rows)} row{'s' if len(self.rows) > 1 else ''}"
+        rows = counted(len(self.rows), "row")
         return f"Tests and claims: {rows} of audit {self.audit.audit_id[:12]} ({hypotheses}){stale}."

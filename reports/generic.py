@@ -223,11 +223,17 @@ class Subject:
         """How many units the mean ranks are over, and how many have none because an arm is missing there; empty without ranks."""
         if self.ranking is None:
             return ""
-        units = f"{self.ranking.n} units"
+        units, lacking = f"{self.ranking.n} units", self.unranked
+        return (
+            f"{units} that have every arm ({lacking} {'lacks' if lacking == 1 else 'lack'} one)" if lacking else units
+        )
+
+    @property
+    def unranked(self) -> int:
+        """How many units lack an arm and so have no ranks; 0 where that is not all that keeps units out of the ranking."""
         lacking = int(np.isnan(self.values.matrix).any(axis=1).sum())
-        if not lacking or self.ranking.n + lacking != len(self.values.units):  # the latter: units came after the audit
-            return units
-        return f"{units} that have every arm ({lacking} {'lacks' if lacking == 1 else 'lack'} one)"
+        all_said = self.ranking is not None and self.ranking.n + lacking == len(self.values.units)
+        return lacking if all_said else 0  # otherwise units came after the audit
 
     @cached_property
     def ordered(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from orledger.reports.tables.values import Absent, Text, Value
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.layouts import Layout, identifier
 from orledger.schema.selecting import Condition, Selection, listed, select
+from orledger.wording import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -185,8 +186,7 @@ class Source:
             ("missing", missing),
         ):
             if names:
-                more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-                parts.append(f"{state}: {', '.join(names[:NAMED])}{more}")
+                parts.append(f"{state}: {some(names, NAMED)}")
         yield Text("; ".join(parts) + ".")
         if layout is None:
             return
@@ -208,23 +208,20 @@ class Source:
                 groups: dict[tuple[tuple[str, ...], str], list[dict[str, Any]]] = {}
                 for row in found:
                     groups.setdefault((tuple(row["arms"]), row["alike"]), []).append(row)
-                said = "; ".join(
+                said = [
                     f"{' + '.join(self.labels.get(a, a) for a in refusing)} in {_refused(rows)}"
-                    for (refusing, _), rows in list(groups.items())[:NAMED]
-                )
-                more = f"; and {len(groups) - NAMED} more kinds" if len(groups) > NAMED else ""
-                yield Text(f"Arms that refused, in {len(found)} cell{'s' * (len(found) > 1)}: {said}{more}.")
+                    for (refusing, _), rows in groups.items()
+                ]
+                yield Text(f"Arms that refused, in {counted(len(found), 'cell')}: {some(said, NAMED, '; ')}.")
 
 
 def _refused(rows: list[dict[str, Any]]) -> str:
     """The cells of ``rows``, which give one reason, with the reason and the margins."""
-    more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
     margins = sorted(r["margin"] for r in rows if r["margin"] is not None)
     ends = list(dict.fromkeys(f"{m:.3g}" for m in (*margins[:1], *margins[-1:])))
     by = f", margin {' to '.join(ends)}" if ends else ""
-    return (
-        f"{', '.join(r['cell'] for r in rows[:NAMED])}{more} ({rows[0]['reason' if len(rows) == 1 else 'alike']}{by})"
-    )
+    reason = rows[0]["reason" if len(rows) == 1 else "alike"]
+    return f"{some([r['cell'] for r in rows], NAMED)} ({reason}{by})"
 
 
 def content_hash(results: Database) -> str:

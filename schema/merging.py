@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError, VerificationError
-from orledger.schema import catalogue, chain, exchange, ledger, opening, viewing
+from orledger.schema import catalogue, chain, exchange, ledger, migrate, opening, viewing
+from orledger.schema.objects import shipped_tables
 from orledger.schema.transactions import transaction
 from orledger.wording import counted
 
@@ -76,7 +77,7 @@ def merge(out: Path, sources: Sequence[Path], *, keep_both: bool = False) -> lis
 def _require_tables(con: DuckDBPyConnection, source: str, file: Path) -> None:
     """Refuses a source with a view where a table should be: it could read a file of this machine into the result."""
     found = con.execute(
-        "SELECT view_name FROM system.main.duckdb_views() WHERE database_name = ? AND view_name IN (SELECT table_name FROM"
+        "SELECT view_name FROM system.main.duckdb_views() WHERE database_name = ? AND schema_name = 'main' AND view_name IN (SELECT table_name FROM"
         " system.main.duckdb_tables() WHERE database_name = current_database()) ORDER BY 1",
         [source],
     ).fetchall()
@@ -276,11 +277,8 @@ def _catalogues(con: DuckDBPyConnection, source: str, path: Path, described: Seq
 def _others(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
     """The keys, by table, of all else the source holds: rows that are not there yet are added."""
     kept: dict[str, list[str]] = {}
-    query = (
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"
-        " AND NOT internal AND NOT temporary ORDER BY 1"
-    )
-    for (table,) in con.execute(query).fetchall():
+    # Only tables that the package makes: a table of the user's own stays where it is.
+    for table in sorted(shipped_tables(migrate.schema_version(con))):
         if table not in OWN_RULES:
             con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {source}.{table} EXCEPT SELECT * FROM {table}")
             if table in ledger.PARTS:

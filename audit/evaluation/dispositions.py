@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import ClaimState, Outcome, Verdict
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +105,7 @@ def _open(
 ) -> Decision:
     """No data or not testable, unless failed claims stand in every way to support: they stand, whatever else is open."""
     floors = _quotes(weak, tests, claims)
-    missing = f"no data for {_listed(absent)}"
+    missing = f"no data for {some(absent, SHOWN)}"
     ways = [_blocking(rule, states) for rule in hypothesis.rules if rule.verdict == Verdict.SUPPORTED]
     if ways and all(ways):
         failed = list(dict.fromkeys(n for way in ways for n in way))
@@ -145,8 +146,7 @@ def _lacking(unmet: list[str], tests: Mapping[str, Evaluation], claims: Mapping[
 
 def _quotes(names: list[str], tests: Mapping[str, Evaluation], claims: Mapping[str, ClaimResult]) -> str:
     """The first few of ``names`` in words, and how many more there are."""
-    more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return "; ".join(_quote(n, tests, claims) for n in names[:SHOWN]) + more
+    return some([_quote(n, tests, claims) for n in names], SHOWN, "; ")
 
 
 def applies(rule: Rule, states: States) -> bool:
@@ -178,7 +178,3 @@ def _quote(name: str, tests: Mapping[str, Evaluation], claims: Mapping[str, Clai
     if e.result.wins is not None:
         parts.append(f"{e.result.wins}/{e.result.losses}/{e.result.draws} won/lost/drawn")
     return f"{name} {e.outcome} ({', '.join(parts)})"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Margin, Outcome, Refusals, Registered, Verdict
-from orledger.wording import counted
+from orledger.wording import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,8 +76,8 @@ def _refusals(tests: Sequence[Evaluation]) -> Iterator[str]:
         most = max(n for _, n in left_out)
         part = any(d.refused and d.partial for e, _ in left_out for d in e.result.dropped)
         yield (
-            f"{_names([e for e, _ in left_out])} left{' up to' if len(left_out) > 1 else ''} {most}"
-            f" {'unit' if most == 1 else 'units'} out{', wholly or in part,' if part else ''} in which a side refused or failed, and an arm that refuses where it is"
+            f"{_names([e for e, _ in left_out])} left{' up to' if len(left_out) > 1 else ''} {counted(most, 'unit')}"
+            f" out{', wholly or in part,' if part else ''} in which a side refused or failed, and an arm that refuses where it is"
             ' bad looks better than it is (refusals = "bounds" decides only what no refusal could turn)'
         )
 
@@ -94,7 +94,7 @@ def _looks(tests: Sequence[Evaluation], looks: int) -> Iterator[str]:
     fixed = _fixed(tests)
     if looks and fixed:
         yield (
-            f"{_names(fixed)} used a fixed n after {looks} {'look' if looks == 1 else 'looks'} at other data"
+            f"{_names(fixed)} used a fixed n after {counted(looks, 'look')} at other data"
             ' (test = "sign_anytime" keeps its level over looks)'
         )
 
@@ -162,11 +162,10 @@ def _losing(tests: Sequence[Evaluation]) -> Iterator[str]:
 
 
 def _approximate(tests: Sequence[Evaluation]) -> Iterator[str]:
-    rough = [e for e in tests if "approximation" in e.result.method]
+    rough = [e for e in tests if e.result.approximate]
     if rough:
         yield f"The p of {_names(rough)} is an approximation"
 
 
 def _names(tests: Sequence[Evaluation]) -> str:
-    names = [e.comparison.id for e in tests]
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return some([e.comparison.id for e in tests], SHOWN)

@@ -71,8 +71,6 @@ def _dropped(
             *key, reason, declined = row
             found.setdefault(unit_name(key), []).append(side + reason)
             refused |= {unit_name(key)} if declined else set()
-    for row in table.join(kept, on=keys, how="anti", nulls_equal=True).select(keys).iter_rows():
-        found.setdefault(unit_name(row), [])
     for j, u in enumerate(units):  # a unit that another side has and this one was never planned for
         lone = table.filter(pl.col(f"v{j}").is_null()).join(u.absent, on=keys, how="anti", nulls_equal=True)
         for row in lone.select(keys).iter_rows():

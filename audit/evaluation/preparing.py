@@ -38,7 +38,7 @@ def prepared(comparison: Comparison, matched: Matched, names: list[str]) -> Matc
     if comparison.test not in UNIT_TESTS:
         return m
     d = m.matrix[:, 0] - m.matrix[:, 1]
-    scale = np.abs(m.matrix).max(axis=1, initial=0.0)
+    scale = np.abs(m.matrix).max(axis=1)
     if comparison.resolution is not None:
         d, scale = np.rint(d / comparison.resolution), np.zeros_like(d)
     return replace(m, matrix=np.column_stack([d, scale]))

@@ -12,7 +12,7 @@ from orledger.schema.receipts import words_of
 from orledger.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from orledger.audit.evaluation.auditing import Audit, AuditFinding
     from orledger.audit.evaluation.claims import ClaimResult
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.power import Power
 
 
-def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> Iterator[str]:
-    """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test."""
+def audit_lines(
+    audit: Audit, *, every_test: bool = False, width: int = 100, heading: Callable[[str, str], str] = "{}  {}".format
+) -> Iterator[str]:
+    """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test.
+
+    ``heading`` joins the name of a hypothesis and its verdict, for one who wants them in colour.
+    """
     yield f"audit {audit.audit_id}: {counted(audit.n_cells, 'cell')}, {counted(audit.n_records, 'record')}"
     for f in sorted(audit.findings, key=lambda f: f.decision is None):  # what only describes comes last
         yield ""
         verdict = f.decision.verdict.upper() if f.decision else "DESCRIBES"
-        yield f"{f.hypothesis.id}  {verdict}  {f.hypothesis.title}{_marks(f)}"
+        yield f"{heading(f.hypothesis.id, verdict)}  {f.hypothesis.title}{_marks(f)}"
         yield from _indented(f.decision.reason if f.decision else "no verdict rests on these tests", width)
         if f.sensitivity:
             yield from _indented(f"speaks about: {f.sensitivity.population}", width)

@@ -17,6 +17,7 @@ from orledger.audit.importing.records import cell_names, to_records, unstored_re
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
 from orledger.schema.writing import Outcome, PlannedCell
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -177,13 +178,12 @@ def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, Ou
 
 
 def _refused(mapping: Mapping, changes: Sequence[Change], names: dict[str, str]) -> DataError:
-    listed = "; ".join(
+    listed = [
         f"{names[c.cell_id]}: {c.metric} of {c.arm}{c.where()} is {c.before_text()} in the study and {c.after_text()} in {c.source}"
-        for c in changes[:NAMED]
-    )
-    more = f"; and {len(changes) - NAMED} more" if len(changes) > NAMED else ""
+        for c in changes
+    ]
     return DataError(
-        f"{len(changes)} values of {mapping.study}/{mapping.block} would change, and nothing was stored: {listed}{more}",
+        f"{len(changes)} values of {mapping.study}/{mapping.block} would change, and nothing was stored: {some(listed, NAMED, '; ')}",
         hint="--replace puts them in place of the old ones and keeps a trace; another block name keeps both",
     )
 

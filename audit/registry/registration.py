@@ -14,7 +14,7 @@ from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
 from orledger.errors import UsageError
 from orledger.schema import chain, viewing
 from orledger.schema.transactions import transaction
-from orledger.studies import having
+from orledger.studies import CASES_HERE, having
 from orledger.wording import counted
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def register_shipped(
     A text that changed since is an amendment.
     """
     if chosen is None:
-        chosen = having([row[0] for row in con.execute("SELECT DISTINCT case_name FROM cell").fetchall()])
+        chosen = _here(con)
     return [register(con, h, amend=True, now=now) for h in shipped_hypotheses(chosen)]
 
 
@@ -146,10 +146,15 @@ def register_descriptions(con: DuckDBPyConnection, *, now: datetime | None = Non
     A text that the database has known before, now or replaced, is left as it stands.
     """
     before = {row[0] for row in con.execute("SELECT hash FROM registration").fetchall()}
-    here = having([row[0] for row in con.execute("SELECT DISTINCT case_name FROM cell").fetchall()])
-    shipped = [h for h in shipped_hypotheses(here) if not h.decides and h.hash not in before]
+    shipped = [h for h in shipped_hypotheses(_here(con)) if not h.decides and h.hash not in before]
     wanted = [h for h in shipped if cells_done(con, h.studies)]
     return [register(con, h, amend=True, now=now) for h in wanted]
+
+
+def _here(con: DuckDBPyConnection) -> list[Study]:
+    """The installed studies that have cells in the database."""
+    rows = con.execute(CASES_HERE).fetchall()
+    return having([r[0] for r in rows], brought_in=[r[0] for r in rows if r[1]])
 
 
 def current_registrations(con: DuckDBPyConnection) -> list[Registration]:

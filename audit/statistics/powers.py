@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import bdtr
 from scipy.stats import binom, norm, rankdata
 
-from orledger.audit.statistics.sign import fair_coin, sign_e_value
+from orledger.audit.statistics.sign import sign_e_values
 from orledger.audit.statistics.signedrank import EXACT_LIMIT, untied_null
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ DRAWS = 4000
 MOST = 512  # units beyond which the search ends
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def power_at(test: str, n: int, superiority: float, alpha: float, side: str = "two-sided") -> float:
     """The probability that ``test`` rejects at ``alpha`` with ``n`` untied units of which each favours one side with ``superiority``.
 
@@ -32,15 +33,24 @@ def power_at(test: str, n: int, superiority: float, alpha: float, side: str = "t
         return _simulated(n, superiority, alpha, side)
     k = np.arange(n + 1)
     if test == "sign_anytime":
-        rejects = np.array([sign_e_value(int(j), n, side) >= 1 / alpha for j in k])
+        rejects = sign_e_values(k, n, side) >= 1 / alpha
     else:
-        rejects = np.array([fair_coin(int(j), n, side).p <= alpha for j in k])
+        tails = {"less": bdtr(k, n, 0.5), "greater": bdtr(n - k, n, 0.5)}
+        rejects = tails.get(side, 2 * np.minimum(tails["less"], tails["greater"])) <= alpha * (1 + 1e-12)
     wanted = 1 - superiority if side == "less" else superiority
     return float(binom.pmf(k, n, wanted)[rejects].sum())
 
 
+@lru_cache(maxsize=256)
 def units_for(test: str, superiority: float, alpha: float, side: str = "two-sided", power: float = 0.8) -> int | None:
-    """The fewest units at which ``power_at`` is at least ``power`` there and at twice as many; None beyond MOST."""
+    """The fewest units from which on ``power_at`` is at least ``power``; None beyond MOST.
+
+    The power of a test of signs falls at every n that adds a unit and no outcome that rejects, so that a few units fewer can
+    do as well: every n up to twice MOST is looked at. That of the signed-rank test is simulated, and taken to rise with n.
+    """
+    if test != "signed_rank":
+        short = [n for n in range(2 * MOST + 1) if power_at(test, n, superiority, alpha, side) < power]
+        return None if short[-1] >= MOST else short[-1] + 1
     low, high = 0, 1
     while power_at(test, high, superiority, alpha, side) < power:
         low, high = high, 2 * high

@@ -17,6 +17,8 @@ from orledger.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+BATCH = 2_000_000  # numbers that are drawn at once, which bounds the memory
+
 
 @dataclass(frozen=True)
 class BackendResample:
@@ -44,7 +46,7 @@ def resample_backends(
     backends, groups, seeds, arms = x.shape
     medians = np.empty((draws, arms))
     g, s = np.arange(groups)[:, None], np.arange(seeds)[None, :]
-    step = max(1, 2_000_000 // (groups * seeds * arms))  # bounds the memory of one vectorised batch
+    step = max(1, BATCH // (groups * seeds * arms))
     for start in range(0, draws, step):
         count = min(step, draws - start)
         pick = generator.integers(backends, size=(count, groups, seeds))

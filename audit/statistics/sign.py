@@ -77,12 +77,18 @@ def sign_e_value(heads: int, tosses: int, side: str = "two-sided") -> float:
     The likelihood ratio of a coin of unknown bias, Beta(1/2, 1/2), against the fair one; one-sided, the bias is drawn from
     the half that the alternative names. Whenever one stops, P(e >= 1 / alpha) is at most alpha (Ville).
     """
-    tails = tosses - heads
-    log_ratio = betaln(heads + 0.5, tails + 0.5) - betaln(0.5, 0.5) + tosses * np.log(2.0)
+    return float(sign_e_values(heads, tosses, side))
+
+
+def sign_e_values(heads: ArrayLike, tosses: int, side: str = "two-sided") -> NDArray[np.float64]:
+    """``sign_e_value`` of every number of ``heads`` (any shape)."""
+    h = np.asarray(heads)
+    tails = tosses - h
+    ratio: NDArray[np.float64] = np.exp(betaln(h + 0.5, tails + 0.5) - betaln(0.5, 0.5) + tosses * np.log(2.0))
     if side == "two-sided":
-        return float(np.exp(log_ratio))
-    below = float(betainc(heads + 0.5, tails + 0.5, 0.5))  # posterior weight of a bias below one half
-    return float(np.exp(log_ratio)) * 2 * (below if side == "less" else 1 - below)
+        return ratio
+    below = betainc(h + 0.5, tails + 0.5, 0.5)  # posterior weight of a bias below one half
+    return ratio * 2 * (below if side == "less" else 1 - below)
 
 
 def sign_test_anytime(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import permutations
-from math import factorial
+from math import factorial, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,8 @@ def spearman(x: ArrayLike, y: ArrayLike, side: str = "two-sided") -> TestResult:
     """Spearman's correlation of ``x`` and ``y`` (n,), midranks for ties.
 
     Up to n = 9 the p enumerates every permutation of one variable against the other, conditional on ties; above, the
-    Student approximation with n - 2 degrees of freedom, named. A constant variable has no correlation: p is 1.
+    Student approximation with n - 2 degrees of freedom, named, and never below the
+    exact probability of the most extreme order; its floor is that of untied samples, which ties do not reach. A constant variable has no correlation: p is 1.
     """
     check_side(side)
     if np.isnan(np.asarray(x, dtype=float)).any() or np.isnan(np.asarray(y, dtype=float)).any():
@@ -47,15 +48,21 @@ def spearman(x: ArrayLike, y: ArrayLike, side: str = "two-sided") -> TestResult:
         floor, method = _fraction(null, extreme, side), "exact permutation, conditional on ties"
     else:
         rho = float(cx @ cy / scale)
-        orders = (2 if side == "two-sided" else 1) / factorial(n)  # of all orders, those that agree or oppose perfectly
-        floor, method = orders, f"Student approximation (n above {EXACT_LIMIT})"
-        if 1 - abs(rho) < 1e-12:  # the approximation says zero; untied, the exact probability is that of one order
+        least = _extreme(cx, cy, side)
+        floor, method = (
+            (2 if side == "two-sided" else 1) / factorial(n),
+            f"Student approximation (n above {EXACT_LIMIT})",
+        )
+        if (
+            1 - abs(rho) < 1e-12
+        ):  # the approximation says zero; the exact probability is that of the orders that agree so
             agrees = side == "two-sided" or (rho > 0) == (side == "greater")
-            p, method = (orders if agrees else 1.0), "exact: the orders agree or oppose perfectly"
+            p, method = (least if agrees else 1.0), "exact: the orders agree or oppose perfectly"
+            floor = least
         else:
             stat = rho * np.sqrt((n - 2) / ((1 - rho) * (1 + rho)))
             tails = {"less": t.cdf(stat, n - 2), "greater": t.sf(stat, n - 2)}
-            p = max(orders, float(tails.get(side, 2 * t.sf(abs(stat), n - 2))))
+            p = max(least, float(tails.get(side, 2 * t.sf(abs(stat), n - 2))))
     return TestResult(
         test="spearman",
         method=method,
@@ -70,6 +77,27 @@ def spearman(x: ArrayLike, y: ArrayLike, side: str = "two-sided") -> TestResult:
         effect=rho,
         effect_name="rank correlation",
     )
+
+
+def _extreme(cx: NDArray[np.float64], cy: NDArray[np.float64], side: str) -> float:
+    """The share of all orders of ``cy`` (n,) whose correlation with ``cx`` (n,) is the most extreme on ``side`` of any order.
+
+    The largest sum of products comes from both in one order. Values of y may change places within a tie of x, and equal
+    ones between ties.
+    """
+    found = []
+    for direction in (1, -1):
+        x, y = np.sort(cx), np.sort(cy)[::direction]
+        of_x, of_both = np.unique(x, return_counts=True)[1], np.unique(np.stack([x, y]), axis=1, return_counts=True)[1]
+        of_y = np.unique(y, return_counts=True)[1]
+        ways = prod(factorial(int(m)) for m in (*of_x, *of_y)) // prod(factorial(int(m)) for m in of_both)
+        found.append((float(x @ y), ways / factorial(x.size)))
+    (most, upper), (least, lower) = found
+    if side != "two-sided":
+        return upper if side == "greater" else lower
+    if abs(most + least) <= 1e-9 * most:
+        return upper + lower
+    return upper if most > -least else lower
 
 
 def _fraction(null: NDArray[np.float64], seen: float, side: str) -> float:

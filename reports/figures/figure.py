@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from orledger.reports.audit_rows import AuditRows, Citations
-from orledger.reports.figures.style import GREY, TEXT_WIDTH
+from orledger.reports.figures.style import GREY, TEXT_WIDTH, laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -151,7 +150,7 @@ def settle(figure: Figure) -> None:
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
-    with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
+    with laid_out():
         figure.set_layout_engine(None)  # with none at all, saving draws once instead of twice
     for ax in figure.axes:
         left, bottom, width, height = (round(float(v), 4) for v in ax.get_position(original=True).bounds)

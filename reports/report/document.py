@@ -6,26 +6,25 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
+from orledger.reports import jinja
 from orledger.reports.drilldown import Drilldown
-from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
 from orledger.reports.report.answering import MOST, answers
+from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
 from orledger.reports.report.wording import Names, headline, number, ratio, registered, said, short
 from orledger.reports.source import Remembering
-from orledger.reports.tables.building import build_tables, offered
+from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 from orledger.schema.materialising import materialised
@@ -34,6 +33,8 @@ from orledger.wording import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
+
+    from jinja2 import Environment
 
     from orledger.audit.recheck.findings import Finding
     from orledger.reports.figures.figure import Drawn
@@ -142,13 +143,7 @@ def settling(found: Iterable[Finding]) -> pl.DataFrame:
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
     """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
     names = Names(labels or {})
-    env = Environment(
-        loader=PackageLoader("orledger.templates", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    env = jinja.environment(html=True, final_newline=False)
     env.filters |= {
         "cell": number,
         "short": short,
@@ -201,21 +196,19 @@ def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
 
 def case_views(
     opening: Opening,
-    tables: Sequence[Table],
-    figures: Iterable[str],
-    chosen: Sequence[Study],
+    contents: Contents,
     titles: Mapping[str, str],
     step: Callable[[str], None],
 ) -> list[CaseView]:
     """The headings in order, each with its figures and tables; one that nobody foresaw gets a heading of its own."""
-    words, pack = vocabulary(chosen), opening.pack
+    words, pack = vocabulary(contents.studies), opening.pack
     drawn: dict[str, list[FigureView]] = {}
-    for figure in draw(pack.db, figures, chosen):
+    for figure in contents.figures(pack.db):
         step(f"figure {figure.name}")
         drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(pack, figure, words))
     shown: dict[str, list[TableView]] = {}
-    specs = offered(pack.db, chosen)
-    for table in tables:
+    specs = offered(pack.db, contents.studies)
+    for table in contents.tables:
         step(f"table {table.name}")
         shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(pack.db, table, opening))
     known = dict(titles) | {name: name for name in (*drawn, *shown) if name not in titles}
@@ -284,17 +277,17 @@ def render_report(
     title: str | None = None,
     figures: Iterable[str] = (),
     chosen: Sequence[Study] | None = None,
+    contents: Contents | None = None,
     step: Callable[[str], None] = lambda _: None,
 ) -> str:
     """The whole report as one HTML text, the same for a copy of the database under any name; ``step`` is told what is being made.
 
     ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too; ``figures`` names the
     figures to draw, all of them by default; ``chosen`` are the studies to show, by default those that have cells here. What
-    concerns printed numbers appears when one of them brings some.
+    concerns printed numbers appears when one of them brings some. ``contents`` replaces these three where a PDF shows the same.
     """
-    here = studies.present(db) if chosen is None else chosen
-    ledger = gather(db)
-    tables = build_tables(db, planned, chosen=here)
+    contents = contents or Contents(db, planned, tuple(figures), chosen)
+    here, ledger, tables = contents.studies, gather(db), contents.tables
     step("tests and claims")
     asked = [*(r["units_sql"] for r in (*ledger.tests, *ledger.claims)), *(q for t in tables for q in t.queries)]
     labels, quick = studies.labels(here), materialised(db, asked)
@@ -310,14 +303,14 @@ def render_report(
         checked = recheck(printed.publication)
         nearer = pack.add(differing(d for d in compared if d.verdict != APART))
         settled = pack.add(settling(f for f in checked if f.verdict.good))
-    folder, titles = files("orledger.templates"), headings(ledger, here)
-    cases = case_views(opening, tables, figures, here, titles, step)
+    titles = headings(ledger, here)
+    cases = case_views(opening, contents, titles, step)
     quick.close()
     page = environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,
-        css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        css=jinja.asset("report.css"),
+        js=jinja.asset("report.js"),
         nearer=nearer,
         settled=settled,
         pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from orledger.audit.datasets.origins import Trust, trust
 from orledger.reports.absence import ALIKE
 from orledger.reports.source import content_hash
 from orledger.schema import receipts
@@ -74,7 +75,6 @@ DATASETS = """
 SELECT name, origin, n_rows, n_features, target, distinct_targets, sha256, count(*) AS cells
 FROM dataset GROUP BY ALL ORDER BY name, origin
 """
-UNCHECKED = "not compared with"  # in the origin of a table that was read from a data directory
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Ledger:
     @property
     def unchecked_datasets(self) -> list[str]:
         """Datasets that a file in a data directory supplied and that nobody compared with their source."""
-        return sorted({d["name"] for d in self.datasets if UNCHECKED in d["origin"]})
+        return sorted({d["name"] for d in self.datasets if trust(d["origin"]) == Trust.UNCHECKED})
 
 
 def _dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:

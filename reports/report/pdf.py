@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import save
 from orledger.reports.report.answering import MOST, answers
+from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import printed_by
 from orledger.reports.report.document import REFERENCE, heading, headings
 from orledger.reports.report.ledger import gather
 from orledger.reports.report.wording import Names, headline, registered, said
 from orledger.reports.tables import latex as tex
-from orledger.reports.tables.building import build_tables, offered
+from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import vocabulary
 
 if TYPE_CHECKING:
@@ -94,14 +94,15 @@ def write_pdf(
     planned: Sequence[Planned] = (),
     figures: Iterable[str] = (),
     chosen: Sequence[Study] | None = None,
+    contents: Contents | None = None,
 ) -> Path:
     """The report of ``db`` as a PDF at ``path``, set by the program ``latex`` in a temporary folder.
 
-    ``planned``, ``figures`` and ``chosen`` are those of ``render_report``.
+    ``planned``, ``figures``, ``chosen`` and ``contents`` are those of ``render_report``.
     """
-    here = studies.present(db) if chosen is None else chosen
+    contents = contents or Contents(db, planned, tuple(figures), chosen)
+    here, tables = contents.studies, contents.tables
     printed, ledger, names = printed_by(here), gather(db), Names(studies.labels(here))
-    tables = build_tables(db, planned, chosen=here)
     hypotheses = registered(ledger.registrations)
     for test in ledger.tests:
         test["said"] = said(test, hypotheses.get(test["registration"]), names)
@@ -109,7 +110,7 @@ def write_pdf(
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         shown = []
-        for drawn in draw(db, figures, here):
+        for drawn in contents.figures():
             save(drawn.figure, folder / f"fig_{drawn.name}.pdf")
             shown.append(drawn)
         for table in tables:

@@ -264,7 +264,7 @@ class Join(Value):
 
     def _tokens(self) -> Iterator[Token]:
         for part in self.parts:
-            for token in (Text(part) if isinstance(part, str) else part).tokens():
+            for token in tokens(part):
                 yield replace(token, bold=True) if self.bold else token
 
     def _fields(self) -> Mapping[str, Scalar]:
@@ -275,6 +275,11 @@ class Join(Value):
             for key, scalar in value.fields().items():
                 merged.setdefault(" ".join(x for x in (name, key) if x), scalar)  # the first part is the main one
         return merged
+
+
+def tokens(value: Value | str) -> Iterator[Token]:
+    """The pieces of a value, or of plain text."""
+    return (Text(value) if isinstance(value, str) else value).tokens()
 
 
 def join(*parts: Value | str, names: tuple[str, ...] = ()) -> Join:

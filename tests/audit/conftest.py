@@ -29,6 +29,9 @@ def _empty() -> tempfile.TemporaryDirectory[str]:
     return place
 
 
+before_forks = _empty  # tests/mutants makes it once, and not for every mutant
+
+
 class HandDatabase:
     """The migrations applied to an in-memory DuckDB, and cells added one by one."""
 
@@ -69,4 +72,10 @@ class HandDatabase:
 
 @pytest.fixture
 def db() -> HandDatabase:
+    return HandDatabase()
+
+
+@pytest.fixture(scope="module")
+def module_db() -> HandDatabase:
+    """One for all tests of a file, which fill it once and read it."""
     return HandDatabase()

@@ -54,6 +54,17 @@ def test_a_perfect_order_of_ten_has_the_probability_of_one_order():
     assert spearman(x, -x, "less").p == spearman(x, -x, "less").floor == pytest.approx(1 / 3628800)
 
 
+def test_a_perfect_order_with_ties_has_the_probability_of_the_orders_that_agree():
+    """Two groups of five: of the 252 ways to choose five of ten, one agrees and one opposes."""
+    x = np.repeat([1.0, 2.0], 5)
+    assert spearman(x, x).p == spearman(x, x).floor == pytest.approx(2 / 252)
+    assert spearman(x, x, "greater").p == pytest.approx(1 / 252)
+    # The five larger of y are five of the six larger of x: 6 of 252 choices, and Student's approximation says 0.002.
+    nearly = spearman(np.repeat([1.0, 2.0], [4, 6]), x, "greater")
+    assert nearly.statistic < 1
+    assert nearly.p == pytest.approx(6 / 252)
+
+
 def test_the_floor_of_skillings_mack_without_gaps_is_that_of_friedmans_statistic():
     from scipy.stats import chi2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -10,13 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import coverage
 import hypothesis
 import pytest
 from forks import Tell, allow_cpu, messages
-from swapping import statement, swap
+from swapping import in_memory, statement, swap
 
 WARM = ("orledger", "scipy", "sklearn", "statsmodels", "jinja2", "matplotlib", "torch", "numpy")
 
@@ -171,6 +173,7 @@ class Bench:
         self.items: dict[str, pytest.Item] = {}
         self.kills: dict[str, Counter[str]] = {}
         self.sound: dict[str, bool] = {}
+        self.held: dict[str, list[FunctionType]] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
@@ -184,6 +187,8 @@ class Bench:
         if session.testsfailed:
             raise session.Interrupted("the tests cannot be collected")
         self.items = {i.nodeid: i for i in session.items if not i.get_closest_marker("skip")}
+        for plugin in session.config.pluginmanager.get_plugins():  # what a conftest makes once for all forks
+            getattr(plugin, "before_forks", lambda: None)()
         session.config.pluginmanager.register(self.ready)
         for name, place in self.ready.places.items():
             using = [i for i in self.items.values() if name in getattr(i, "fixturenames", ())][:1]
@@ -206,6 +211,10 @@ class Bench:
         for module in sorted(clean.modules):
             if module.partition(".")[0] in WARM and not module.startswith("orledger.paper.published"):
                 __import__(module)
+        # Looked for once and kept from the collector, so that forks share the pages of the parent.
+        self.held = in_memory(str(self.folder))
+        gc.collect()
+        gc.freeze()
         return clean
 
     def _file(self, name: str) -> Iterator[Any]:
@@ -228,7 +237,7 @@ class Bench:
                         sys.stdout.flush()
                         os._exit(0)
 
-            if mutant and not swap(*mutant):
+            if mutant and not swap(self.held.get(mutant[0], ()), *mutant):
                 raise RuntimeError(f"{mutant[0]}: no function of it is in memory")
             chosen[0].config.pluginmanager.register(Stop())
             for item, following in zip(chosen, [*chosen[1:], None], strict=True):

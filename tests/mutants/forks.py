@@ -63,24 +63,29 @@ def messages(work: Callable[[Tell], None], log: str, quiet_for: float) -> Iterat
         _child(work, writing, log)
     os.close(writing)
     rest, hung, last = b"", False, time.monotonic()
-    while not hung:
-        if select.select([reading], [], [], 1.0)[0]:
-            got = os.read(reading, 1 << 20)
-            if not got:
-                break
-            last, rest = time.monotonic(), rest + got
-            *lines, rest = rest.split(b"\n")
-            for line in lines:
-                yield json.loads(line)
-        elif os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-            break  # a process that it started may still hold the pipe
-        else:
-            hung = time.monotonic() - last > quiet_for
-    os.close(reading)
-    if hung:
-        os.kill(pid, signal.SIGKILL)
-    _, status, usage = os.wait4(pid, 0)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
+    try:
+        while not hung:
+            if select.select([reading], [], [], 1.0)[0]:
+                got = os.read(reading, 1 << 20)
+                if not got:
+                    break
+                last, rest = time.monotonic(), rest + got
+                *lines, rest = rest.split(b"\n")
+                for line in lines:
+                    yield json.loads(line)
+            elif os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                break  # a process that it started may still hold the pipe
+            else:
+                hung = time.monotonic() - last > quiet_for
+    except GeneratorExit:  # whoever listens has heard enough
+        hung = True
+        raise
+    finally:
+        os.close(reading)
+        if hung:
+            os.kill(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
     ended = "hung" if hung else "ok" if status == 0 else f"status {status}"
     yield {"ended": ended, "cpu": usage.ru_utime + usage.ru_stime}

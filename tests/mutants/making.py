@@ -67,8 +67,31 @@ def toml(name: str) -> Any:
     return tomllib.loads((HERE / name).read_text(encoding="utf-8"))
 
 
+def _digest_under(*folders: Path) -> str:
+    """Of the names and contents of all files in the folders, whatever Python compiled of them aside."""
+    found = hashlib.sha256()
+    for path in sorted(p for f in folders for p in f.rglob("*") if p.is_file() and p.suffix != ".pyc"):
+        found.update(f"{path}\x1f".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
 def make_copy() -> None:
-    """Installs the package as it stands; the folders map to one import name only when installed."""
+    """Installs the package as it stands, or leaves a copy of it that is there and untouched.
+
+    The folders map to one import name only when installed."""
+    settings = ROOT / "pyproject.toml"
+    folders = set(tomllib.loads(settings.read_text(encoding="utf-8"))["tool"]["setuptools"]["package-dir"].values())
+    stamp = SCRATCH.with_suffix(".stamp")
+    wanted = _digest_under(*(ROOT / f for f in folders)) + settings.read_text(encoding="utf-8")
+    if COPY.is_dir() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted + _digest_under(COPY):
+        for place in SCRATCH.iterdir():
+            shutil.rmtree(place) if place.is_dir() and place != COPY else place.is_file() and place.unlink()
+    else:
+        _install()
+        stamp.write_text(wanted + _digest_under(COPY), encoding="utf-8")
+
+
+def _install() -> None:
     shutil.rmtree(SCRATCH, ignore_errors=True)
     shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(COPY), str(ROOT)]

@@ -9,6 +9,10 @@ import ast
 import gc
 from inspect import CO_OPTIMIZED
 from types import CodeType, FunctionType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Key = tuple[int, str]
 
@@ -41,15 +45,23 @@ def swappable(before: str, after: str) -> bool:
     return same and all(mine[k].co_freevars == theirs[k].co_freevars for k in mine)
 
 
-def swap(path: str, after: str) -> int:
-    """Gives every function that was defined in the file ``path`` the code of the text ``after``; how many there were."""
-    new, count = functions(compile(after, path, "exec")), 0
+def in_memory(folder: str) -> dict[str, list[FunctionType]]:
+    """The functions that were defined in files under ``folder``, by the file."""
+    found: dict[str, list[FunctionType]] = {}
     for thing in gc.get_objects():
-        if isinstance(thing, FunctionType) and thing.__code__.co_filename == path:
-            code = new.get((thing.__code__.co_firstlineno, thing.__code__.co_qualname))
-            if code is not None and len(code.co_freevars) == len(thing.__closure__ or ()):
-                thing.__code__ = code
-                count += 1
+        if isinstance(thing, FunctionType) and thing.__code__.co_filename.startswith(folder):
+            found.setdefault(thing.__code__.co_filename, []).append(thing)
+    return found
+
+
+def swap(held: Iterable[FunctionType], path: str, after: str) -> int:
+    """Gives the functions ``held``, defined in the file ``path``, the code of the text ``after``; how many there were."""
+    new, count = functions(compile(after, path, "exec")), 0
+    for thing in held:
+        code = new.get((thing.__code__.co_firstlineno, thing.__code__.co_qualname))
+        if code is not None and len(code.co_freevars) == len(thing.__closure__ or ()):
+            thing.__code__ = code
+            count += 1
     return count
 
 

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from swapping import statement, swap, swappable
+from swapping import in_memory, statement, swap, swappable
 
 TEXT = """
 LIMIT = 1
@@ -56,7 +56,7 @@ def test_everybody_who_holds_a_function_calls_the_new_code(tmp_path):
     held, cached, bound, closed = module.plain, lru_cache(module.plain), partial(module.plain, 5), module.outer(3)
     after = TEXT.replace("x + LIMIT", "x - LIMIT").replace("x - y", "x * y").replace("self.size + by", "self.size * by")
     assert (held(5), cached(5), bound(), closed(5), module.Thing().grow()) == (6, 6, 6, 2, 3)
-    assert swap(str(path), after) == 4
+    assert swap(in_memory(str(tmp_path))[str(path)], str(path), after) == 4
     assert (held(5), cached(4), bound(), closed(5), module.outer(3)(5), module.Thing().grow()) == (4, 3, 4, 15, 15, 2)
 
 

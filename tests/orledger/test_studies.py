@@ -103,3 +103,12 @@ def test_nothing_outside_its_room_knows_the_paper() -> None:
             knows = KNOWN if "recheck" in own else KNOWS
             found += [f"{own}:{n}: {line.strip()}" for n, line in enumerate(lines, 1) if knows.search(line)]
     assert found == []
+
+
+def test_a_table_with_the_name_of_a_case_is_not_that_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """a.csv is imported as the study a; a study whose case a computes has no cell by that."""
+    runs, named = Study("runs", cases=(Case("a", "some.package"),)), Study("named", cases=(Case("a"),))
+    monkeypatch.setattr(studies, "installed", lambda: [runs, named])
+    assert studies.having(["a"]) == [runs, named]
+    assert studies.having(["a"], brought_in=["a"]) == [named]
+    assert studies.having(["a"], [runs], brought_in=["a"]) == [runs, named]  # beside the table, or asked for by name

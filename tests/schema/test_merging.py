@@ -228,3 +228,15 @@ def test_a_merged_history_that_is_edited_is_found(parts: tuple[Path, Path, Path]
         assert {f.rule for f in chain.verify(con)} == {"an entry was changed"}
         con.execute("DELETE FROM ledger WHERE branch = 1 AND kind = 'run'")
         assert "the chain is broken" in {f.rule for f in chain.verify(con)}
+
+
+def test_a_table_of_the_users_own_stays_where_it_is(parts: tuple[Path, Path, Path], db: Path) -> None:
+    """Whatever it is called: its name is no statement, and the source does not need one like it."""
+    shutil.copy(parts[1], db)
+    with closing(connect(db, "write")) as con:
+        con.execute('CREATE TABLE "x; DROP TABLE record; --" AS SELECT 7 AS i')
+    merge(db, [parts[2]])
+    assert findings(db) == []
+    with closing(connect(db)) as con:
+        assert con.execute('SELECT * FROM "x; DROP TABLE record; --"').fetchall() == [(7,)]
+    assert same(db, parts[0])

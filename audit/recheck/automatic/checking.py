@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic import (
+    changes,
     derived,
+    equations,
     intervals,
     marks,
     moments,
@@ -31,6 +33,8 @@ CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "reported tests in tables": reported.check_tables,
     "counts with shares in the text": percentages.check_text,
     "counts with shares in tables": percentages.check_tables,
+    "equations": equations.check,
+    "changes beside their two numbers": changes.check_text,
     "intervals in the text": intervals.check_text,
     "intervals in tables": intervals.check_tables,
     "estimates in the middle of their intervals": symmetry.check_tables,

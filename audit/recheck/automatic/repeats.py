@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-zκμσλρχΔ@][\w'-]*|\d[\d.,]*%?|[<>=×±]")
 _BEFORE, _AFTER = 6, 4
+_LAST = 9  # words before a number that ends its sentence, or all but ends it
 _FEWEST = 6  # words of three letters or more that must agree around the two numbers, both sides together
+_END = "."
 _NEAREST = 60  # tables before it that a table is compared with
 _AGREEING = 0.6  # share of a column's common cells in two tables that must agree before the others count
 
@@ -42,10 +44,13 @@ def mentions(sentence: Sentence) -> Iterator[Mention]:
         start = number.end - len(number.text.lstrip("<>=≤≥≈~ "))
         if re.search(r"[(,\[]\s*$", text[:start]) and re.match(r"\s*[,)\]]", text[number.end :]):
             continue  # one of several numbers in brackets, such as (1, 3): the words outside do not tell which
-        before = _WORD.findall(text[max(0, start - 120) : start])[-_BEFORE:]
+        before = _WORD.findall(text[max(0, start - 120) : start])
         after = _WORD.findall(text[number.end : number.end + 80])[:_AFTER]
+        ends = len(after) < 2  # the sentence ends: more words before the number make up for those that do not follow
+        before = before[-(_LAST if ends else _BEFORE) :]
         near = tuple(w for w in (*before, *after) if w[0].isdigit())
-        yield Mention(sentence, number, tuple(map(_plain, before)), tuple(map(_plain, after)), near)
+        follow = (*map(_plain, after), _END) if ends else tuple(map(_plain, after))
+        yield Mention(sentence, number, tuple(map(_plain, before)), follow, near)
 
 
 def _plain(word: str) -> str:
@@ -71,7 +76,7 @@ def check_text(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         for m in mentions(sentence):
             words = [w for w in (*m.before, *m.after) if len(w) > 2]  # letters and signs are notation, not words
-            if len(words) >= _FEWEST and len(m.after) >= 2 and len(m.before) >= 2:
+            if len(words) >= _FEWEST and len(m.before) >= 2:
                 groups[m.before, m.after, m.number.percent].append(m)
     for members in groups.values():
         first = members[0]

@@ -16,6 +16,10 @@ SYMBOLS = {
     "textgreater": ">", "lt": "<", "gt": ">", "neq": "≠", "textasciitilde": "~", "textminus": "−", "checkmark": "✓",
     "dagger": "†", "ddagger": "‡", "degree": "°", "quad": " ", "qquad": " ", "par": "\n\n", "newline": " ", "tabularnewline": " ",
     "item": "\n\n", "percent": "%", "ll": "≪", "gg": "≫", "textbackslash": " ", "slash": "/", "mid": "|", "vert": "|",
+    "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "phi": "φ", "varphi": "φ", "psi": "ψ", "omega": "ω", "pi": "π", "xi": "ξ",
+    "Gamma": "Γ", "Lambda": "Λ", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "Theta": "Θ", "star": "★", "ast": "*",
+    "sum": "∑", "prod": "∏", "lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋", "propto": "∝", "in": "∈", "gtrsim": "≳",
+    "lesssim": "≲", "partial": "∂", "int": "∫",
 }  # fmt: skip
 _SINGLE = {
     "%": "%", "&": "&", "#": "#", "_": "_", "$": "$", "{": "{", "}": "}", " ": " ", "\n": " ", ",": "\u2009", ";": " ",
@@ -36,6 +40,27 @@ _ARGUMENTS = {
     "affiliation": "om", "institute": "m", "date": "m", "pagestyle": "m", "thispagestyle": "m", "input": "m", "include": "m",
     "si": "m", "unit": "m", "acro": "m", "pgfplotsset": "m", "usetikzlibrary": "m", "tikzset": "m", "lstset": "m",
 }  # fmt: skip
+_FUNCTIONS = frozenset(
+    {
+        "log",
+        "ln",
+        "lg",
+        "exp",
+        "min",
+        "max",
+        "sup",
+        "inf",
+        "arg",
+        "argmin",
+        "argmax",
+        "det",
+        "Pr",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+    }
+)
 _REFERENCES = re.compile(r"(?:auto|eq|name|page|c|C|v)?ref\*?$")
 _CITATIONS = re.compile(r"[Cc]ite[a-zA-Z]*$|nocite$|parencite$|textcite$")
 BOLD = frozenset({"textbf", "mathbf", "boldsymbol", "bm", "bf", "bfseries", "pmb"})
@@ -131,9 +156,18 @@ class Plain:
         if _CITATIONS.search(name):
             return self._arguments(source, after, "oom", fixed, depth)
         if name in ("frac", "tfrac", "dfrac", "nicefrac", "sfrac"):
-            after = self._arguments(source, after, "t", fixed, depth)
+            after = self._term(source, after, "t", fixed, depth)
             self.emit("/", here)
-            return self._arguments(source, after, "t", fixed, depth)
+            return self._term(source, after, "t", fixed, depth)
+        if name == "sqrt":
+            self.emit("√", here)
+            return self._term(source, after, "ot", fixed, depth)
+        if name in _FUNCTIONS:
+            self.emit(name, here)
+            after = skip_space(source, after)
+            if re.match(r"[\w\\$]", source[after : after + 1]):
+                self.emit(" ", here)
+            return after
         if name in _SECTIONS or name == "caption":
             self.emit("\n\n", here)
             after = self._arguments(source, after, "ot", fixed, depth)
@@ -182,6 +216,17 @@ class Plain:
             elif kind == "t" and j < len(source):  # \frac12
                 self.write(source, j, j + 1, fixed, depth)
                 i = j + 1
+        return i
+
+    def _term(self, source: str, i: int, kinds: str, fixed: int | None, depth: int) -> int:
+        """Writes an argument of a fraction or a root, in brackets where it is more than one number or name."""
+        first = len(self.chars)
+        here = i if fixed is None else fixed
+        i = self._arguments(source, i, kinds, fixed, depth)
+        if re.search(r"[^\w.,%^{}'\\]", "".join(self.chars[first:]).strip()):
+            self.chars.insert(first, "(")
+            self.at.insert(first, here)
+            self.emit(")", here)
         return i
 
     def _expand(self, source: str, name: str, i: int, fixed: int, depth: int) -> int:

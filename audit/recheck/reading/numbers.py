@@ -179,6 +179,7 @@ def _compound(text: str) -> Entry | None:
 
 # What stands before digits that are part of a name: A1, x_2, R^2, Levy-10D, Table 3.
 _NAME_BEFORE = re.compile(r"(?:[A-Za-z_^\\]|[A-Za-z]-|[_^]\{|[A-Za-z]\{)$")
+_PAIR_OF_WHOLE = re.compile(r"\[(\d{1,3}),\d{3}\]")
 
 
 def numbers_in(text: str) -> Iterator[Number]:
@@ -198,6 +199,13 @@ def numbers_in(text: str) -> Iterator[Number]:
                 yield _number(again)
             continue
         if _NAME_BEFORE.search(before):
+            continue
+        ends = _PAIR_OF_WHOLE.match(text, start - 1) if start else None
+        if ends:  # [21,135] are the ends of an interval; the comma groups no digits
+            position = ends.end(1)
+            first = _NUMBER.match(text[: ends.end(1)], ends.start(1))
+            if first:
+                yield _number(first)
             continue
         power = _BARE_POWER.match(text, match.start("digits")) if match["digits"] == "10" else None
         if power:

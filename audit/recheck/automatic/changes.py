@@ -1,0 +1,111 @@
+"""Changes said beside the two numbers they follow from: ``from 12.5 to 10.0 (a 20% reduction)``, ``40 against 10, a factor of 4``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orledger.audit.recheck.automatic.screening import as_set
+from orledger.audit.recheck.automatic.spots import in_sentence
+from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.reading.numbers import normal, read_number
+from orledger.audit.recheck.rounding import Enclosure, exactly
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orledger.audit.recheck.findings import Finding
+    from orledger.audit.recheck.reading.document import Document
+    from orledger.audit.recheck.reading.numbers import Number
+
+_N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?%?"
+_UNIT = r"(?:\s*(?!and\b|or\b|to\b|in\b|for\b|with\b|at\b|on\b|by\b)[A-Za-z]{1,12})?"
+_WORDS = (
+    r"(?:reduction|decrease|drop|decline|fall|loss|saving|increase|rise|improvement|gain|growth|speed-?up|change|"
+    r"lower|higher|smaller|larger|less|more|fewer|faster|slower|better|worse|shorter|longer|cheaper)"
+)
+_PAIR = rf"(?:from\s+(?P<a>{_N}){_UNIT}\s+(?:down\s+|up\s+)?to\s+(?P<b>{_N})|(?P<c>{_N}){_UNIT}\s*(?:→|vs\.?|versus)\s*(?P<d>{_N})){_UNIT}"
+_BETWEEN = r"\s*(?:[,;(:=]|–|—|\b(?:is|which is|i\.e\.)\b)+\s*(?:i\.e\.,?\s*|that is,?\s*|which is\s+|or\s+)?(?:an?\s+|the\s+)?"
+_ABOUT = r"(?P<about>(?:about|approximately|roughly|around|nearly|almost|some|approx\.|≈|~|over|more than|at least|under|less than)\s*)?"
+_PERCENT = re.compile(
+    rf"{_PAIR}{_BETWEEN}(?:relative\s+)?{_ABOUT}(?P<change>[-+]?\d+(?:\.\d+)?)\s?%\s+(?:relative\s+)?{_WORDS}\b"
+)
+_POINTS = re.compile(
+    rf"{_PAIR}{_BETWEEN}{_ABOUT}(?P<change>[-+]?\d+(?:\.\d+)?)\s*(?:-|\s)?(?:percentage[- ]points?|pp|p\.p\.|%-points?)\b"
+)
+_FACTOR = re.compile(
+    rf"{_PAIR}{_BETWEEN}(?:(?:factor|ratio)\s+of\s+(?P<of>\d+(?:\.\d+)?)\b|{_ABOUT}(?P<change>\d+(?:\.\d+)?)\s*-?(?:×|x\b|fold\b|times\b))"
+    rf"(?=\s*(?:[),.;:–—]|$|{_WORDS}\b))"  # of what else it may be the factor: from 128 to 256 units (4× parameters)
+)
+_CLOSE = 3.0  # a change farther than this factor from what the numbers give is said of something else
+_LOOSE = 0.1
+
+
+def check_text(document: Document) -> Iterator[Finding]:
+    """Percentages, points and factors of change that stand right after their two numbers."""
+    for sentence in document.sentences:
+        text = normal(sentence.text)
+        for pattern, unit in ((_PERCENT, "%"), (_POINTS, " points"), (_FACTOR, "×")):
+            for match in pattern.finditer(text):
+                numbers = [read_number(match[x] or match[y]) for x, y in (("a", "c"), ("b", "d"))]
+                said = read_number(match["change"] or match["of"])
+                if said is None or None in numbers:
+                    continue
+                first, second = (n for n in numbers if n is not None)
+                readings = _readings(first, second, unit)
+                found = judged(readings, said, about=bool(match["about"]))
+                if found is None:
+                    continue
+                verdict, reading, value = found
+                yield in_sentence(sentence, match.start(), match[0]).found(
+                    "change",
+                    verdict,
+                    f"{reading}: {value:.4g}{unit}",
+                    recomputed=f"{value:.4g}{unit}",
+                    value=(value, value),
+                    cause=f"change: {sentence.file}:{sentence.line_at(match.start())}",
+                )
+
+
+def _readings(first: Number, second: Number, unit: str) -> list[tuple[str, Enclosure]]:
+    """What the change can be, the usual reading first: sizes without sign."""
+    a, b = as_set(first), as_set(second)
+    if first.percent != second.percent:
+        return []
+    if unit == " points":
+        shares = not first.percent and max(abs(first.value), abs(second.value)) <= 1
+        away = _size(b - a)
+        return [("difference", away * exactly(100))] if shares else [("difference", away)]
+    if min(a.low, b.low) <= 0:
+        return []
+    if unit == "×":
+        large, small = (a, b) if first.value >= second.value else (b, a)
+        return [("ratio of the two", large / small), ("ratio less one", large / small - exactly(1))]
+    readings = [("change relative to the first", _size(b / a - exactly(1)) * exactly(100))]
+    readings.append(("change relative to the second", _size(a / b - exactly(1)) * exactly(100)))
+    if first.percent:
+        readings.append(("difference in points", _size(b - a)))
+    elif max(first.value, second.value) <= 1:
+        readings.append(("difference in points", _size(b - a) * exactly(100)))
+    return readings
+
+
+def _size(value: Enclosure) -> Enclosure:
+    ends = sorted((abs(value.low), abs(value.high)))
+    return Enclosure(0.0 if value.low <= 0 <= value.high else ends[0], ends[1])
+
+
+def judged(readings: list[tuple[str, Enclosure]], said: Number, *, about: bool) -> tuple[Verdict, str, float] | None:
+    """The verdict on a change that is said: by the first reading, then by another; None where it is of something else."""
+    size = abs(said.value)
+    half = 0.5 * 10.0**said.last
+    printed = Enclosure(size - half, size + half)
+    if about:
+        printed = Enclosure(min(printed.low, size * (1 - _LOOSE)), max(printed.high, size * (1 + _LOOSE)))
+    for k, (reading, value) in enumerate(readings):
+        if value.meets(printed):
+            return (Verdict.CONVENTION if k else Verdict.MATCHES), reading, value.middle
+    near = [r for r in readings if r[1].middle > 0 and size > 0 and 1 / _CLOSE < size / r[1].middle < _CLOSE]
+    if not near or near[0] != readings[0]:
+        return None
+    return Verdict.INCONSISTENT, readings[0][0], readings[0][1].middle
