@@ -7,7 +7,7 @@ from typing import Any
 
 from orledger.audit.registry.hypotheses import STATS
 from orledger.audit.registry.quantities import REDUCERS, Aggregate, Once, Quantity, RecordSource
-from orledger.audit.statistics.floors import Bound
+from orledger.audit.statistics.bound import Bound
 from orledger.schema.selecting import OPERATORS, Condition
 from orledger.toml_tables import TomlError, TomlTable
 

@@ -122,8 +122,17 @@ def draw_coverage(canvas: Canvas) -> str:
         lost = int(refused.filter(pl.col("dataset") == name)["cells"].sum()) if not refused.is_empty() else 0
         if lost:
             cells = planned.filter(pl.col("dataset") == name)["cells"].sum()
-            said = {"va": "center", "fontsize": 6, "color": look("or1").colour}
-            ax.text(0.04, shown.index("or1"), f"refused {lost} of {cells}", transform=ax.get_yaxis_transform(), **said)
+            at = ax.get_yaxis_transform()
+            colour = look("or1").colour
+            ax.text(
+                0.04,
+                shown.index("or1"),
+                f"refused {lost} of {cells}",
+                transform=at,
+                va="center",
+                fontsize=6,
+                color=colour,
+            )
         ax.axvline(NOMINAL, color=GREY, lw=0.8, ls="--")
         ax.set_title(name)
         ax.set_xlabel("coverage")
