@@ -31,14 +31,7 @@ from orledger.schema.materialising import materialised
 from orledger.wording import visible
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from jinja2 import Environment
-=======
-    from collections.abc import Callable, Iterable, Mapping, Sequence
->>>>>>> main
 
     from orledger.audit.recheck.findings import Finding
     from orledger.reports.figures.figure import Drawn
