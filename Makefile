@@ -55,7 +55,7 @@ demo: $(VENV)/demo.stamp
 	@echo "  $(BIN)/orledger sql --db $(DB) --tables"
 	@echo "  $(BIN)/orledger sql --db $(DB) \"SELECT block, state, count(*) AS cells FROM cell GROUP BY ALL ORDER BY ALL\""
 
-# A file of tests stays on one process, for what its tests share; the longest files come early in the order of the folders.
+# A file of tests stays on one process, for what its tests share; tests/conftest.py puts the longest files first.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/test.stamp

@@ -82,7 +82,11 @@ def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> No
     type=click.Path(path_type=Path),
     help="Folder for report, tables and figures; by default NAME-report beside TABLES.",
 )
-@click.option("--replace", is_flag=True, help="Let changed values take the place of the stored ones; a trace is kept.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Let changed values take the place of the stored ones, and take out arms that a file no longer names; a trace is kept.",
+)
 @click.option(
     "--amend", is_flag=True, help="Allow a changed hypothesis file although data exist; shown as an amendment."
 )

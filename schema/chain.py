@@ -16,10 +16,10 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 from hashlib import sha256
-from importlib import metadata
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from orledger import __version__
 from orledger.schema.contents import CheckFinding, content_findings
 from orledger.schema.hashing import canonical
 from orledger.schema.ledger import (
@@ -28,13 +28,13 @@ from orledger.schema.ledger import (
     PARTS,
     Entry,
     Item,
-    columns_by_table,
     digests,
     disagreeing,
     entries,
     filled,
     head,
     subject,
+    tables,
 )
 from orledger.schema.objects import code_findings, view_findings
 
@@ -70,20 +70,16 @@ def append(
 
 def begin(con: DuckDBPyConnection) -> Entry:
     """The first entry: of a new database, or of one that already holds rows and vouches for them from now on."""
-    held = columns_by_table(con)
-    items = [(part, key, digest) for part in filled(con, held) for key, digest in digests(con, part, held=held)]
+    items = [(part, key, digest) for part in filled(con, tables(con)) for key, digest in digests(con, part)]
     counts = {part: sum(item[0] == part for item in items) for part in PARTS}
     note = BEFORE if items else "the first entry of a new database"
-    payload: dict[str, Any] = {"note": note, "orledger": metadata.version("orledger"), "token": secrets.token_hex(8)}
+    payload: dict[str, Any] = {"note": note, "orledger": __version__, "token": secrets.token_hex(8)}
     return _add(con, "genesis", {**payload, "rows": {k: n for k, n in counts.items() if n}}, items, None)
 
 
-def renew(con: DuckDBPyConnection, migration: str, before: Collection[tuple[str, str]] | None) -> Entry:
-    """An entry for a migration, with the rows it changed; what disagreed ``before`` it goes on disagreeing.
-
-    None stands for a database that is being made: there are no rows that a migration could change.
-    """
-    changed = {} if before is None else {k: now for k, (_, now) in disagreeing(con).items() if k not in before}
+def renew(con: DuckDBPyConnection, migration: str, before: Collection[tuple[str, str]]) -> Entry:
+    """An entry for a migration, with the rows it changed; what disagreed ``before`` it goes on disagreeing."""
+    changed = {k: now for k, (_, now) in disagreeing(con).items() if k not in before}
     return _add(con, "migration", {"file": migration}, [(*k, digest) for k, digest in changed.items()], None)
 
 

@@ -103,15 +103,19 @@ def test_line(e: Evaluation) -> str:
 
 
 def _interval(e: Evaluation) -> str:
-    """The interval with its ends as they are; an end that is not there is infinite."""
+    """The interval with its ends as they are, and its level where so few units allow none as high as was asked for.
+
+    An end that is not there is infinite. One unit allows no interval at all.
+    """
     r = e.result
-    if r.low is None and r.high is None:
+    if (r.low is None and r.high is None) or r.level == 0:
         return ""
     ends = r.interval_ends or "[]"
     start, end = ends[0], ends[1]
     low = "(-inf" if r.low is None else f"{start}{r.low:.4g}"
     high = "inf)" if r.high is None else f"{r.high:.4g}{end}"
-    return f" {low}, {high}"
+    short = r.level is not None and r.level < e.comparison.level
+    return f" {low}, {high}" + (f" at {r.level:.3g}" if short else "")
 
 
 def audit_data(audit: Audit) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from orledger.paper.printed import PRINTED
 from orledger.reports.report.compare import compare
 from orledger.reports.report.compare_output import comparison_html, comparison_tables
 from orledger.reports.report.differences import AGREE, APART, CLOSE, SAME_SIZE, differences, verdict
-from orledger.reports.report.document import number, render_report, slug
+from orledger.reports.report.document import render_report
+from orledger.reports.report.templating import slug
+from orledger.reports.report.wording import number
 
 HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
 
