@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from orledger.reports.jinja import asset
-from orledger.reports.report.document import environment
+from orledger.reports.report.templating import environment
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import table_csv, table_html, table_markdown

@@ -39,7 +39,7 @@ def values(frame: pl.DataFrame, column: str, *columns: str) -> Sample:
 def known_sample(sample: ArrayLike, frame: pl.DataFrame, *columns: str) -> Sample:
     """``sample``, computed from ``columns`` of the rows of ``frame``."""
     there = "cell_id" in frame.columns
-    return Sample.of(np.asarray(sample), Origin((Records.of(frame, *columns),)) if there else Origin())
+    return Sample.of(np.asarray(sample), Origin((Records(frame, columns),)) if there else Origin())
 
 
 def absent(reason: Why) -> Absent:

@@ -70,7 +70,7 @@ class Value:
 
     def of_records(self, frame: pl.DataFrame, *columns: str) -> Self:
         """The same cell, which comes from ``columns`` of the rows of ``frame`` too."""
-        return replace(self, origin=self.origin | Origin((Records.of(frame, *columns),)))
+        return replace(self, origin=self.origin | Origin((Records(frame, columns),)))
 
 
 @dataclass(frozen=True)
