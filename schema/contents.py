@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from orledger.schema.hashing import DATASET_COLUMNS, content_hash
 
 if TYPE_CHECKING:
@@ -64,20 +62,12 @@ def content_findings(con: DuckDBPyConnection) -> tuple[int, list[CheckFinding]]:
     for cell_id, columns in _records_by_cell(con):
         judge(cell_id, columns)
     for cell_id in list(waiting):
-        judge(cell_id, _EMPTY)
+        judge(cell_id, NONE)
     return len(settled), [*asked(con, ORPHANS), *(changed[c] for c in sorted(changed))]
 
 
-_EMPTY: dict[str, Any] = {
-    "arm": [],
-    "metric": [],
-    "label": [],
-    "idx": np.ma.array(np.empty(0, dtype=np.int32)),
-    "value": np.empty(0),
-}
-
-
 COLUMNS = ("arm", "metric", "label", "idx", "value")
+NONE: dict[str, Any] = {column: [] for column in COLUMNS}  # the columns of a cell without records
 
 
 def _records_by_cell(con: DuckDBPyConnection) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -86,6 +76,8 @@ def _records_by_cell(con: DuckDBPyConnection) -> Iterator[tuple[str, dict[str, A
     A cell is stored in one piece, and a range of row numbers is found without reading the rest: whatever the order of ids,
     the table is read once. Cells that stand in several pieces come last, by name.
     """
+    import numpy as np
+
     pieces = con.execute(
         "SELECT cell_id, min(rowid), max(rowid), count(*) FROM record GROUP BY 1 ORDER BY 2"
     ).fetchall()

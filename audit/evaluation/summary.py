@@ -51,7 +51,7 @@ def audit_lines(
     if shown and not every_test:
         yield ""
         claims = sum(len(f.claims) for f in audit.findings)
-        yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; --tests lists them all"
+        yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; orledger audit --tests lists them all"
 
 
 def _counts(f: AuditFinding) -> str:
@@ -66,7 +66,7 @@ def _counts(f: AuditFinding) -> str:
     between = f"the floor {floors[0]}" if len(floors) == 1 else f"floors from {floors[0]} to {floors[-1]}"
     sizes = sorted({e.family_size for e in hopeless if e.p_holm is not None and e.family_size})
     before = f" before the correction over {' or '.join(map(str, sizes))} tests" if sizes else ""
-    return f"{text}; the untestable have {between}{before}, and --power says how many units they need"
+    return f"{text}; the untestable have {between}{before}, and orledger audit --power says how many units they need"
 
 
 def test_line(e: Evaluation) -> str:
@@ -103,15 +103,19 @@ def test_line(e: Evaluation) -> str:
 
 
 def _interval(e: Evaluation) -> str:
-    """The interval with its ends as they are; an end that is not there is infinite."""
+    """The interval with its ends as they are, and its level where so few units allow none as high as was asked for.
+
+    An end that is not there is infinite. One unit allows no interval at all.
+    """
     r = e.result
-    if r.low is None and r.high is None:
+    if (r.low is None and r.high is None) or r.level == 0:
         return ""
     ends = r.interval_ends or "[]"
     start, end = ends[0], ends[1]
     low = "(-inf" if r.low is None else f"{start}{r.low:.4g}"
     high = "inf)" if r.high is None else f"{r.high:.4g}{end}"
-    return f" {low}, {high}"
+    short = r.level is not None and r.level < e.comparison.level
+    return f" {low}, {high}" + (f" at {r.level:.3g}" if short else "")
 
 
 def audit_data(audit: Audit) -> dict[str, Any]:

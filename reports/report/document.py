@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, 
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
-from orledger.reports.report.wording import Names, headline, number, ratio, registered, said, short
+from orledger.reports.report.templating import environment
+from orledger.reports.report.wording import Names, number, ratio, registered, said
 from orledger.reports.source import Remembering
 from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
@@ -31,10 +31,7 @@ from orledger.schema.materialising import materialised
 from orledger.wording import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from jinja2 import Environment
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.reports.figures.figure import Drawn
@@ -45,23 +42,6 @@ if TYPE_CHECKING:
     from orledger.study import Study
 
 REFERENCE = "reference"  # the heading of tables that belong to a whole study
-TONES = {
-    "supported": "v-good",
-    "holds": "v-good",
-    "matches": "v-good",
-    "matches within rounding": "v-good",
-    AGREE: "v-good",
-    "attainable": "v-good",
-    "refuted": "v-bad",
-    "fails": "v-bad",
-    "inconsistent": "v-bad",
-    "impossible": "v-bad",
-    "false as printed": "v-bad",
-    "could not be checked": "v-mixed",
-    "partially refuted": "v-mixed",
-    "inconclusive": "v-mixed",
-    "another convention": "v-mixed",
-}
 
 
 @dataclass(frozen=True)
@@ -98,34 +78,6 @@ class CaseView:
     tables: list[TableView]
 
 
-def slug(text: str) -> str:
-    """``text`` as an HTML id."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", text)
-
-
-def moment(when: datetime | None) -> str:
-    """A UTC time to the second."""
-    return "" if when is None else f"{when:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def pretty(value: Any) -> str:
-    """Data as indented JSON."""
-    return json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True, default=str)
-
-
-def pretty_json(text: str | None) -> str:
-    """JSON text, indented; text that is not JSON as it is."""
-    try:
-        return pretty(json.loads(text or "null"))
-    except ValueError:
-        return text or ""
-
-
-def plainly(text: Any) -> Markup:
-    """``text`` as HTML content, with quotation marks as they are: for queries, which are full of them."""
-    return Markup(str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
-
-
 def differing(found: Iterable[Difference]) -> pl.DataFrame:
     """Differences from a publication as rows."""
     columns = ("table", "row", "column", "printed", "ours", "ratio", "verdict")
@@ -138,27 +90,6 @@ def settling(found: Iterable[Finding]) -> pl.DataFrame:
     columns = ("place", "printed", "recomputed", "verdict", "rule", "why")
     rows = [[str(getattr(f, c)) for c in columns] for f in found]
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-
-
-def environment(labels: Mapping[str, str] | None = None) -> Environment:
-    """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
-    names = Names(labels or {})
-    env = jinja.environment(html=True, final_newline=False)
-    env.filters |= {
-        "cell": number,
-        "short": short,
-        "ratio": ratio,
-        "plainly": plainly,
-        "headline": headline,
-        "slug": slug,
-        "arm": lambda key: (labels or {}).get(key, key),
-        "named": names.within,
-        "moment": moment,
-        "pretty": pretty,
-        "pretty_json": pretty_json,
-        "tone": lambda word: TONES.get(word, "v-open"),
-    }
-    return env
 
 
 def image_uri(image: str) -> Markup:
@@ -234,12 +165,12 @@ ORDER BY paper, weight DESC, id
 """
 
 
-def stored_findings(db: Database) -> dict[str, list[dict[str, Any]]]:
-    """What `orledger recheck --into` stored and needs an explanation, by paper, the weightiest first."""
+def stored_findings(db: Database, shown: Collection[str] = ()) -> dict[str, list[dict[str, Any]]]:
+    """What `orledger recheck --into` stored and needs an explanation, by paper, the weightiest first; not a paper whose findings are all ``shown``."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in db.sql(PAPERS).iter_rows(named=True):
         found.setdefault(row["paper"], []).append(row)
-    return found
+    return {paper: rows for paper, rows in found.items() if any(row["id"] not in shown for row in rows)}
 
 
 def heading(chosen: Sequence[Study]) -> str:
@@ -333,7 +264,7 @@ def render_report(
         most=MOST,
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
-        papers=stored_findings(db),
+        papers=stored_findings(db, {f.id for f in checked}),
         verdicts=sorted(Counter(f.verdict for f in checked).items()),
     )  # fmt: skip
     return visible(page)

@@ -10,7 +10,7 @@ from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
-from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed
 from orledger.schema.layouts import literal
 from orledger.wording import some
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PART = 40  # units in one table, so that it fits a page
 NAMED = 5  # values of fewer runs that a caption names
+NO_INTERVAL = "so few units allow no interval"
 RANKED = 6  # arms beyond which ranks no longer fit beside the values
 
 
@@ -137,7 +138,7 @@ def _value(subject: Subject, unit: str, arm: str, value: float, rank: float, sty
         return number
     place = Number(float(rank), fixed(0 if float(rank).is_integer() else 1))
     place = place.of_records(subject.values.rows(unit), subject.metric)
-    return join(number, " (", place, ")", names=("", "rank"))
+    return bracketed(number, place, "rank")
 
 
 def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
@@ -177,8 +178,14 @@ def _rank(subject: Subject, arm: str) -> list[Value]:
 def _estimate(subject: Subject, row: TestRow | None, style: Style, what: str) -> list[Value]:
     if row is None or row.effect is None:
         return [_missing(subject, what) if row is None else Absent(row.why_absent), Blank()]
-    ends = Blank() if row.low is None or row.high is None else Range(row.low, row.high, style).of(row)
-    return [Number(row.effect, style).of(row), ends]
+    return [Number(row.effect, style).of(row), interval_of(row, style)]
+
+
+def interval_of(row: TestRow, style: Style) -> Value:
+    """The interval of a row of the audit; a level of zero is none."""
+    if row.low is None or row.high is None:
+        return Blank()
+    return Absent(NO_INTERVAL) if row.level == 0 else Range(row.low, row.high, style).of(row)
 
 
 def _caption(subject: Subject, arms: int, several: str) -> Value:

@@ -6,17 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
-from orledger.reports.origin import Answer, Origin
+from orledger.reports.origin import answered
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
-from orledger.reports.tables.generic import audit_queries, notes
+from orledger.reports.tables.generic import audit_queries, interval_of, notes
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
-from orledger.reports.tables.values import Absent, Blank, Number, PValue, Range, Text, Value, join
+from orledger.reports.tables.values import Absent, Blank, Number, PValue, Text, Value, join
 from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from orledger.reports.audit_rows import AuditRows, TestRow
     from orledger.reports.generic import Subject
+    from orledger.reports.origin import Origin
     from orledger.reports.source import Database
 
 TESTED = ("signed_rank", "sign", "friedman", "skillings_mack")
@@ -159,13 +160,9 @@ def refusal_table(results: Database, case: str) -> Table:
 
 def refused(case: str, arm: str, reason: str) -> Origin:
     """The cells in which ``arm`` refused for ``reason``."""
-    return Origin(
-        (
-            Answer(
-                "SELECT cell_id, cell, arm, refused, refused_by\nFROM all_refusals\n"
-                f"WHERE case_name = {literal(case)} AND arm = {literal(arm)} AND refused = {literal(reason)}\nORDER BY ALL"
-            ),
-        )
+    return answered(
+        "SELECT cell_id, cell, arm, refused, refused_by\nFROM all_refusals\n"
+        f"WHERE case_name = {literal(case)} AND arm = {literal(arm)} AND refused = {literal(reason)}\nORDER BY ALL"
     )
 
 
@@ -183,7 +180,7 @@ def _p(row: TestRow, better: str) -> Value:
 def _test_cells(t: TestRow) -> tuple[Value, ...]:
     style = fixed(3) if t.effect is not None and 1e-3 <= abs(t.effect) < 1e3 else SHORT
     effect = Blank() if t.effect is None else Number(t.effect, style).of(t)
-    interval = Blank() if t.low is None or t.high is None else Range(t.low, t.high, style).of(t)
+    interval = interval_of(t, style)
     wins = Blank() if t.wins is None else Text(f"{t.wins}/{t.losses}/{t.draws}").of(t)
     holm = Blank() if t.p_holm is None else Number(t.p_holm, rules.P_VALUE).of(t)
     p: Value = Blank() if t.test == "improvement" else Absent(t.why_absent)

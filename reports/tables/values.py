@@ -70,7 +70,7 @@ class Value:
 
     def of_records(self, frame: pl.DataFrame, *columns: str) -> Self:
         """The same cell, which comes from ``columns`` of the rows of ``frame`` too."""
-        return replace(self, origin=self.origin | Origin((Records.of(frame, *columns),)))
+        return replace(self, origin=self.origin | Origin((Records(frame, columns),)))
 
 
 @dataclass(frozen=True)
@@ -285,6 +285,11 @@ def tokens(value: Value | str) -> Iterator[Token]:
 def join(*parts: Value | str, names: tuple[str, ...] = ()) -> Join:
     """The parts as one value."""
     return Join(parts, names)
+
+
+def bracketed(main: Value, aside: Value, name: str) -> Join:
+    """``main`` with ``aside``, called ``name`` in CSV files, in brackets behind it."""
+    return join(main, " (", aside, ")", names=("", name))
 
 
 def best(cells: list[Value], scores: list[float | None], *, lower: bool = True) -> list[Value]:
