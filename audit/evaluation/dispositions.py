@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import ClaimState, Outcome, Verdict
+from orledger.audit.registry.words import DECIDED, ClaimState, Outcome, Verdict
 from orledger.wording import some
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 6  # pieces of evidence quoted in a reason
 ABSENT = {Outcome.MISSING, Outcome.REFUSED, ClaimState.MISSING}
-DECIDED = {Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT, ClaimState.FAILS}
+SETTLED = {*DECIDED, ClaimState.FAILS}
 AGAINST = (Verdict.REFUTED, Verdict.PARTIAL)
 
 
@@ -93,7 +93,7 @@ def _certain(rule: Rule, states: States) -> bool:
     if not applies(rule, states) or any(states[t.id] & unknown for t in (*rule.all, *rule.none)):
         return False
     true = [t for t in (*rule.all, *rule.any) if t.value in states[t.id]]
-    return any(states[t.id] & DECIDED for t in true)
+    return any(states[t.id] & SETTLED for t in true)
 
 
 def _open(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import Margin, Outcome, Refusals, Registered, Verdict
+from orledger.audit.registry.words import DECIDED, Margin, Refusals, Registered, Verdict
 from orledger.wording import counted, some
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.dispositions import Decision
     from orledger.audit.registry.hypotheses import Hypothesis, Term
 
-DECIDED = (Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT)
 DECIDING = (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.PARTIAL)
 SHOWN = 4  # names of comparisons in a sentence
 TOO_LATE = {
