@@ -1,8 +1,9 @@
 """Every benchmark in one go: ``python -m benchmarks`` prints one table of ratios against peers measured in the same run.
 
-    python -m benchmarks                          # everything, about ten minutes on one core
+    python -m benchmarks                          # everything, with the Gram form at 10,000 rows some minutes of it
     python -m benchmarks --quick                  # smaller sizes and fewer repeats
     python -m benchmarks --only recovery --json bench.json
+    python -m benchmarks --markdown docs/benchmarks.md
 
 Each script runs in a process of its own with one numerical thread, one after the other, so that none inherits another's
 memory or settings, and one that breaks costs its own rows and no more. The exit code is 1 when a script failed; a missed
@@ -16,10 +17,12 @@ import importlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
-from rows import comparison, table  # noqa: E402 - the scripts of this folder import each other by plain name
+from page import GROWTH_HEAD, page  # noqa: E402
+from rows import comparison, growth_cells, table  # noqa: E402 - the scripts of this folder import each other by plain name
 
 THREADS = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
@@ -70,6 +74,11 @@ def measure(name: str, quick: bool, timeout: float) -> tuple[list[dict[str, Any]
     return [{**r, "script": name} for r in rows], None
 
 
+def load() -> float | None:
+    """The load of the machine over the last minute, where it is known."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
 def facts() -> dict[str, Any]:
     """Where and with what the numbers were measured."""
     from orledger.runners.host import cpu_model, git_commit, versions
@@ -77,31 +86,13 @@ def facts() -> dict[str, Any]:
     return {
         "cpu": cpu_model(),
         "cpus": os.cpu_count(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "began": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        "load": load(),
         "python": platform.python_version(),
         "threads": 1,
         "commit": git_commit(),
         "versions": versions(),
     }
-
-
-def growth_table(rows: list[dict[str, Any]]) -> str:
-    """Fitted exponents: the cost grows as size ** exponent over the sizes shown."""
-    body = [
-        [
-            r["name"],
-            r["variable"],
-            f"{r['sizes'][0]:,} to {r['sizes'][-1]:,}",
-            f"{r['seconds'][0]:.3g} to {r['seconds'][-1]:.3g} s",
-            f"{r['exponent']:.2f} +- {r['se']:.2f}",
-            f"{r['last']:.2f}",
-            r["note"],
-        ]
-        for r in rows
-    ]
-    return table(
-        ("cost of", "against", "sizes", "time", "exponent", "last step", "what is expected"), body, right=(4, 5)
-    )
 
 
 def parsed() -> argparse.Namespace:
@@ -111,6 +102,9 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repeats")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write everything as JSON")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="PATH", help="also write the tables as a page with machine and date"
+    )
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds after which a script counts as failed")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -137,19 +131,26 @@ def main() -> int:
             compared.append({"name": name, "script": name, "error": error})
         else:
             (grown if name == GROWTH else compared).extend(rows)
+    taken = time.perf_counter() - began
+    where["load_end"] = load()
     if compared:
         print(comparison(compared))
     if grown:
-        print(("\n" if compared else "") + growth_table(grown))
+        print(("\n" if compared else "") + table(GROWTH_HEAD, [growth_cells(r) for r in grown], right=(4, 5)))
     met = [r["met"] for r in compared if r.get("met") is not None]
-    taken = time.perf_counter() - began
+    busy = "unknown" if where["load"] is None else f"{where['load']:.1f}"
     print(
-        f"\n{sum(met)} of {len(met)} targets met, {failed} scripts failed, {taken:.0f} s on {where['cpu']} (load {where['load']:.1f})"
+        f"\n{sum(met)} of {len(met)} targets met, {failed} scripts failed, {taken:.0f} s on {where['cpu']} (load {busy})"
     )
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        report = {"quick": options.quick, "seconds": taken, "machine": where, "comparisons": compared, "growth": grown}
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
+    report = {"command": command, "quick": options.quick, "seconds": taken, "machine": where, "comparisons": compared, "growth": grown}  # fmt: skip
+    for path, text in (
+        (options.json, json.dumps(report, indent=2) + "\n"),
+        (options.markdown, page(report)),
+    ):
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     return 1 if failed else 0
 
 

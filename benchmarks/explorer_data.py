@@ -16,6 +16,8 @@ from orledger.schema.writing import Outcome, PlannedCell, Writer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from orledger.audit.registry.hypotheses import Hypothesis
+
 ARMS = ("ours", "theirs", "baseline", "oracle")
 SEEDS = 5
 FAILED = 5  # cells beside those that are done
@@ -72,8 +74,19 @@ def columns(k: int, size: int) -> dict[str, np.ndarray]:
     return {"arm": arm, "metric": metric, "label": label, "idx": idx, "value": rng.standard_normal(arm.size) ** 2}
 
 
+def questions() -> list[Hypothesis]:
+    """The one hypothesis that is asked of these results."""
+    return [parse_hypothesis(HYPOTHESIS, "lower.toml")]
+
+
 def duckdb_file(path: Path, cells: int, size: int) -> None:
-    """The database with a run and an audit, written as a run writes it: cells that are done, some with an arm that declined, and a few that failed."""
+    """The database with a run and an audit."""
+    written(path, cells, size)
+    audit(path, questions())
+
+
+def written(path: Path, cells: int, size: int) -> None:
+    """The database with a run, written as a run writes it: cells that are done, some with an arm that declined, and a few that failed."""
     with Writer(path) as writer:
         planned = [
             PlannedCell(cell_name(k), "bench", "main", f"bench/main/{k}", keys(k), "{}", "1")
@@ -93,7 +106,6 @@ def duckdb_file(path: Path, cells: int, size: int) -> None:
             groups.add(cell_name(k), Outcome("failed", error="Traceback (most recent call last)\nValueError: singular"))
         groups.close()
         writer.end_run(RUN, "incomplete")
-    audit(path, [parse_hypothesis(HYPOTHESIS, "lower.toml")])
 
 
 def sqlite_file(path: Path, source: Path) -> None:

@@ -191,6 +191,7 @@ def writing(top: int) -> list[dict[str, Any]]:
 def auditing(top: int) -> list[dict[str, Any]]:
     """A whole audit against the records of a made-up database; processor seconds."""
     from bench_audit import build
+    from explorer_data import questions
 
     from orledger.audit.evaluation.auditing import audit
 
@@ -200,7 +201,7 @@ def auditing(top: int) -> list[dict[str, Any]]:
             path = Path(folder) / "bench.duckdb"
             sizes.append(build(path, size))
             start = time.process_time()
-            audit(path)
+            audit(path, questions())
             seconds.append(time.process_time() - start)
     # The first one is the smallest database there is, and paid for the imports.
     return [fitted("audit of a database", "records", sizes[1:], seconds[1:], "at most 1, with a fixed part")]

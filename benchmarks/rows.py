@@ -66,6 +66,19 @@ def cells(found: Row) -> list[str]:
     ]
 
 
+def growth_cells(found: Row) -> list[str]:
+    """A fitted exponent as text: the cost grows as size ** exponent over the sizes shown."""
+    return [
+        found["name"],
+        found["variable"],
+        f"{found['sizes'][0]:,} to {found['sizes'][-1]:,}",
+        f"{found['seconds'][0]:.3g} to {found['seconds'][-1]:.3g} s",
+        f"{found['exponent']:.2f} +- {found['se']:.2f}",
+        f"{found['last']:.2f}",
+        found["note"],
+    ]
+
+
 def table(head: Sequence[str], body: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Aligned columns under a ruled head; the columns in ``right`` are flushed right."""
     widths = [max(len(line[k]) for line in [head, *body]) for k in range(len(head))]

@@ -215,7 +215,7 @@ def application(x: Explorer) -> Starlette:
             (error.message, error.hint) if isinstance(error, OrledgerError) else (f"no page {request.url.path}", None)
         )
         status = getattr(error, "status_code", 500)
-        return x.page("explorer_problem.html.j2", request, status=status, message=message, hint=hint)
+        return x.problem(request, status, message, hint)
 
     def static(name: str, package: str) -> Route:
         """A file that is read once and never waits for a thread."""

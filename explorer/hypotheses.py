@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -88,14 +89,14 @@ def units(results: Results, query: str, ask: Ask, unit: str) -> dict[str, Any]:
     places = (
         {p["cell_id"]: p for p in results.rows(PLACES, [[r["cell_id"] for r in rows]])} if "cell_id" in order else {}
     )
+    asked = cache(lambda name, value: urlencode({name: value}))  # the same few values over and over
     for row in rows:
         cell = places.get(row.get("cell_id"), {"name": None, "keys": {}, "case_name": "", "block": ""})
-        chosen = {f"key.{k}": cell["keys"][k] for k in keys if k in cell["keys"]}
+        chosen = [asked(f"key.{k}", cell["keys"][k]) for k in keys if k in cell["keys"]]
+        place = (asked("case", cell["case_name"]), asked("block", cell["block"]))
         row["unit_"] = "/".join(str(row[k]) for k in keys)
         row["name_"] = cell["name"]
-        row["address"] = (
-            "/cells?" + urlencode({"case": cell["case_name"], "block": cell["block"]} | chosen) if chosen else ""
-        )
+        row["address"] = "/cells?" + "&".join((*place, *chosen)) if chosen else ""
     hidden = {"cell_id", *keys}
     return {
         "sql": query,

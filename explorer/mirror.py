@@ -41,12 +41,21 @@ State = tuple[tuple[str, int, int], ...]
 Made = TypeVar("Made")
 
 
+class NotYetError(DatabaseError):
+    """A run has the file, and there is nothing to read yet; there will be."""
+
+    status_code = 503
+
+
 class Copied(Results):
     """The results of one copy for one page; what is costly to make from a copy is made once and kept as long as it."""
 
     def __init__(self, path: Path, con: DuckDBPyConnection, note: str | None, copy: _Copy) -> None:
         super().__init__(path, con, note)
         self._copy = copy
+        self.own: Kept[Any] = (
+            Kept()
+        )  # what this page made for itself: it may hold the connection, and ends with the page
 
     def remember(self, key: tuple[str, ...], make: Callable[[], Made]) -> Made:
         """What ``make`` returns, which must hold no connection; the next page that asks for ``key`` gets the same."""
@@ -101,6 +110,11 @@ class Mirror:
                 if copy is not self._current:
                     copy.close_if_unused()
 
+    def look(self) -> None:
+        """Takes the first copy; what cannot be read is an error."""
+        with self.results():
+            return
+
     def close(self) -> None:
         """Closes and removes the copy."""
         with self._lock:
@@ -140,7 +154,7 @@ class Mirror:
         for _ in range(TRIES):
             before = _state(source)
             if source == self.path and _held(source):
-                raise DatabaseError(
+                raise NotYetError(
                     f"a run has {self.path} and has published no snapshot yet",
                     hint="reload the page in a moment; orledger run --snapshot-every says how often it does",
                 )
@@ -153,7 +167,11 @@ class Mirror:
             if _state(source) == before:
                 break
         limits = replace(self.limits, seconds=max(PAGE_SECONDS, self.limits.seconds))
-        results = open_results(target, snapshot=False, **sandbox_config(limits))
+        try:
+            results = open_results(target, snapshot=False, **sandbox_config(limits))
+        except OrledgerError as error:  # the name of the copy says nothing to anybody
+            message, hint = (text and text.replace(str(target), str(self.path)) for text in (error.message, error.hint))
+            raise type(error)(message or "", hint=hint) from error
         note = "a run is writing; this is its latest snapshot" if source != self.path else None
         return _Copy(results, target, before, note)
 

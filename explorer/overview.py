@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orledger.reports.report.ledger import ARM_REFUSALS, CELL_REFUSALS, UNSAID
+from orledger.reports.report.missing import ARM_REFUSALS, CELL_REFUSALS, UNSAID
 
 if TYPE_CHECKING:
     from orledger.explorer.mirror import Copied

@@ -50,7 +50,7 @@ class Explorer:
 
     @cached_property
     def _env(self) -> Environment:
-        from orledger.reports.report.document import environment
+        from orledger.reports.report.templating import environment
 
         env = environment()
         env.auto_reload = False  # templates do not change while the server runs: no look at the files for each page
@@ -90,7 +90,13 @@ class Explorer:
 
     def missing(self, request: Request, message: str, hint: str | None = None) -> HTMLResponse:
         """The page that says what is not there."""
-        return self.page("explorer_problem.html.j2", request, status=404, message=message, hint=hint)
+        return self.problem(request, 404, message, hint)
+
+    def problem(self, request: Request, status: int, message: str, hint: str | None = None) -> HTMLResponse:
+        """The page that says what is wrong; one that will be answered in a moment asks again by itself."""
+        heading = {404: "Not here", 503: "Not yet"}.get(status, "This did not work")
+        said = {"heading": heading, "message": message, "hint": hint, "waiting": status == 503}
+        return self.page("explorer_problem.html.j2", request, status=status, **said)
 
     def ask(self, results: Results, query: str) -> pl.DataFrame:
         """The rows of a user's query, or of one that the database holds, under the limits.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from orledger.explorer.mirror import Copied
     from orledger.reports.drilldown import Opened
+    from orledger.reports.tables.building import TableSpec
     from orledger.reports.tables.table import Table
 
 ROWS = 500  # rows behind a number that its page shows; the query gives all
@@ -50,18 +51,22 @@ def listed(results: Copied) -> dict[str, Any]:
 def _listed(results: Copied) -> dict[str, Any]:
     here = studies.present(results)
     return {
-        "tables": [(t.name, t.title, t.case) for t in offered(results, here).values()],
+        "tables": [(t.name, t.title, t.case) for t in specs(results).values()],
         "figures": [(f.name, f.title, f.case) for f in drawing.select(results, chosen=here)],
     }
+
+
+def specs(results: Copied) -> dict[str, TableSpec]:
+    """How each table is built."""
+    return results.own.get("specs", lambda: offered(results, studies.present(results)))
 
 
 def table(results: Copied, name: str) -> Table | None:
     """The table called ``name``; None when there is none. It is built once for each state of the database."""
 
     def make() -> Table | None:
-        here = studies.present(results)
-        spec = offered(results, here).get(name)
-        return None if spec is None else build(spec, results, labels=studies.labels(here))
+        spec = specs(results).get(name)
+        return None if spec is None else build(spec, results, labels=studies.labels(studies.present(results)))
 
     known = any(name == found for found, *_ in listed(results)["tables"])
     return results.remember(("table", name), make) if known else None

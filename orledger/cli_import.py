@@ -18,7 +18,11 @@ from orledger.cli_options import db_option, echo_json, json_option, warn
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="TOML file that says what the columns mean; orledger init writes one.",
 )
-@click.option("--replace", is_flag=True, help="Let changed values take the place of the stored ones; a trace is kept.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Let changed values take the place of the stored ones, and take out arms that a file no longer names; a trace is kept.",
+)
 @db_option
 @json_option
 def import_study(tables: tuple[str, ...], mapping: Path, replace: bool, db: Path, as_json: bool) -> None:

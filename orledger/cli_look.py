@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 import sys
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,6 @@ TONES = {
     **dict.fromkeys(("refuted", "partially refuted", "failed", "fails", "false as printed", "inconsistent", "impossible"), BAD),
     **dict.fromkeys(("inconclusive", "not enough data", "not testable", "running", "stopped", "another convention", "could not be checked"), OPEN),
 }  # fmt: skip
-VERDICT = re.compile(r"(?P<id>\S+)  (?P<verdict>[A-Z][A-Z ]+)  (?P<title>.+)")
 
 
 def toned(word: str, text: str | None = None) -> str:
@@ -33,12 +33,23 @@ def strong(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def audit_line(line: str) -> str:
-    """A line of an audit with its verdict in colour, indented lines as they are."""
-    found = VERDICT.fullmatch(line)
-    if found is None:
-        return line
-    return f"{strong(found['id'])}  {toned(found['verdict'])}  {found['title']}"
+def columns() -> int:
+    """How wide lines of text are: as the terminal, at most 100; 100 in a file or pipe."""
+    return min(100, shutil.get_terminal_size((100, 24)).columns) if sys.stdout.isatty() else 100
+
+
+def hanging(text: str, indent: str = "  ") -> str:
+    """``text`` indented, on a terminal with its lines under each other; a file or pipe gets one line."""
+    if not sys.stdout.isatty():
+        return f"{indent}{text}"
+    return "\n".join(
+        wrap(text, columns(), initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
+    )  # fmt: skip
+
+
+def heading(name: str, verdict: str) -> str:
+    """The name of a hypothesis as a heading, and its verdict in colour."""
+    return f"{strong(name)}  {toned(verdict)}"
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from orledger.cli_options import (
     warn,
 )
 from orledger.cli_output import check_file, check_folder, filling, out_option, write_file, writing_to
-from orledger.wording import sized
+from orledger.wording import counted, sized
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +99,7 @@ def figures(
     if as_json:
         echo_json({"files": [str(out / p.name) for p in paths]})
     else:
-        click.echo(f"{len(paths)} file{'s' * (len(paths) != 1)} in {out}")
+        click.echo(f"{counted(len(paths), 'file')} in {out}")
 
 
 @click.command()
@@ -123,6 +123,7 @@ def report(
     """
     from orledger.errors import UsageError
     from orledger.expected import expected_cells
+    from orledger.reports.report.contents import Contents
     from orledger.reports.report.document import render_report
     from orledger.reports.report.pdf import write_pdf
 
@@ -153,14 +154,14 @@ def report(
         check_file(path)
     with reading(db) as results:
         planned = expected_cells(results, warn)
-        chosen = chosen_studies(results, references)
+        contents = Contents(results, planned, chosen=chosen_studies(results, references))
         with steps("report") as step:
             if not only_pdf:
-                write_file(out, render_report(results, planned=planned, title=title, chosen=chosen, step=step))
+                write_file(out, render_report(results, title=title, contents=contents, step=step))
             if latex is not None and pdf is not False:
                 step("PDF")
                 with writing_to(target):
-                    write_pdf(results, target, planned=planned, title=title, latex=latex, chosen=chosen)
+                    write_pdf(results, target, title=title, latex=latex, contents=contents)
     if as_json:
         echo_json({"files": [{"path": str(path), "bytes": path.stat().st_size} for path in wanted]})
         return
@@ -199,7 +200,7 @@ def findings(db: Path, out: Path | None, references: tuple[str, ...]) -> None:
 @click.option(
     "--tables",
     type=click.Path(path_type=Path),
-    help="Also write the ratios per arm (the Aport table) into this folder.",
+    help="Also write the ratios of every arm and metric, as a table, into this folder.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 6 unless everything coincides bitwise.")
 @json_option

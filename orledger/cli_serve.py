@@ -35,15 +35,16 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
 
         from orledger.explorer.app import application
         from orledger.explorer.guard import new_token
+        from orledger.explorer.mirror import NotYetError
         from orledger.explorer.site import Explorer
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the explorer needs {error.name}, which is not installed", hint="pip install 'orledger[serve]'"
         ) from error
-    from orledger.schema.reading import open_results
+    if other is not None:
+        from orledger.schema.reading import open_results
 
-    for path in (db, *([other] if other else [])):
-        open_results(path).close()  # a missing or foreign file is told before anything listens
+        open_results(other).close()
     local = host == "localhost" or _loopback(host)
     token = None if local else new_token()
     hosts = ("127.0.0.1", "localhost", "[::1]") if local else ("*",)
@@ -59,13 +60,23 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
             ) from error
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else "")
-        click.echo(f"{db} at {address}  (Ctrl-C ends it)")
-        if browser and local:
-            import webbrowser
+        x = Explorer(db, other, token, hosts)
+        try:
+            try:
+                x.mirror.look()  # a missing or foreign file is told before anything listens
+            except NotYetError as error:
+                click.echo(f"{error.message}; the pages will show it when it has", err=True)
+            listener.listen()  # whoever comes before the server is ready waits for it
+            click.echo(f"{db} at {address}  (Ctrl-C ends it)")
+            if browser and local:
+                import webbrowser
 
-            webbrowser.open(address)
-        app = application(Explorer(db, other, token, hosts))
-        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+                webbrowser.open(address)
+            uvicorn.Server(uvicorn.Config(application(x), log_level="warning", access_log=False)).run(
+                sockets=[listener]
+            )
+        finally:
+            x.mirror.close()
 
 
 def _loopback(host: str) -> bool:

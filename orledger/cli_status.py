@@ -8,6 +8,7 @@ import click
 
 from orledger.cli_look import toned
 from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ def status(db: Path, as_json: bool) -> None:
     click.echo(f"{records:,} records in {db}{_sentence(blocks, left)}")
     if bad:
         click.echo(
-            toned("failed", f"{bad} cell{'s' * (bad > 1)} failed") + "; orledger run --retry-failed computes them again"
+            toned("failed", f"{counted(bad, 'cell')} failed") + "; orledger run --retry-failed computes them again"
         )
 
 

@@ -81,8 +81,7 @@ def read_figures(tables: Sequence[TomlTable]) -> tuple[FigureDisplay, ...]:
 
 
 def _table(t: TomlTable) -> TableDisplay:
-    marks = t.table("marks", None)
-    where = t.table("where", None)
+    where = t.optional("where", lambda w: tuple((key, w.texts(key)) for key in w.data))
     found = TableDisplay(
         name=t.text("name"),
         title=t.text("title", "") or t.text("name"),
@@ -93,10 +92,10 @@ def _table(t: TomlTable) -> TableDisplay:
         case=t.text("case", None),
         block=t.text("block", None),
         arms=t.texts("arms", ()),
-        where=() if where is None else tuple((key, where.texts(key)) for key in where.data),
+        where=where or (),
         format=t.text("format", ""),
         best=t.choice("best", ("row", "column"), None),
-        marks=None if marks is None else _marks(marks),
+        marks=t.optional("marks", lambda m: Marks(m.text("against"), m.text("hypothesis", None))),
         caption=t.text("caption", ""),
         place=f"{t.file}: table [{t.place}]",
     )
@@ -125,12 +124,6 @@ def _check_places(t: TomlTable, found: TableDisplay) -> None:
         raise t.fail("rows", '"arm" in rows or columns, or one name in arms')
     if found.marks is not None and ARM not in placed:
         raise t.fail("marks", 'a table with "arm" in rows or columns: arms are what is marked')
-
-
-def _marks(t: TomlTable) -> Marks:
-    found = Marks(t.text("against"), t.text("hypothesis", None))
-    t.done()
-    return found
 
 
 def _figure(t: TomlTable) -> FigureDisplay:

@@ -64,10 +64,10 @@ def write_study(
     from orledger.errors import UsageError
     from orledger.reports.figures.drawing import write_figures
     from orledger.reports.figures.style import COLUMN_WIDTH, TEXT_WIDTH
+    from orledger.reports.report.contents import Contents
     from orledger.reports.report.document import render_report
     from orledger.reports.report.pdf import write_pdf
-    from orledger.reports.source import content_hash
-    from orledger.reports.tables.building import build_tables
+    from orledger.reports.source import database_hash
     from orledger.reports.tables.writing import write_tables
     from orledger.schema.reading import open_results
 
@@ -79,18 +79,18 @@ def write_study(
     check_folder(folder)
     with open_results(db) as results:
         chosen = studies.present(results, () if declared is None else (declared,))
+        contents = Contents(results, chosen=chosen)
         with writing_to(folder):
             step("tables")
-            built = build_tables(results, chosen=chosen)
-            tables = write_tables(built, folder / "tables", TABLE_FORMATS, content_hash(results))
+            tables = write_tables(contents.tables, folder / "tables", TABLE_FORMATS, database_hash(results))
             inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
             figures = write_figures(results, folder / "figures", chosen=chosen, width=inches, progress=step)
         step("report")
-        write_file(folder / "report.html", render_report(results, title=title, chosen=chosen, step=step))
+        write_file(folder / "report.html", render_report(results, title=title, contents=contents, step=step))
         files = [folder / "report.html"]
         if latex is not None and pdf is not False:
             step("PDF")
             with writing_to(folder / "report.pdf"):
-                files.append(write_pdf(results, folder / "report.pdf", title=title, latex=latex, chosen=chosen))
+                files.append(write_pdf(results, folder / "report.pdf", title=title, latex=latex, contents=contents))
     sizes = {folder / "tables": tables, folder / "figures": figures, **{f: [f] for f in files}}
     return [Written(path, len(made), sum(p.stat().st_size for p in made)) for path, made in sizes.items()]

@@ -7,15 +7,16 @@ import reprlib
 import sys
 import tomllib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.resources.abc import Traversable
 
 _REQUIRED: Any = object()
+Made = TypeVar("Made")
 
 MOST = sys.float_info.max
 LONGEST = (
@@ -119,6 +120,15 @@ class TomlTable:
             if isinstance(value, dict)
             else value
         )
+
+    def optional(self, key: str, make: Callable[[TomlTable], Made]) -> Made | None:
+        """What ``make`` reads from a table inside this one, every key of it; None where the table is absent."""
+        inner = self.table(key, None)
+        if inner is None:
+            return None
+        made = make(inner)
+        inner.done()
+        return made
 
     def tables(self, key: str, default: Any = _REQUIRED) -> Any:
         """A list of tables, numbered from 1 in messages."""

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # Characters that change the order in which others are shown: a name with one can make a line read as what it does not say.
 TURNING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_TURNING = tuple(map(chr, TURNING))
 _VISIBLE = {code: f"[U+{code:04X}]" for code in TURNING}
 _ESCAPED = {code: f"\\u{code:04x}" for code in TURNING}
 
 
 def visible(text: str) -> str:
     """``text`` with every character that changes the order of others written as its code point, as LaTeX tables do."""
-    return text.translate(_VISIBLE)
+    return text.translate(_VISIBLE) if _turns(text) else text
 
 
 def escaped_json(text: str) -> str:
     """JSON that means the same, with these characters as escapes."""
-    return text.translate(_ESCAPED)
+    return text.translate(_ESCAPED) if _turns(text) else text
+
+
+def _turns(text: str) -> bool:
+    """Whether ``text`` has such a character at all: looking takes a hundredth of the time of translating a page."""
+    return not text.isascii() and any(character in text for character in _TURNING)
 
 
 def counted(n: int, one: str, many: str = "") -> str:
     """``n`` with the noun in its number: 1 unit, 2 units."""
     return f"{n if n < 10_000 else f'{n:,}'} {one if n == 1 else many or one + 's'}"
+
+
+def some(texts: Sequence[str], most: int, between: str = ", ") -> str:
+    """The first ``most`` of ``texts``, and how many there are beside them: a, b and 3 more."""
+    more = f"{between.strip(', ')} and {len(texts) - most} more" if len(texts) > most else ""
+    return between.join(texts[:most]) + more
 
 
 def sized(n: int) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from orledger.schema.layouts import identifier
 from orledger.schema.selecting import equal
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ def why_absent(
             "GROUP BY ALL ORDER BY n DESC, why"
         ).rows()
         if rows:
-            found[arm] = ", ".join(f"{why} ({n} cell{'s' * (n > 1)})" for why, n, _ in rows)
+            found[arm] = ", ".join(f"{why} ({counted(n, 'cell')})" for why, n, _ in rows)
             left_out = left_out or any(others for *_, others in rows)
     if not found:
         planned = results.sql(f"SELECT count(*) FROM {identifier(layout.cells)} WHERE {cells}").item()

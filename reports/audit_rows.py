@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from orledger.audit.registry.words import DECIDED, Outcome, Variant
 from orledger.reports.origin import AuditRow, Origin
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,10 +22,9 @@ if TYPE_CHECKING:
 
 NEWEST = "SELECT audit_id, n_cells, n_records FROM audit ORDER BY created DESC, audit_id LIMIT 1"
 NOW = "SELECT count(*) FILTER (state = 'done') AS cells, (SELECT count(*) FROM all_records) AS records FROM all_cells"
-DECIDED = ("less", "greater", "different")
-OPPOSITE = {"less": "greater", "greater": "less"}
+OPPOSITE: dict[str, str] = {Outcome.LESS: Outcome.GREATER, Outcome.GREATER: Outcome.LESS}
 # The variant to print comes first: the one whose values are independent units.
-VARIANTS = ("declared", "blocked", "naive", "coarser")
+VARIANTS = (Variant.DECLARED, Variant.BLOCKED, Variant.NAIVE, Variant.COARSER)
 NO_AUDIT = "the database has no audit"
 
 
@@ -272,5 +273,5 @@ class Citations:
             return ""
         hypotheses = ", ".join(sorted({r.hypothesis for r in self.rows.values()}))
         stale = f"; {self.audit.stale}" if self.audit.stale else ""
-        rows = f"{len(self.rows)} row{'s' if len(self.rows) > 1 else ''}"
+        rows = counted(len(self.rows), "row")
         return f"Tests and claims: {rows} of audit {self.audit.audit_id[:12]} ({hypotheses}){stale}."

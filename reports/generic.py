@@ -50,12 +50,21 @@ class Values:
 
     def rows(self, unit: str, arm: str | None = None) -> pl.DataFrame:
         """The records behind the value of one unit and arm; of all arms without."""
-        mine = self._by_unit.get((unit,), self.records.clear())
-        return mine if arm is None else mine.filter(pl.col("arm") == arm)
+        first, n = self._places.get((unit, arm), (0, 0))
+        return self.records.slice(first, n)
 
     @cached_property
-    def _by_unit(self) -> dict[tuple[object, ...], pl.DataFrame]:
-        return self.records.partition_by("unit", as_dict=True)
+    def _places(self) -> dict[tuple[str, str | None], tuple[int, int]]:
+        """Where the records of a unit and arm, and of a unit, begin and how many they are: they are sorted by both."""
+        counted = self.records.group_by("unit", "arm", maintain_order=True).len()
+        found: dict[tuple[str, str | None], tuple[int, int]] = {}
+        at = 0
+        for unit, arm, n in counted.iter_rows():
+            found[unit, arm] = (at, n)
+            first, before = found.get((unit, None), (at, 0))
+            found[unit, None] = (first, before + n)
+            at += n
+        return found
 
     def short(self) -> list[tuple[str, str, int, int]]:
         """Unit, arm, its runs and the most runs of an arm on that unit, where the arm has some and fewer than that."""
@@ -67,10 +76,10 @@ class Values:
     def ranks(self, better: str) -> NDArray[np.float64]:
         """Ranks within units, 1 the best, ties sharing, among the arms that have a value; NaN where there is none."""
         signed = self.matrix if better == "lower" else -self.matrix
+        unit, arm = np.nonzero(np.isfinite(signed))
+        there = pl.DataFrame({"unit": unit, "value": signed[unit, arm]})
         ranks = np.full_like(signed, np.nan)
-        for i, row in enumerate(signed):
-            there = np.isfinite(row)
-            ranks[i, there] = pl.Series(row[there]).rank("average").to_numpy()
+        ranks[unit, arm] = there.select(pl.col("value").rank("average").over("unit")).to_series().to_numpy()
         return ranks
 
     def column(self, arm: str) -> NDArray[np.float64]:
@@ -223,11 +232,17 @@ class Subject:
         """How many units the mean ranks are over, and how many have none because an arm is missing there; empty without ranks."""
         if self.ranking is None:
             return ""
-        units = f"{self.ranking.n} units"
+        units, lacking = f"{self.ranking.n} units", self.unranked
+        return (
+            f"{units} that have every arm ({lacking} {'lacks' if lacking == 1 else 'lack'} one)" if lacking else units
+        )
+
+    @property
+    def unranked(self) -> int:
+        """How many units lack an arm and so have no ranks; 0 where that is not all that keeps units out of the ranking."""
         lacking = int(np.isnan(self.values.matrix).any(axis=1).sum())
-        if not lacking or self.ranking.n + lacking != len(self.values.units):  # the latter: units came after the audit
-            return units
-        return f"{units} that have every arm ({lacking} {'lacks' if lacking == 1 else 'lack'} one)"
+        all_said = self.ranking is not None and self.ranking.n + lacking == len(self.values.units)
+        return lacking if all_said else 0  # otherwise units came after the audit
 
     @cached_property
     def ordered(self) -> tuple[str, ...]:
@@ -303,11 +318,11 @@ def natural(text: str) -> list[tuple[int, float, str]]:
 
 
 def slug(text: str) -> str:
-    """``text`` as a name for files and labels: letters, digits and hyphens, a letter first, never empty.
+    """``text`` as a name for files and labels: letters, digits, hyphens and underscores, a letter first, never empty.
 
     A text that loses characters gets a few digits of its hash, so that two texts never share a name.
     """
-    kept = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
+    kept = re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
     kept = kept if kept[:1].isalpha() else f"study-{kept}".strip("-")
     return kept if kept == text else f"{kept[:40]}-{sha256(text.encode()).hexdigest()[:6]}"
 

@@ -7,6 +7,7 @@ values of a column (``Sample``) know their records, so that a median of them doe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,18 +21,21 @@ PLACE = {"cell_id": pl.String, "arm": pl.String, "label": pl.String, "idx": pl.I
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Records of one or more blocks: ``rows`` says which cells, arms, labels and indices, ``columns`` which metrics of their view."""
+    """Records of one or more blocks: those that rows of ``frame`` stand for, and ``columns``, metrics of their view.
 
-    rows: pl.DataFrame
+    Most numbers of a table are never opened: which records are theirs is worked out when somebody asks.
+    """
+
+    frame: pl.DataFrame
     columns: tuple[str, ...]
 
-    @classmethod
-    def of(cls, frame: pl.DataFrame, *columns: str) -> Records:
-        """The records that rows of ``frame`` stand for; rows in which all ``columns`` are null have none."""
-        here = [pl.col(c).is_not_null() for c in columns if c in frame.columns]
-        kept = frame.filter(pl.any_horizontal(here)) if here else frame
-        parts = [pl.col(c).cast(t) if c in frame.columns else pl.lit(None, t).alias(c) for c, t in PLACE.items()]
-        return cls(kept.select(parts).unique(maintain_order=True), columns)
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """Which cells, arms, labels and indices; rows of the frame in which all ``columns`` are null have none."""
+        here = [pl.col(c).is_not_null() for c in self.columns if c in self.frame.columns]
+        kept = self.frame.filter(pl.any_horizontal(here)) if here else self.frame
+        parts = [pl.col(c).cast(t) if c in self.frame.columns else pl.lit(None, t).alias(c) for c, t in PLACE.items()]
+        return kept.select(parts).unique(maintain_order=True)
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,11 @@ class Origin:
 
 
 NOTHING = Origin()
+
+
+def answered(sql: str) -> Origin:
+    """The rows of a query."""
+    return Origin((Answer(sql),))
 
 
 class Sample(np.ndarray):

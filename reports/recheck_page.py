@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from orledger.audit.recheck.findings import Finding, grouped, summary
+from orledger.reports.jinja import asset, environment
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import markdown_inline
 from orledger.wording import visible
@@ -39,26 +36,15 @@ class Rechecked:
         }
 
 
-def _environment(*, autoescape: bool) -> Environment:
-    return Environment(
-        loader=PackageLoader("orledger.templates", ""),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=autoescape,  # noqa: S701 - off for Markdown alone, where every text goes through its own filter
-        keep_trailing_newline=True,
-    )
-
-
 def html(rechecked: Rechecked) -> str:
     """The page; every text of the paper is escaped."""
-    css = Markup(files("orledger.templates").joinpath("report.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
-    return visible(_environment(autoescape=True).get_template("recheck.html.j2").render(rechecked.shown(), css=css))
+    page = environment(html=True).get_template("recheck.html.j2")
+    return visible(page.render(rechecked.shown(), css=asset("report.css")))
 
 
 def markdown(rechecked: Rechecked) -> str:
     """The summary in Markdown; every text of the paper goes through the filter `text`."""
-    env = _environment(autoescape=False)
+    env = environment(html=False)
     env.filters["text"] = markdown_inline
     return visible(env.get_template("recheck.md.j2").render(rechecked.shown()))
 

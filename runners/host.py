@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from orledger import __version__
 from orledger.errors import UsageError
 from orledger.runners.engines import available_cpus
 
@@ -33,13 +34,16 @@ PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the installed packages that make or carry numbers."""
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return {"python": platform.python_version()} | {name: v for name in PACKAGES if (v := _installed(name))}
+
+
+@cache
+def _installed(name: str) -> str | None:
+    """The version of the package, read from its files once; None when it is not there."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def host_facts(device: str = "cpu", *, with_torch: bool = True) -> dict[str, Any]:
@@ -82,7 +86,7 @@ def where() -> str:
         "cpu": cpu_model(),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "orledger": metadata.version("orledger"),
+        "orledger": __version__,
     }
     return json.dumps(facts, sort_keys=True, ensure_ascii=False)
 

@@ -44,6 +44,10 @@ GROUP BY ALL ORDER BY ALL"""
 ARMS_SEEN = """
 SELECT DISTINCT arm FROM refusal WHERE cell_id IN (SELECT cell_id FROM cell WHERE case_name = ?) ORDER BY ALL"""
 
+ARMS_LEFT = """
+SELECT arm FROM record SEMI JOIN (FROM cell WHERE case_name = ?) USING (cell_id)
+UNION SELECT arm FROM refusal SEMI JOIN (FROM cell WHERE case_name = ?) USING (cell_id)"""
+
 
 @dataclass(frozen=True)
 class Key:
@@ -167,11 +171,17 @@ def cases(con: DuckDBPyConnection) -> list[str]:
     return [row[0] for row in con.execute(f"{query} ORDER BY 1").fetchall()]
 
 
-def store(con: DuckDBPyConnection, new: Catalogue) -> None:
-    """Adds ``new`` to the catalogue of its case, in one transaction with the entry of the ledger."""
+def store(con: DuckDBPyConnection, new: Catalogue, gone: Collection[str] = ()) -> None:
+    """Adds ``new`` to the catalogue of its case, in one transaction with the entry of the ledger.
+
+    Of the arms ``gone`` those that no cell of the case has are taken out of it.
+    """
     with transaction(con):
         old = read(con, new.case)
         found = merged(old, new)
+        if gone:
+            left = {row[0] for row in con.execute(ARMS_LEFT, [new.case, new.case]).fetchall()}
+            found = _less(found, {arm for arm in gone if arm not in left})
         if found == old:
             return
         rows = {
@@ -186,6 +196,13 @@ def store(con: DuckDBPyConnection, new: Catalogue) -> None:
                 places = ", ".join(f"({', '.join('?' * len(rows[table][0]))})" for _ in rows[table])
                 con.execute(f"INSERT INTO {table} VALUES {places}", [value for row in rows[table] for value in row])
         chain.append(con, "catalogue", {"case": new.case}, dict.fromkeys(TABLES, (new.case,)))
+
+
+def _less(found: Catalogue, gone: Collection[str]) -> Catalogue:
+    """``found`` without some arms, and without metrics that no other arm has."""
+    metrics = [replace(m, arms=", ".join(a for a in m.arms.split(", ") if a not in gone)) for m in found.metrics]
+    kept = tuple(m for m, before in zip(metrics, found.metrics, strict=True) if m.arms or not before.arms)
+    return replace(found, metrics=kept, arms=tuple(a for a in found.arms if a.arm not in gone))
 
 
 def complete(con: DuckDBPyConnection, case: str, *, records: bool = True) -> None:

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 import duckdb
-import polars as pl
 
 from orledger.errors import QueryRefusedError
 
 if TYPE_CHECKING:
+    import polars as pl
     from duckdb import DuckDBPyRelation
 
 # Types that polars has no column for are shown as text.
@@ -64,6 +64,8 @@ def frame(relation: DuckDBPyRelation) -> pl.DataFrame:
 
 def _beyond_python(column: pl.Series) -> bool:
     """Whether a column of dates or times holds one that Python's datetime cannot."""
+    import polars as pl
+
     if column.dtype == pl.Date:
         first, last, scale = -719_162, 2_932_896, 1
     elif isinstance(column.dtype, pl.Datetime):
@@ -76,6 +78,8 @@ def _beyond_python(column: pl.Series) -> bool:
 
 
 def _converted(relation: DuckDBPyRelation) -> pl.DataFrame:
+    import polars as pl  # takes a fifth of a second: who asks for rows alone does without
+
     try:
         return pl.DataFrame(_Stream(relation))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

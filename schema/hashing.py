@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
 
 # The columns of the table dataset after its cell, all of them hashed.
 DATASET_COLUMNS = ("name", "origin", "n_rows", "n_features", "target", "distinct_targets", "sha256")
@@ -22,7 +23,9 @@ SELECT sha256(coalesce(string_agg(
 FROM cell
 """
 # Stands for an absent index among the 32-bit ones.
-NO_INDEX = np.int64(-(2**62))
+NO_INDEX = -(2**62)
+PLACE = ("arm", "metric", "label")
+ALIKE = 256  # rows of a cell up to which its texts are remembered for the next one
 
 
 def content_hash(
@@ -39,12 +42,18 @@ def content_hash(
     indices masked. Text is replaced by its rank among the cell's distinct texts, which are hashed too: that makes
     sorting and hashing work on whole arrays.
     """
+    import numpy as np  # who only reads a database waits for no arrays
+
     value = np.ascontiguousarray(columns["value"], dtype="<f8")
     idx = np.ma.getdata(columns["idx"]).astype("<i8")
     idx[np.ma.getmaskarray(columns["idx"])] = NO_INDEX
-    texts, ranks = zip(*(_ranked(columns[name]) for name in ("arm", "metric", "label")), strict=True)
+    places = [tuple(c.tolist() if isinstance(c := columns[name], np.ndarray) else c) for name in PLACE]
+    ranked = _remembered if value.size <= ALIKE else _ranked
+    texts, ranks, order = ranked(*places)
     bits = value.view("<i8")
-    order = np.lexsort((bits, idx, *reversed(ranks)))
+    if order is None:
+        order = np.lexsort((bits, idx, *reversed(ranks)))
+        ranks = tuple(column[order] for column in ranks)
     head = {
         "state": state,
         "reason": reason,
@@ -55,25 +64,41 @@ def content_hash(
         "datasets": sorted([{k: _plain(v) for k, v in sorted(d.items())} for d in datasets], key=json.dumps),
     }
     digest = hashlib.sha256(HEAD.encode(head).encode())
-    for column in (*ranks, idx, bits):
-        digest.update(column[order].tobytes())
+    for column in (*ranks, idx[order], bits[order]):
+        digest.update(column.tobytes())
     return digest.hexdigest()[:32]
 
 
-def _ranked(column: Any) -> tuple[list[str], np.ndarray]:
-    """The distinct texts in order, and for each row the rank of its text (-1 where it is None), little-endian int32."""
-    values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    different = set(values)
-    if len(different) == 1:  # a cell often has one metric, and no labels
-        only = different.pop()
-        return ([], np.full(len(values), -1, "<i4")) if only is None else ([only], np.zeros(len(values), "<i4"))
-    distinct = sorted(different - {None})
-    rank: dict[str | None, int] = {text: k for k, text in enumerate(distinct)}
-    rank[None] = -1
-    return distinct, np.array(list(map(rank.__getitem__, values)), dtype="<i4")
+def _ranked(
+    *columns: tuple[str | None, ...],
+) -> tuple[tuple[list[str], ...], tuple[np.ndarray, ...], np.ndarray | None]:
+    """Of columns of texts: the distinct ones of each in order, for each row the ranks of its texts, and the order of the rows.
+
+    Ranks are little-endian int32, -1 where a text is None. Where no two rows have the same texts these alone give the order,
+    and the ranks stand in it; else the order is None.
+    """
+    import numpy as np
+
+    texts, ranks = [], []
+    for values in columns:
+        distinct = sorted({v for v in values if v is not None})
+        rank: dict[str | None, int] = {text: k for k, text in enumerate(distinct)}
+        rank[None] = -1
+        texts.append(distinct)
+        ranks.append(np.array([rank[v] for v in values], dtype="<i4"))
+    if len(set(zip(*columns, strict=True))) < len(columns[0]):
+        return tuple(texts), tuple(ranks), None
+    order = np.lexsort(tuple(reversed(ranks)))
+    return tuple(texts), tuple(column[order] for column in ranks), order
+
+
+# The cells of a study mostly have the same arms and metrics as the one before.
+_remembered = lru_cache(64)(_ranked)
 
 
 def _plain(value: Any) -> Any:
+    import numpy as np
+
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from orledger.schema.hashing import canonical, texts_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
     from datetime import datetime
 
     from duckdb import DuckDBPyConnection
@@ -88,7 +88,7 @@ class Entry:
         """The payload as data; empty when it was changed into something that is not JSON."""
         try:
             found = json.loads(self.payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -125,29 +125,32 @@ def replaced(con: DuckDBPyConnection, studies: Collection[str]) -> tuple[int, st
 
 def present(con: DuckDBPyConnection) -> bool:
     """Whether the schema of the database has a ledger."""
-    return bool(columns(con, "ledger"))
+    return "ledger" in tables(con)
 
 
-def newest(con: DuckDBPyConnection, part: str) -> dict[str, str]:
-    """The digest that this file's history holds last for each key of ``part``."""
-    query = "SELECT key, arg_max(digest, sequence) FROM ledger_item WHERE branch = ? AND part = ? GROUP BY key"
-    return dict(con.execute(query, [OWN, part]).fetchall())
+def newest(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> dict[str, str]:
+    """The digest that this file's history holds last for each key of ``part``; of ``keys`` alone when they are given."""
+    narrowed = "" if keys is None else " AND key IN (SELECT unnest(?::VARCHAR[]))"
+    query = (
+        f"SELECT key, arg_max(digest, sequence) FROM ledger_item WHERE branch = ? AND part = ?{narrowed} GROUP BY key"
+    )
+    return dict(con.execute(query, [OWN, part, *([] if keys is None else [list(keys)])]).fetchall())
 
 
 def disagreeing(con: DuckDBPyConnection) -> dict[tuple[str, str], tuple[str | None, str]]:
     """For each part and key where rows and chain differ: the digest in the chain (None: absent) and the one of the rows."""
     found: dict[tuple[str, str], tuple[str | None, str]] = {}
-    held = columns_by_table(con)
+    held = tables(con)
     for part in filled(con, held):
         recorded = newest(con, part)
-        for key, digest in digests(con, part, held=held):
+        for key, digest in digests(con, part) if PARTS[part].table in held else ():
             if (known := recorded.pop(key, None)) != digest:
                 found[part, key] = (known, digest)
         found |= {(part, key): (known, NO_ROWS) for key, known in recorded.items() if known != NO_ROWS}
     return found
 
 
-def filled(con: DuckDBPyConnection, held: Mapping[str, list[str]]) -> list[str]:
+def filled(con: DuckDBPyConnection, held: Collection[str]) -> list[str]:
     """The parts that have rows or stand in the chain, asked at once: a new database has none, and is looked at often."""
     asked = [f"SELECT '{p}' WHERE EXISTS (FROM {of.table})" for p, of in PARTS.items() if of.table in held]
     asked.append("SELECT DISTINCT part FROM ledger_item")
@@ -155,23 +158,15 @@ def filled(con: DuckDBPyConnection, held: Mapping[str, list[str]]) -> list[str]:
     return [part for part in PARTS if part in found]
 
 
-def digests(
-    con: DuckDBPyConnection,
-    part: str,
-    keys: Collection[str] | None = None,
-    *,
-    held: Mapping[str, list[str]] | None = None,
-) -> list[tuple[str, str]]:
+def digests(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> list[tuple[str, str]]:
     """Key and digest of the rows of ``part``, in order of keys; of ``keys`` alone when they are given.
 
-    ``held`` is what ``columns_by_table`` says, where several parts are asked for. Columns that are None are left out: one that a
-    later schema adds is None in the rows before it, and leaves their digest as it was.
+    Columns that are None are left out: one that a later schema adds is None in the rows before it, and leaves their digest as
+    it was.
     """
     of = PARTS[part]
-    held = columns_by_table(con, of.table) if held is None else held
-    chosen = [c for c in held.get(of.table, []) if c not in of.without and (not of.only or c in (of.key, *of.only))]
-    if not chosen:
-        return []  # an older schema, without this table
+    listed = columns(con, of.table)
+    chosen = [c for c in listed if c not in of.without and (not of.only or c in (of.key, *of.only))]
     narrowed = "" if keys is None else f" AND {of.key} IN (SELECT unnest(?::VARCHAR[]))"
     query = f"SELECT {', '.join(chosen)} FROM {of.table} WHERE {of.where}{narrowed} ORDER BY {of.key}"
     result = con.execute(query, [] if keys is None else [list(keys)])
@@ -195,14 +190,11 @@ def subject(items: Collection[Item]) -> str:
 
 
 def columns(con: DuckDBPyConnection, table: str) -> list[str]:
-    """The names of the columns of ``table`` in their order; none when there is no such table."""
-    return columns_by_table(con, table).get(table, [])
+    """The names of the columns of ``table`` in their order."""
+    return [c[0] for c in con.execute(f"FROM {table} LIMIT 0").description or ()]
 
 
-def columns_by_table(con: DuckDBPyConnection, table: str | None = None) -> dict[str, list[str]]:
-    """The names of the columns of every table, or of one, in their order."""
-    query = (
-        "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
-        " WHERE database_name = current_database() AND schema_name = 'main' AND coalesce(table_name = ?, TRUE) GROUP BY ALL"
-    )
-    return dict(con.execute(query, [table]).fetchall())
+def tables(con: DuckDBPyConnection) -> set[str]:
+    """The names of the tables of the database."""
+    here = "database_name = current_database() AND schema_name = 'main'"
+    return {row[0] for row in con.execute(f"SELECT table_name FROM duckdb_tables() WHERE {here}").fetchall()}

@@ -1,24 +1,25 @@
 """Numbered migrations: how an empty or older database becomes one of the current schema.
 
 A migration and the row that records it share one transaction, so a failure leaves it pending and the database as it
-was. Views are derived from the catalogue and made anew whenever they would differ (see ``viewing``).
+was; a new database gets all of them in one. Views are derived from the catalogue and made anew whenever they would differ (see ``viewing``).
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from orledger import __version__
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue, chain, declaring, ledger, viewing
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -53,16 +54,21 @@ def shipped_migrations() -> list[SqlFile]:
     return found
 
 
-def is_ours(con: DuckDBPyConnection) -> bool:
-    """Whether the database holds our table of migrations: by its columns and its first row, not by its name alone."""
+def version_of_ours(con: DuckDBPyConnection) -> int | None:
+    """The number of the newest migration applied; None for a database without our table of migrations.
+
+    The table is known by its columns and its first row, not by its name alone.
+    """
     here = "database_name = system.main.current_database() AND schema_name = 'main' AND table_name = 'migration'"
     if not _rows(con, f"SELECT 1 FROM system.main.duckdb_tables() WHERE {here}"):  # a view of that name is none
-        return False
-    columns = _rows(con, f"SELECT column_name FROM system.main.duckdb_columns() WHERE {here}")
-    if not {"kind", "number", "name", "sha256", "objects", "version", "applied"} <= {row[0] for row in columns}:
-        return False
-    first = shipped_migrations()[0].name
-    return bool(_rows(con, f"SELECT 1 FROM main.migration WHERE kind = 'migration' AND name = '{first}'"))
+        return None
+    columns = con.execute("FROM main.migration LIMIT 0").description or ()
+    if not {"kind", "number", "name", "sha256", "objects", "version", "applied"} <= {c[0] for c in columns}:
+        return None
+    rows = _rows(con, "SELECT kind, name, number FROM main.migration")
+    if ("migration", shipped_migrations()[0].name) not in {(kind, name) for kind, name, _ in rows}:
+        return None
+    return max(number or 0 for _, _, number in rows)
 
 
 def is_empty(con: DuckDBPyConnection) -> bool:
@@ -76,9 +82,7 @@ def is_empty(con: DuckDBPyConnection) -> bool:
 
 def schema_version(con: DuckDBPyConnection) -> int:
     """The number of the newest migration applied; 0 for a database that has none."""
-    if not is_ours(con):
-        return 0
-    return max((row[0] or 0 for row in _rows(con, "SELECT number FROM main.migration")), default=0)
+    return version_of_ours(con) or 0
 
 
 def pending(con: DuckDBPyConnection) -> list[str]:
@@ -92,14 +96,15 @@ def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None
     """The names of what was applied to bring the database up to date; an empty list when nothing was pending."""
     migrations = shipped_migrations() if migrations is None else migrations
     current = schema_version(con)
-    applied = [f.name for f in migrations if f.number > current]
-    new = is_empty(con)
-    for file in migrations:
-        if file.name in applied:
-            # A new database is looked at once, after its last migration: until then nobody can have put a row into it.
-            unseen = new and file.name != applied[-1]
-            _in_transaction(con, file, lambda file=file, unseen=unseen: _apply_migration(con, file, unseen=unseen))
-    if schema_version(con) >= CATALOGUED:
+    waiting = [f for f in migrations if f.number > current]
+    applied = [f.name for f in waiting]
+    if waiting and is_empty(con):
+        _make(con, waiting)
+    else:
+        for file in waiting:
+            with _named(file), transaction(con):
+                _apply_migration(con, file)
+    if max([current, *(f.number for f in waiting)]) >= CATALOGUED:
         if catalogue.cases(con):
             declaring.declare_installed(con)
         if 0 < current < CATALOGUED:
@@ -111,13 +116,24 @@ def migrate(con: DuckDBPyConnection, migrations: Sequence[SqlFile] | None = None
     return applied
 
 
-def _apply_migration(con: DuckDBPyConnection, file: SqlFile, *, unseen: bool) -> None:
+def _make(con: DuckDBPyConnection, waiting: Sequence[SqlFile]) -> None:
+    """Applies all of them to a database without tables; its chain begins with what they made."""
+    with transaction(con):
+        for file in waiting:
+            with _named(file):
+                con.execute(file.text)
+                _record(con, file)
+        if ledger.present(con):
+            chain.begin(con)
+
+
+def _apply_migration(con: DuckDBPyConnection, file: SqlFile) -> None:
     begun = ledger.present(con)
-    before = ledger.disagreeing(con) if begun and not unseen else {}
+    before = ledger.disagreeing(con) if begun else {}
     con.execute(file.text)
     _record(con, file)
     if begun:
-        chain.renew(con, file.name, None if unseen else before)
+        chain.renew(con, file.name, before)
     elif ledger.present(con):
         chain.begin(con)
 
@@ -125,16 +141,17 @@ def _apply_migration(con: DuckDBPyConnection, file: SqlFile, *, unseen: bool) ->
 def _record(con: DuckDBPyConnection, file: SqlFile) -> None:
     con.execute(
         "INSERT INTO migration VALUES ('migration', ?, ?, ?, NULL, ?, now() AT TIME ZONE 'UTC')",
-        [file.number, file.name, file.sha256, metadata.version("orledger")],
+        [file.number, file.name, file.sha256, __version__],
     )
 
 
-def _in_transaction(con: DuckDBPyConnection, file: SqlFile, action: Any) -> None:
+@contextmanager
+def _named(file: SqlFile) -> Iterator[None]:
+    """Names the migration that failed inside."""
     import duckdb
 
     try:
-        with transaction(con):
-            action()
+        yield
     except duckdb.Error as error:
         raise DatabaseError(f"{file.name} could not be applied, and the database is as it was: {error}") from error
 

@@ -80,12 +80,12 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
     """
     path = Path(path)
     if mode == "read":
-        con = _connect_reading(path, config)
+        con, version = _connect_reading(path, config)
         try:
-            _require_current(path, con)
+            _require_current(path, version)
             if checked:
                 with translated(path, read_only=True):
-                    objects.require_code(path, con)
+                    objects.require_code(path, con, version)
                     objects.require_views(path, con)
         except BaseException:
             con.close()
@@ -98,8 +98,9 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
             created = True
     if not created:
         # A look through a read-only connection first: refusing a file after opening it for writing could change it.
-        with closing(_connect_reading(path, {})) as con, translated(path, read_only=True):
-            objects.require_code(path, con)
+        con, version = _connect_reading(path, {})
+        with closing(con), translated(path, read_only=True):
+            objects.require_code(path, con, version)
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise DatabaseError(
                 f"{path} cannot be written", hint="change its permissions, or copy it to a folder that is writable"
@@ -107,7 +108,8 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
     with translated(path):
         con = duckdb.connect(str(path), config={**WRITING, **memory(), **config})
         try:
-            migrate.migrate(con)
+            if not created:
+                migrate.migrate(con)
         except BaseException:
             con.close()
             raise
@@ -133,11 +135,9 @@ def writing(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def stored_version(path: Path) -> int:
     """The schema version of the database at ``path``, which may be older than this package's; 0 for one without tables."""
-    con = _connect_reading(path, {})
-    try:
-        return migrate.schema_version(con)
-    finally:
-        con.close()
+    con, version = _connect_reading(path, {})
+    con.close()
+    return version
 
 
 def create(path: Path) -> None:
@@ -156,7 +156,8 @@ def create(path: Path) -> None:
         discard(temporary)
 
 
-def _connect_reading(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+def _connect_reading(path: Path, config: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection, int]:
+    """A connection for reading, and the version of the schema behind it."""
     if path.is_dir():
         raise DatabaseError(
             f"{path} is a folder, not a database", hint="name the file inside it, such as results.duckdb"
@@ -167,30 +168,31 @@ def _connect_reading(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConne
     with translated(path, read_only=True):
         con = duckdb.connect(str(path), read_only=True, config={**READING, **limits, **config})
         try:
-            _require_schema(path, con)
+            version = _require_schema(path, con)
         except BaseException:
             con.close()
             raise
-    return con
+    return con, version
 
 
-def _require_schema(path: Path, con: duckdb.DuckDBPyConnection) -> None:
+def _require_schema(path: Path, con: duckdb.DuckDBPyConnection) -> int:
     ours = len(migrate.shipped_migrations())
-    if not migrate.is_ours(con) and not migrate.is_empty(con):
+    found = migrate.version_of_ours(con)
+    if found is None and not migrate.is_empty(con):
         raise DatabaseError(
             f"{path} is a DuckDB database, and not one of orledger's",
             hint="choose another file; this one was not changed",
         )
-    found = migrate.schema_version(con)
-    if found > ours:
+    if (found := found or 0) > ours:
         raise DatabaseError(
             f"{path} has schema version {found}; this orledger knows versions up to {ours}",
             hint="pip install --upgrade orledger; the file was not changed",
         )
+    return found
 
 
-def _require_current(path: Path, con: duckdb.DuckDBPyConnection) -> None:
-    found, ours = migrate.schema_version(con), len(migrate.shipped_migrations())
+def _require_current(path: Path, found: int) -> None:
+    ours = len(migrate.shipped_migrations())
     if found < ours:
         seen = f"has schema version {found}" if found else "is a DuckDB database without tables"
         raise DatabaseError(

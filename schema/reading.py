@@ -98,7 +98,7 @@ class Results:
 
     def _failure(self, error: duckdb.Error) -> OrledgerError:
         """Whose fault it is: a damaged file, a limit, or the query itself."""
-        if explaining.is_damage(error):
+        if explaining.is_damage(error) or isinstance(error, duckdb.OutOfMemoryException):
             return explaining.explain(self.path, error, read_only=True)
         if isinstance(error, duckdb.InterruptException):
             return QueryStoppedError(

@@ -204,10 +204,11 @@ def failure(results: Results, error: Exception, limits: Limits) -> OrledgerError
     if isinstance(error, duckdb.Error):
         if explaining.is_damage(error):
             return explaining.explain(results.path, error, read_only=True)
-        return QueryRefusedError(str(error))
+        if not isinstance(error, duckdb.OutOfMemoryException):
+            return QueryRefusedError(str(error))
     return QueryRefusedError(  # a thread that cannot start is a RuntimeError
-        f"the query needs more memory than {limits.memory_mb} MB: {error}",
-        hint="narrow it, or raise the setting ORLEDGER_SQL_MEMORY_MB",
+        f"the query needs more memory than {limits.memory_mb} MB: {str(error).splitlines()[0]}",
+        hint="narrow it, or raise ORLEDGER_SQL_MEMORY_MB, and for a report ORLEDGER_MEMORY_MB too",
     )
 
 

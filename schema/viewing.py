@@ -8,19 +8,20 @@ a query never silently begins to mean something else when a study is added.
 from __future__ import annotations
 
 import hashlib
-from importlib import metadata
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import duckdb
 
-from orledger import studies
+from orledger import __version__, studies
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue, study_views
 from orledger.schema.layouts import Layout, identifier, layouts, literal
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -52,6 +53,10 @@ ACROSS = {
         "FROM refusal f JOIN cell c USING (cell_id) WHERE c.state = 'done'",
     ),
 }
+
+# How DuckDB writes down a view of this name and query, for a server that opens one state of a file after the other.
+_written: dict[tuple[str, str], str] = {}
+WRITTEN = 2000
 
 
 def statements(layout: Layout) -> dict[str, str]:
@@ -98,11 +103,15 @@ def _key_column(key: str, column: str, kind: str) -> str:
 
 def read(con: DuckDBPyConnection) -> list[Layout]:
     """The layouts of the database behind ``con``."""
+    return _layouts(con, catalogue.cases(con))
+
+
+def _layouts(con: DuckDBPyConnection, cases: Iterable[str]) -> list[Layout]:
     tables = con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
     ).fetchall()
     taken = [*ACROSS, *(row[0] for row in tables)]
-    return layouts([catalogue.read(con, case) for case in catalogue.cases(con)], taken)
+    return layouts([catalogue.read(con, case) for case in cases], taken)
 
 
 def script(found: Iterable[Layout]) -> str:
@@ -130,7 +139,32 @@ def script(found: Iterable[Layout]) -> str:
 
 def pending(con: DuckDBPyConnection) -> bool:
     """Whether the views of the database are not those of its catalogue."""
-    return GENERATED not in (held := _held(con)) or held[GENERATED][0] != _sha(script(read(con)))
+    return standing(con).changed
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The texts of views that a database has by name, with their hash and views, and those that it should have."""
+
+    held: dict[str, tuple[str, list[str]]]
+    layouts: list[Layout]
+    wanted: dict[str, str]  # of studies
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the generated views."""
+        return script(self.layouts)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the generated views are not those of the catalogue."""
+        return GENERATED not in self.held or self.held[GENERATED][0] != _sha(self.text)
+
+
+def standing(con: DuckDBPyConnection, brought: Sequence[Study] = ()) -> Standing:
+    """What the database has and should have, by its catalogue and the studies that are installed or ``brought``."""
+    cases = catalogue.cases(con)
+    return Standing(_held(con), _layouts(con, cases), _of_studies(cases, brought))
 
 
 def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = (), *, anew: bool = False) -> bool:
@@ -140,10 +174,9 @@ def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = (), *, anew: boo
     is not known here stay as they are. ``anew`` makes all others again, whatever they are.
     """
     with transaction(con):
-        text = script(read(con))
-        held = _held(con)
-        changed = anew or GENERATED not in held or held[GENERATED][0] != _sha(text)
-        wanted = _of_studies(con, brought)
+        now = standing(con, brought)
+        text, held, wanted = now.text, now.held, now.wanted
+        changed = anew or now.changed
         stale = [n for n in held if n in EARLIER or (n == GENERATED and changed)]
         stale += [n for n, file in wanted.items() if n in held and (changed or held[n][0] != _sha(file))]
         for name in stale:
@@ -157,9 +190,9 @@ def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = (), *, anew: boo
         return bool(stale or todo)
 
 
-def _of_studies(con: DuckDBPyConnection, brought: Sequence[Study]) -> dict[str, str]:
+def _of_studies(cases: Collection[str], brought: Sequence[Study]) -> dict[str, str]:
     """The files of views of the studies whose cases all have a catalogue here, by study and file."""
-    known = set(catalogue.cases(con))
+    known = set(cases)
     found = {s.name: s for s in (*studies.installed(), *brought) if s.views and s.cases}
     chosen = [s for s in found.values() if known.issuperset(c.name for c in s.cases)]
     return {f"{s.name}/{name}": text for s in chosen for name, text in s.files("views", ".sql").items()}
@@ -182,7 +215,7 @@ def _apply(con: DuckDBPyConnection, name: str, text: str) -> None:
         raise DatabaseError(f"{name} could not be applied, and the database is as it was: {error}") from error
     con.execute(
         "INSERT INTO migration VALUES ('views', NULL, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-        [name, _sha(text), sorted(_names_of_views(con) - before), metadata.version("orledger")],
+        [name, _sha(text), sorted(_names_of_views(con) - before), __version__],
     )
 
 
@@ -197,45 +230,49 @@ def _names_of_views(con: DuckDBPyConnection) -> set[str]:
     return {row[0] for row in con.execute(query).fetchall()}
 
 
-def stale(con: DuckDBPyConnection) -> list[str]:
+def stale(now: Standing) -> list[str]:
     """The texts of views, by name, that are not those which this package and the installed studies have now."""
-    held = _held(con)
-    found = [n for n, text in _of_studies(con, ()).items() if n in held and held[n][0] != _sha(text)]
-    return ([GENERATED] if pending(con) else []) + sorted(found)
+    found = [n for n, text in now.wanted.items() if n in now.held and now.held[n][0] != _sha(text)]
+    return ([GENERATED] if now.changed else []) + sorted(found)
 
 
-def altered(con: DuckDBPyConnection) -> list[str]:
+def altered(con: DuckDBPyConnection, now: Standing) -> list[str]:
     """Names of the views that are not what the catalogue and the installed studies make, or that are gone.
 
     Each is made anew as a temporary view and compared as DuckDB writes it down. A text of another version than this one's is
     left alone: ``stale`` names it, and the next command that writes makes its views anew. A view that was given the name of
     one of a study's and is not recorded as such is altered, too.
     """
-    held, generated = _held(con), script(found := read(con))
-    expected = {}
-    if GENERATED in held and held[GENERATED][0] == _sha(generated):
+    held = now.held
+    expected: dict[str, str] = {}
+    if not now.changed:
         expected = {view: query for view, (_, query) in ACROSS.items()}
-        expected |= {view: query for layout in found for view, query in statements(layout).items()}
+        expected |= {view: query for layout in now.layouts for view, query in statements(layout).items()}
     there = _names_of_views(con)
-    for name, text in _of_studies(con, ()).items():
+    for name, text in now.wanted.items():
         if name in held and held[name][0] != _sha(text):
             continue
         known = {*_names(con), *(held[name][1] if name in held else ())}
         views = [s for s in study_views.parse(con, text, name, known) if s.query]
         expected |= {s.name: s.query for s in views if name in held or s.name in there}
+    texts = {view: _written.get((view, query)) for view, query in expected.items()}
+    anew = [view for view, text in texts.items() if text is None]
     try:
-        for view, query in expected.items():
-            con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{query}")
+        for view in anew:
+            con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{expected[view]}")
         rows = con.execute(
             "SELECT view_name, sql, temporary FROM system.main.duckdb_views() WHERE NOT internal"
             " AND (temporary OR database_name = current_database())"
         ).fetchall()
     finally:
-        for view in expected:
+        for view in anew:
             con.execute(f"DROP VIEW IF EXISTS temp.{identifier(view)}")
     stored = {view: text for view, text, temporary in rows if not temporary}
-    made = {view: text.replace("CREATE TEMP VIEW", "CREATE VIEW", 1) for view, text, temporary in rows if temporary}
-    return sorted(view for view in expected if stored.get(view) != made.get(view))
+    texts |= {view: text.replace("CREATE TEMP VIEW", "CREATE VIEW", 1) for view, text, temporary in rows if temporary}
+    if len(_written) + len(anew) > WRITTEN:
+        _written.clear()
+    _written.update({(view, query): made for view, query in expected.items() if (made := texts[view])})
+    return sorted(view for view in expected if stored.get(view) != texts[view])
 
 
 def _names(con: DuckDBPyConnection) -> set[str]:

@@ -6,10 +6,10 @@ import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ[_name] = "1"
 for _name in [n for n in os.environ if n.startswith("ORLEDGER_")]:
     del os.environ[_name]
@@ -53,7 +53,33 @@ def pytest_report_header(config: pytest.Config) -> str:
     return ", ".join(f"{name} {found.get(name, 'absent')}" for name in names) + f"; {cpu_model()}{told}"
 
 
+# The files that take longest come first, so that no process is left with one of them when the others have finished.
+LONGEST = (
+    "test_docs_commands.py",
+    "test_cheats.py",
+    "test_hostile_files.py",
+    "test_verdicts_one_can_trust.py",
+    "test_auditing.py",
+    "test_levels.py",
+    "test_report.py",
+    "test_audit_rows.py",
+    "test_docs.py",
+    "test_from_frame.py",
+    "test_merging.py",
+    "test_viewing.py",
+    "test_driver.py",
+    "test_fuzz.py",
+    "test_cli_study.py",
+    "test_cli_behaviour.py",
+    "test_tables_missing.py",
+    "test_figures.py",
+    "test_engines.py",
+    "test_exchange.py",
+)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
     if config.getoption("--slow"):
         return
     skip = pytest.mark.skip(reason="takes minutes; run with --slow")
@@ -95,6 +121,49 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Once:
         return path
 
     return made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _new_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], None]]:
+    """Makes new databases copies of one that this process made, each with a history of its own; the real way to make one."""
+    import duckdb
+
+    from orledger.schema import chain, migrate, opening, placing
+    from orledger.schema.explaining import translated
+    from orledger.schema.transactions import transaction
+
+    made = tmp_path_factory.mktemp("new") / "empty.duckdb"
+    shipped = migrate.shipped_migrations()
+    real = opening.create
+
+    def copy(path: Path) -> None:
+        if migrate.shipped_migrations() != shipped:
+            return real(path)
+        if not made.exists():
+            real(made)
+        opening._require_folder(path)
+        temporary = placing.temporary_beside(path)
+        try:
+            shutil.copyfile(made, temporary)
+            with translated(path), duckdb.connect(str(temporary), config=opening.WRITING) as con, transaction(con):
+                con.execute("DELETE FROM ledger")
+                chain.begin(con)
+            placing.publish(temporary, path)
+        finally:
+            placing.discard(temporary)
+        return None
+
+    opening.create = copy
+    yield real
+    opening.create = real
+
+
+@pytest.fixture
+def really_new(_new_databases: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of how a database is made."""
+    from orledger.schema import opening
+
+    monkeypatch.setattr(opening, "create", _new_databases)
 
 
 @pytest.fixture(scope="session")

@@ -13,14 +13,25 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).resolve().parents[1]
-NEEDED = ("pytest", "hypothesis", "setuptools", "pyyaml", "httpx2", "python-flint", "pytikhonov", "jsonschema")
+NEEDED = (
+    "pytest",
+    "pytest-xdist",
+    "hypothesis",
+    "setuptools",
+    "pyyaml",
+    "httpx2",
+    "python-flint",
+    "pytikhonov",
+    "jsonschema",
+)
 FOLDERS = ("tests/audit", "tests/recovery", "tests/schema")
 
 
 @click.command()
 @click.argument("python", default="python3")
 @click.option("--lowest", is_flag=True, help="The oldest versions that are allowed, instead of those that were tested.")
-def main(python: str, lowest: bool) -> None:
+@click.option("--processes", default=2, show_default=True, help="How many share the tests.")
+def main(python: str, lowest: bool, processes: int) -> None:
     """Runs the core tests on PYTHON."""
     name = f"{Path(python).name}{'-lowest' if lowest else ''}"
     place = ROOT / "build" / "versions" / name
@@ -37,6 +48,10 @@ def main(python: str, lowest: bool) -> None:
         "-q",
         "-p",
         "no:cacheprovider",
+        "-n",
+        str(processes),
+        "--dist",
+        "loadfile",
         "--rootdir",
         str(ROOT),
     ]

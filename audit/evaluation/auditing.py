@@ -32,7 +32,7 @@ from orledger.schema import catalogue, chain, viewing
 from orledger.schema.explaining import translated
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.layouts import identifier
-from orledger.schema.objects import require_code
+from orledger.schema.objects import StaleViewsError
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query
@@ -113,12 +113,11 @@ def audit(
     database whose chain does not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
-    _make_current(path)
-    with _reading(path) as results:
-        require_queries(results.con, hypotheses)
-        replaced = {h.id for h in hypotheses}
-        stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
-        check_names(results, [*hypotheses, *stored])
+    try:
+        _require_names(path, hypotheses)
+    except StaleViewsError:  # which every command that writes makes anew
+        connect(path, "write").close()
+        _require_names(path, hypotheses)
     with translated(path), closing(connect(path, "write")) as con, transaction(con):
         catalogue.complete_all(con, unless_known=True)
         viewing.refresh(con)  # through which the units are counted that a text is registered with
@@ -150,13 +149,13 @@ def audit(
     return found
 
 
-def _make_current(path: Path) -> None:
-    """Brings the schema and the views at ``path`` up to date, as every command that writes does, before a view is read."""
-    with translated(path, read_only=True), closing(connect(path, checked=False)) as con:
-        require_code(path, con)
-        stale = viewing.stale(con)
-    if stale:
-        connect(path, "write").close()
+def _require_names(path: Path, hypotheses: Sequence[Hypothesis]) -> None:
+    """Refuses what is no query, and names that do not occur in the data."""
+    with _reading(path) as results:
+        require_queries(results.con, hypotheses)
+        replaced = {h.id for h in hypotheses}
+        stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
+        check_names(results, [*hypotheses, *stored])
 
 
 @contextmanager
@@ -234,7 +233,9 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
         return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
     first, coarser = deciding(tests), at_coarser_unit(tests)
     decision = decide(hypothesis, first, by_claim)
-    named = [n for n in decision.evidence if n in first]
+    # A verdict that no rule gave rests on what all rules ask about.
+    asked = decision.evidence or [t.id for r in hypothesis.rules for t in (*r.all, *r.any, *r.none)]
+    named = [n for n in dict.fromkeys(asked) if n in first]
     # What the verdict rests on is needed here: a test that cannot decide at the coarser unit is no refutation.
     stricter = replace(hypothesis, needs=tuple(dict.fromkeys((*hypothesis.needs, *named))))
     again = decide(stricter, {**first, **coarser}, by_claim) if any(n in coarser for n in named) else None

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import ClaimState, Outcome, Verdict
+from orledger.audit.registry.words import DECIDED, ClaimState, Outcome, Verdict
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 6  # pieces of evidence quoted in a reason
 ABSENT = {Outcome.MISSING, Outcome.REFUSED, ClaimState.MISSING}
-DECIDED = {Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT, ClaimState.FAILS}
+SETTLED = {*DECIDED, ClaimState.FAILS}
 AGAINST = (Verdict.REFUTED, Verdict.PARTIAL)
 
 
@@ -62,7 +63,8 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
         weak = [n for n in asked if Outcome.UNTESTABLE in states[n]]
         if len(absent) + len(weak) == len(asked):
             return _open(hypothesis, absent, weak, states, tests, claims)
-    lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
+    unmet = [] if hypothesis.otherwise == Verdict.SUPPORTED else _unmet(hypothesis, Verdict.PARTIAL, states)
+    lacking = _lacking(unmet, tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 
 
@@ -91,7 +93,7 @@ def _certain(rule: Rule, states: States) -> bool:
     if not applies(rule, states) or any(states[t.id] & unknown for t in (*rule.all, *rule.none)):
         return False
     true = [t for t in (*rule.all, *rule.any) if t.value in states[t.id]]
-    return any(states[t.id] & DECIDED for t in true)
+    return any(states[t.id] & SETTLED for t in true)
 
 
 def _open(
@@ -104,7 +106,7 @@ def _open(
 ) -> Decision:
     """No data or not testable, unless failed claims stand in every way to support: they stand, whatever else is open."""
     floors = _quotes(weak, tests, claims)
-    missing = f"no data for {_listed(absent)}"
+    missing = f"no data for {some(absent, SHOWN)}"
     ways = [_blocking(rule, states) for rule in hypothesis.rules if rule.verdict == Verdict.SUPPORTED]
     if ways and all(ways):
         failed = list(dict.fromkeys(n for way in ways for n in way))
@@ -145,8 +147,7 @@ def _lacking(unmet: list[str], tests: Mapping[str, Evaluation], claims: Mapping[
 
 def _quotes(names: list[str], tests: Mapping[str, Evaluation], claims: Mapping[str, ClaimResult]) -> str:
     """The first few of ``names`` in words, and how many more there are."""
-    more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return "; ".join(_quote(n, tests, claims) for n in names[:SHOWN]) + more
+    return some([_quote(n, tests, claims) for n in names], SHOWN, "; ")
 
 
 def applies(rule: Rule, states: States) -> bool:
@@ -178,7 +179,3 @@ def _quote(name: str, tests: Mapping[str, Evaluation], claims: Mapping[str, Clai
     if e.result.wins is not None:
         parts.append(f"{e.result.wins}/{e.result.losses}/{e.result.draws} won/lost/drawn")
     return f"{name} {e.outcome} ({', '.join(parts)})"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -13,11 +13,15 @@ from orledger.schema.ledger import replaced
 from orledger.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from orledger.audit.evaluation.auditing import AuditFinding
+    from orledger.audit.evaluation.comparisons import Evaluation
     from orledger.schema.reading import Results
 
 
 SHOWN = 4  # names of comparisons in a remark
+ONE_BY_ONE = 8  # tests whose number of units is told in a remark of its own
 
 
 @dataclass(frozen=True)
@@ -86,10 +90,7 @@ def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]
         for c in finding.registration.corrections
     ]
     tests = [e for e in finding.tests if e.variant in (Variant.DECLARED, Variant.BLOCKED) and e.result.p is not None]
-    for e in tests:
-        if e.fixed.units is not None and e.result.n != e.fixed.units:
-            how = e.fixed.how.format(counted(e.fixed.units, "unit"))
-            found.append(f"{e.comparison.id} {how} and evaluated on {e.result.n}")
+    found += _other_counts(tests)
     loose = [e.comparison.id for e in tests if not e.fixed.early]
     if loose:
         names = (
@@ -103,3 +104,20 @@ def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]
             f" with {counted(last.cells, 'cell')} ({last.verdict})"
         )
     return tuple(found)
+
+
+def _other_counts(tests: Sequence[Evaluation]) -> Iterator[str]:
+    """The tests that were evaluated on other units than they were fixed to: one by one, or many alike in one line."""
+    alike: dict[str, list[Evaluation]] = {}
+    for e in tests:
+        if e.fixed.units is not None and e.result.n != e.fixed.units:
+            alike.setdefault(e.fixed.how.format(counted(e.fixed.units, "unit")), []).append(e)
+    for how, found in alike.items():
+        if len(found) <= ONE_BY_ONE:
+            yield from (f"{e.comparison.id} {how} and evaluated on {e.result.n}" for e in found)
+            continue
+        fewest, most = min(found, key=lambda e: e.result.n), max(found, key=lambda e: e.result.n)
+        yield (
+            f"each of {len(found)} tests {how} and evaluated on others: from {fewest.result.n} ({fewest.comparison.id})"
+            f" to {most.result.n} ({most.comparison.id}); --tests lists them all"
+        )

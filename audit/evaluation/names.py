@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.registry.quantities import OF_RECORDS
 from orledger.errors import UsageError
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,8 +68,8 @@ def _misspelt(name: str, names: list[str]) -> bool:
 
 def _unknown(place: str, kind: str, name: str, names: list[str], near: list[str]) -> UnknownNameError:
     offered = f"did you mean {' or '.join(near)}? " if near else ""
-    there = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
-    return UnknownNameError(f"{place}: no {kind} {name!r} occurs in the data", hint=f"{offered}there are: {there}")
+    hint = f"{offered}there are: {some(names, LISTED)}"
+    return UnknownNameError(f"{place}: no {kind} {name!r} occurs in the data", hint=hint)
 
 
 def _named(q: Quantity, pair: tuple[str, ...], known: Known) -> Iterator[tuple[str, str, list[str], bool]]:

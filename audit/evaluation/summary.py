@@ -12,7 +12,7 @@ from orledger.schema.receipts import words_of
 from orledger.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from orledger.audit.evaluation.auditing import Audit, AuditFinding
     from orledger.audit.evaluation.claims import ClaimResult
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.power import Power
 
 
-def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> Iterator[str]:
-    """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test."""
+def audit_lines(
+    audit: Audit, *, every_test: bool = False, width: int = 100, heading: Callable[[str, str], str] = "{}  {}".format
+) -> Iterator[str]:
+    """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test.
+
+    ``heading`` joins the name of a hypothesis and its verdict, for one who wants them in colour.
+    """
     yield f"audit {audit.audit_id}: {counted(audit.n_cells, 'cell')}, {counted(audit.n_records, 'record')}"
     for f in sorted(audit.findings, key=lambda f: f.decision is None):  # what only describes comes last
         yield ""
         verdict = f.decision.verdict.upper() if f.decision else "DESCRIBES"
-        yield f"{f.hypothesis.id}  {verdict}  {f.hypothesis.title}{_marks(f)}"
+        yield f"{heading(f.hypothesis.id, verdict)}  {f.hypothesis.title}{_marks(f)}"
         yield from _indented(f.decision.reason if f.decision else "no verdict rests on these tests", width)
         if f.sensitivity:
             yield from _indented(f"speaks about: {f.sensitivity.population}", width)
@@ -42,11 +47,15 @@ def audit_lines(audit: Audit, *, every_test: bool = False, width: int = 100) -> 
         for c in f.claims:
             if every_test or c.state == ClaimState.FAILS:
                 yield f"    claim {c.claim.id} {c.state}: {c.observed}"
+    deciding = sum(f.decision is not None for f in audit.findings)
+    if deciding > 1:
+        yield ""
+        yield f"{deciding} hypotheses, each judged at a level of its own: nothing is corrected across them"
     shown = [e for f in audit.findings for e in f.tests]
     if shown and not every_test:
         yield ""
         claims = sum(len(f.claims) for f in audit.findings)
-        yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; --tests lists them all"
+        yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; orledger audit --tests lists them all"
 
 
 def _counts(f: AuditFinding) -> str:
@@ -61,7 +70,7 @@ def _counts(f: AuditFinding) -> str:
     between = f"the floor {floors[0]}" if len(floors) == 1 else f"floors from {floors[0]} to {floors[-1]}"
     sizes = sorted({e.family_size for e in hopeless if e.p_holm is not None and e.family_size})
     before = f" before the correction over {' or '.join(map(str, sizes))} tests" if sizes else ""
-    return f"{text}; the untestable have {between}{before}, and --power says how many units they need"
+    return f"{text}; the untestable have {between}{before}, and orledger audit --power says how many units they need"
 
 
 def test_line(e: Evaluation) -> str:
@@ -98,15 +107,19 @@ def test_line(e: Evaluation) -> str:
 
 
 def _interval(e: Evaluation) -> str:
-    """The interval with its ends as they are; an end that is not there is infinite."""
+    """The interval with its ends as they are, and its level where so few units allow none as high as was asked for.
+
+    An end that is not there is infinite. One unit allows no interval at all.
+    """
     r = e.result
-    if r.low is None and r.high is None:
+    if (r.low is None and r.high is None) or r.level == 0:
         return ""
     ends = r.interval_ends or "[]"
     start, end = ends[0], ends[1]
     low = "(-inf" if r.low is None else f"{start}{r.low:.4g}"
     high = "inf)" if r.high is None else f"{r.high:.4g}{end}"
-    return f" {low}, {high}"
+    short = r.level is not None and r.level < e.comparison.level
+    return f" {low}, {high}" + (f" at {r.level:.3g}" if short else "")
 
 
 def audit_data(audit: Audit) -> dict[str, Any]:

@@ -9,15 +9,18 @@ from orledger.schema import catalogue
 from orledger.schema.catalogue import Catalogue, Metric
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
     from orledger.audit.importing.mapping import Mapping
     from orledger.schema.writing import Writer
 
 
-def store_catalogue(writer: Writer, mapping: Mapping, rows: pl.DataFrame) -> None:
+def store_catalogue(writer: Writer, mapping: Mapping, rows: pl.DataFrame, gone: Collection[str] = ()) -> None:
     """Lays the metrics of ``rows`` over those the study has; a metric that turns its direction is refused by name.
 
+    Arms that are ``gone`` from the files are taken out where no cell of the study has them any more.
     Keys with their types and arms are read off the cells when the writer closes.
     """
     known = {(m.block, m.metric): m for m in catalogue.read(writer.con, mapping.study).metrics}
@@ -46,4 +49,4 @@ def store_catalogue(writer: Writer, mapping: Mapping, rows: pl.DataFrame) -> Non
                 before.description if described.description == name else described.description,
             )
         )
-    catalogue.store(writer.con, Catalogue(mapping.study, tuple(found)))
+    catalogue.store(writer.con, Catalogue(mapping.study, tuple(found)), gone)

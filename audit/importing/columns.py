@@ -81,6 +81,11 @@ class Columns:
         before = self.frame.select(beside).n_unique() if beside else 1
         return self.frame.select(*beside, name).n_unique() > before
 
+    def shared(self, name: str, keys: Sequence[str]) -> bool:
+        """Whether all rows of the same ``keys`` say the same in ``name``, and most keys have several rows: no arm differs in it."""
+        cells = self.frame.select(keys).n_unique()
+        return 2 * cells <= self.frame.height and self.frame.select(*keys, name).n_unique() == cells
+
     def copies(self, name: str, others: Sequence[str]) -> bool:
         """Whether every number of ``name`` is that of one of ``others`` in the same row."""
         same = pl.any_horizontal((pl.col(name) == pl.col(o)).fill_null(False) for o in others)

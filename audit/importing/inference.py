@@ -13,7 +13,7 @@ from orledger.audit.importing.suspicions import doubtful_arms, require_bare_numb
 from orledger.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import polars as pl
 
@@ -53,9 +53,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
         columns.require(said)
     told = [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
-    reason = next((c for c in columns.texts if words.is_one_of(c, words.REASONS)), None)
-    if reason in (wishes.arm, *wishes.keys, *wishes.ignore):
-        reason = None
+    reason = _reason(columns, {wishes.arm, *wishes.keys, *wishes.ignore})
     if reason is not None:
         told.append(f"{reason}: says why a number is missing, by its name")
     left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
@@ -161,6 +159,10 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         metrics = [m for m in metrics if m not in set(untold)]
     keys, idx = _keys(columns, [c for c in rest if c not in measured], [arm], wishes, told)
     metrics = _without_copies(columns, metrics, told) if not wishes.metrics else metrics
+    alike = [m for m in metrics if m not in wishes.metrics and keys and columns.shared(m, keys)]
+    if len(alike) < len(metrics):
+        columns.set_aside |= dict.fromkeys(alike, f"it is the same for every {arm}")
+        metrics = [m for m in metrics if m not in alike]
     parts = _complementary(columns, metrics, keys)
     mapping = replace(
         start, form="rows", keys=keys, arm=arm, columns=tuple(metrics), idx=idx,
@@ -336,6 +338,14 @@ def _complementary(columns: Columns, metrics: Sequence[str], keys: Sequence[str]
     """Metrics of which every value of the first key has exactly one, for all that have a direction; () when there are none."""
     partial = [m for m in metrics if words.direction(m) and columns.partial(m, keys[0])]
     return tuple(partial) if len(partial) > 1 and columns.share_out(partial, keys[0]) else ()
+
+
+def _reason(columns: Columns, taken: Collection[str | None]) -> str | None:
+    """The column that says why numbers are missing: by its name, or as the status of runs of which some did not end well."""
+    texts = [c for c in columns.texts if c not in taken]
+    ended = [c for c in texts if words.is_one_of(c, words.STATUSES)]
+    badly = (c for c in ended if any(v.strip().lower() not in words.FINE for v in columns.values(c)))
+    return next((c for c in texts if words.is_one_of(c, words.REASONS)), next(badly, None))
 
 
 def _arm_reason(columns: Columns, arm: str, wishes: Wishes) -> str:

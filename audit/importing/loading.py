@@ -12,17 +12,19 @@ import polars as pl
 
 from orledger.audit.importing.catalogue import store_catalogue
 from orledger.audit.importing.folders import digest
-from orledger.audit.importing.merging import Change, Merged, merge, read_study
+from orledger.audit.importing.merging import Change, Merged, left_behind, merge, read_study
 from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
 from orledger.schema.writing import Outcome, PlannedCell
+from orledger.wording import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from orledger.audit.importing.mapping import Mapping
+    from orledger.audit.importing.merging import Stored
     from orledger.schema.writing import Writer
 
 HASH_VERSION = "import-2"
@@ -46,23 +48,25 @@ class Imported:
 
     def told(self) -> str:
         """One line for people."""
-        parts = [f"{self.study}: {self.cells} cells and {self.records} records stored"]
+        parts = [f"{self.study}: {counted(self.cells, 'cell')} and {counted(self.records, 'record')} stored"]
         if self.extended:
-            parts.append(f"{self.extended} cells that were there have more to say")
+            parts.append(
+                f"{counted(self.extended, 'cell')} that {'was' if self.extended == 1 else 'were'} there changed or grew"
+            )
         if self.known:
-            parts.append(f"{self.known} cells were there already")
+            parts.append(f"{counted(self.known, 'cell')} {'was' if self.known == 1 else 'were'} there already")
         if self.missing:
             entries = "entry" if self.missing == 1 else "entries"
             parts.append(f"{self.missing} {entries} missing in the file and kept as refusal{'s' * (self.missing > 1)}")
         if self.replaced:
-            parts.append(f"{self.replaced} values replaced; the old ones are in the table fact")
+            parts.append(f"{counted(self.replaced, 'value')} replaced; what was there is in the table fact")
         return ", ".join(parts)
 
 
 def import_files(writer: Writer, paths: Sequence[Path], mapping: Mapping, *, replace: bool = False) -> Imported:
     """Stores the tables at ``paths`` as (a part of) a study."""
     digests = {p.name: digest(p) for p in paths}
-    return _import(writer, read_tables(paths), mapping, digests, replace=replace)
+    return _import(writer, read_tables(paths), mapping, digests, replace=replace, files=True)
 
 
 def import_frame(
@@ -70,16 +74,17 @@ def import_frame(
 ) -> Imported:
     """Stores a polars frame as (a part of) a study; ``name`` takes the place of the name of a file."""
     digest = sha256(table.write_csv().encode()).hexdigest()
-    return _import(writer, stacked([(name, table)]), mapping, {name: digest}, replace=replace)
+    return _import(writer, stacked([(name, table)]), mapping, {name: digest}, replace=replace, files=False)
 
 
 def _import(
-    writer: Writer, table: pl.DataFrame, mapping: Mapping, digests: dict[str, str], *, replace: bool
+    writer: Writer, table: pl.DataFrame, mapping: Mapping, digests: dict[str, str], *, replace: bool, files: bool
 ) -> Imported:
     """Adds rows, arms and metrics to what the study has; the same table again changes nothing.
 
     A value that differs from the one stored, or stands where an entry was missing before, is refused by name. With
-    ``replace`` it takes its place, and the fact ``replaced`` of the cell keeps what was there.
+    ``replace`` it takes its place, and the fact ``replaced`` of the cell keeps what was there. So it does of arms that
+    earlier ``files`` of the same names had and these no longer have; frames have no names that say so.
     """
     rows = to_records(table, mapping)
     keys = list(mapping.keys)
@@ -88,29 +93,58 @@ def _import(
     specs = [_spec(mapping, key) for key in cells.iter_rows()]
     ids = [stored.ids.get(key) or _id(spec) for key, spec in zip(cells.iter_rows(), specs, strict=True)]
     rows = rows.join(cells.with_columns(pl.Series("cell_id", ids, dtype=pl.String)), on=keys, how="left")
-    merged = merge(stored, rows)
+    behind = left_behind(stored, rows, digests if files else ())
+    merged = merge(stored, rows, behind if replace else behind.clear())
     if merged.changes and not replace:
         raise _refused(mapping, merged.changes, dict(zip(ids, cell_names(mapping, cells.rows()), strict=True)))
-    new = [i for i, identity in enumerate(ids) if identity not in stored.known]
+    new = sum(identity not in stored.known for identity in ids)
     with writer.transaction():
-        keys_of, every = cells.rows(), cell_names(mapping, cells.rows())
-        writer.plan(_planned(mapping, [(ids[i], every[i], keys_of[i], specs[i]) for i in new]))
+        key_rows = cells.rows()
+        writer.plan(_planned(mapping, list(zip(ids, cell_names(mapping, key_rows), key_rows, specs, strict=True))))
         writer.store_many(_outcomes(merged, digests))
-        store_catalogue(writer, mapping, rows)
+        store_catalogue(writer, mapping, rows, set(behind["arm"]) if replace else set())
     remarks = unstored_reasons(table, mapping)
     return Imported(
         study=mapping.study,
-        cells=len(new),
-        extended=len(merged.touched) - len(new),
+        cells=new,
+        extended=len(merged.touched) - new,
         known=len(ids) - len(merged.touched),
         records=merged.added,
         missing=merged.missing,
         replaced=len(merged.changes),
         metrics=tuple(rows["metric"].unique(maintain_order=True)),
-        notes=(f"{remarks} rows give a reason beside their values; the values are stored, the reasons are not",)
-        if remarks
-        else (),
+        notes=(
+            *(
+                [
+                    f"{counted(remarks, 'row')} with a reason beside the values: the values are stored, the reasons are not"
+                ]
+                * (remarks > 0)
+            ),
+            *(_left(behind, stored, ids, digests, replaced=replace) if files else ()),
+        ),
     )
+
+
+def _left(
+    behind: pl.DataFrame, stored: Stored, ids: Sequence[str], digests: dict[str, str], *, replaced: bool
+) -> Iterator[str]:
+    """What the study has from files of these names and they no longer say: arms, which ``replaced`` took out, and cells."""
+    files = ", ".join(digests)
+    for arm, n in behind.group_by("arm").len().sort("arm").iter_rows():
+        where = f"the arm {arm!r} ({counted(n, 'cell')}) is no longer in {files}"
+        yield (
+            f"{where}; it was taken out, and the table fact keeps what it had"
+            if replaced
+            else (f"{where} and stays in the study; --replace takes it out and keeps a trace")
+        )
+    here = set(ids)
+    gone = [
+        cell
+        for cell, known in stored.facts.items()
+        if cell not in here and {v for k, v in known.items() if k.startswith("file ")} == set(digests)
+    ]
+    if gone:
+        yield f"{counted(len(gone), 'cell')} of the study no longer in {files} stay{'s' * (len(gone) == 1)}; a new --db begins without"
 
 
 def cell_id(mapping: Mapping, key: Sequence[str]) -> str:
@@ -177,13 +211,12 @@ def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, Ou
 
 
 def _refused(mapping: Mapping, changes: Sequence[Change], names: dict[str, str]) -> DataError:
-    listed = "; ".join(
+    listed = [
         f"{names[c.cell_id]}: {c.metric} of {c.arm}{c.where()} is {c.before_text()} in the study and {c.after_text()} in {c.source}"
-        for c in changes[:NAMED]
-    )
-    more = f"; and {len(changes) - NAMED} more" if len(changes) > NAMED else ""
+        for c in changes
+    ]
     return DataError(
-        f"{len(changes)} values of {mapping.study}/{mapping.block} would change, and nothing was stored: {listed}{more}",
+        f"{len(changes)} values of {mapping.study}/{mapping.block} would change, and nothing was stored: {some(listed, NAMED, '; ')}",
         hint="--replace puts them in place of the old ones and keeps a trace; another block name keeps both",
     )
 

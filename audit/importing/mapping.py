@@ -192,12 +192,8 @@ def _check(top: TomlTable, mapping: Mapping) -> None:
 
 
 def _combined(top: TomlTable) -> dict[str, Any]:
-    table = top.table("combined", None)
-    if table is None:
-        return {}
-    found = {"combined": table.text("name"), "combines": table.texts("metrics")}
-    table.done()
-    return found
+    found = top.optional("combined", lambda t: {"combined": t.text("name"), "combines": t.texts("metrics")})
+    return found or {}
 
 
 def _name(top: TomlTable, key: str) -> str:

@@ -14,6 +14,7 @@ from orledger.errors import DataError
 from orledger.schema.frames import frame
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Mapping as Dict
 
     from duckdb import DuckDBPyConnection
@@ -118,8 +119,20 @@ def read_study(con: DuckDBPyConnection, mapping: Mapping) -> Stored:
     )
 
 
-def merge(stored: Stored, rows: pl.DataFrame) -> Merged:
-    """``rows`` (cell_id, arm, metric, label, idx, value, reason, _source) laid over what is ``stored``.
+def left_behind(stored: Stored, rows: pl.DataFrame, files: Collection[str]) -> pl.DataFrame:
+    """Cell and arm of what is ``stored`` from ``files`` alone, in cells that ``rows`` name, under an arm that they nowhere name.
+
+    An arm whose name was corrected in the file leaves its old name behind. What another file brought is not of these.
+    """
+    came = {cell: {v for k, v in known.items() if k.startswith("file ")} for cell, known in stored.facts.items()}
+    mine = {cell for cell in rows["cell_id"].unique() if came.get(cell) and came[cell] <= set(files)}
+    held = pl.concat([stored.records.select("cell_id", "arm"), stored.refusals.select("cell_id", "arm")]).unique()
+    named = rows["arm"].unique().implode()
+    return held.filter(pl.col("cell_id").is_in(sorted(mine)) & ~pl.col("arm").is_in(named)).sort("cell_id", "arm")
+
+
+def merge(stored: Stored, rows: pl.DataFrame, gone: pl.DataFrame) -> Merged:
+    """``rows`` (cell_id, arm, metric, label, idx, value, reason, _source) laid over what is ``stored``, less the arms ``gone``.
 
     A metric that an arm lacked is a change only when the study knew the metric and the arm had a missing entry: a result
     that turns up after a failure is not an addition. Everything else that was not there is one.
@@ -137,6 +150,12 @@ def merge(stored: Stored, rows: pl.DataFrame) -> Merged:
         Change(r["cell_id"], r["arm"], r["metric"], r["label"], r["idx"], r["before"], r["value"], r[SOURCE])
         for r in both.filter("changes").iter_rows(named=True)
     )
+    source = rows[SOURCE][0] if rows.height else ""
+    lost = stored.records.join(gone, on=["cell_id", "arm"], how="semi")
+    changes += tuple(
+        Change(r["cell_id"], r["arm"], r["metric"], r["label"], r["idx"], r["value"], None, source)
+        for r in lost.iter_rows(named=True)
+    )
     fresh = both.filter(~there & pl.col("value").is_not_null())
     absent = both.filter(pl.col("value").is_null())
     refusals = _reasons(stored, absent, rows)
@@ -144,7 +163,7 @@ def merge(stored: Stored, rows: pl.DataFrame) -> Merged:
     settled = both.filter("changes").select("cell_id", "arm").unique()
     new_refusals = refusals.join(known, on=["cell_id", "arm", "reason"], how="anti")
     touched = (
-        pl.concat([fresh["cell_id"], both.filter("changes")["cell_id"], new_refusals["cell_id"]])
+        pl.concat([fresh["cell_id"], both.filter("changes")["cell_id"], new_refusals["cell_id"], gone["cell_id"]])
         .append(rows.filter(~pl.col("cell_id").is_in(sorted(stored.known)))["cell_id"])
         .unique(maintain_order=True)
     )
@@ -152,6 +171,8 @@ def merge(stored: Stored, rows: pl.DataFrame) -> Merged:
     kept = stored.records.filter(inside).join(
         both.filter(differs).select(IDENTITY), on=IDENTITY, how="anti", nulls_equal=True
     )
+    kept = kept.join(gone, on=["cell_id", "arm"], how="anti")
+    known = known.join(gone, on=["cell_id", "arm"], how="anti")
     written = both.filter((~there | differs) & pl.col("value").is_not_null()).select(list(RECORD))
     after = pl.concat([known.join(settled, on=["cell_id", "arm"], how="anti"), refusals]).filter(inside)
     listed: dict[str, list[tuple[str, str]]] = {}
@@ -162,7 +183,7 @@ def merge(stored: Stored, rows: pl.DataFrame) -> Merged:
         touched=tuple(touched),
         records=pl.concat([kept, written.cast(RECORD)]),
         refusals=listed,
-        facts=_facts(stored, changes, set(touched)),
+        facts=_facts(stored, changes, stored.refusals.join(gone, on=["cell_id", "arm"], how="semi"), set(touched)),
         files={cell: tuple(files) for cell, files in sources.iter_rows()},
         changes=changes,
         added=fresh.height,
@@ -183,16 +204,20 @@ def _reasons(stored: Stored, absent: pl.DataFrame, rows: pl.DataFrame) -> pl.Dat
     return found.select("cell_id", "arm", named.alias("reason")).unique(maintain_order=True)
 
 
-def _facts(stored: Stored, changes: tuple[Change, ...], touched: set[str]) -> dict[str, dict[str, str]]:
-    """The facts of the touched cells, with a trace of every number that was replaced."""
+def _facts(
+    stored: Stored, changes: tuple[Change, ...], unsaid: pl.DataFrame, touched: set[str]
+) -> dict[str, dict[str, str]]:
+    """The facts of the touched cells, with a trace of every number that was replaced and every refusal ``unsaid``."""
     facts = {cell: dict(known) for cell, known in stored.facts.items() if cell in touched}
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    for c in changes:
-        own = facts.setdefault(c.cell_id, {})
+    traces = [
+        (c.cell_id, {"arm": c.arm, "metric": c.metric, "label": c.label, "idx": c.idx, "before": c.before,
+                     "after": c.after, "file": c.source, "at": now})
+        for c in changes
+    ]  # fmt: skip
+    traces += [(cell, {"arm": arm, "refusal": reason, "at": now}) for cell, arm, reason in unsaid.iter_rows()]
+    for cell, trace in traces:
+        own = facts.setdefault(cell, {})
         count = sum(name.startswith("replaced ") for name in own)
-        own[f"replaced {count + 1}"] = json.dumps(
-            {"arm": c.arm, "metric": c.metric, "label": c.label, "idx": c.idx, "before": c.before, "after": c.after,
-             "file": c.source, "at": now},
-            ensure_ascii=False,
-        )  # fmt: skip
+        own[f"replaced {count + 1}"] = json.dumps(trace, ensure_ascii=False)
     return facts

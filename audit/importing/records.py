@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.audit.importing.tables import ROW, SOURCE
+from orledger.audit.importing.words import FINE
 from orledger.errors import DataError
 
 if TYPE_CHECKING:
@@ -115,9 +116,10 @@ def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
 
 
 def _filled(column: str) -> pl.Expr:
-    """The text of a column, null where it is empty or says missing."""
+    """The text of a column, null where it is empty, says missing, or says that all went well."""
     text = pl.col(column).cast(pl.String).str.strip_chars()
-    return pl.when(text.is_in(["", "NA", "NaN", "nan", "None", "null"])).then(None).otherwise(text)
+    nothing = text.is_in(["", "NA", "NaN", "nan", "None", "null"]) | text.str.to_lowercase().is_in(list(FINE))
+    return pl.when(nothing).then(None).otherwise(text)
 
 
 def _named(mapping: Mapping) -> pl.Expr:

@@ -22,6 +22,8 @@ INDICES = ("step", "epoch", "timestep", "global_step", "generation", "frame", "f
 METRICS = ("metric", "measure", "measurement", "metric_name", "criterion")
 VALUES = ("value", "score", "result", "val")
 REASONS = ("reason", "error", "failure", "info", "message", "exception", "why", "unfinished", "failed", "error_message")
+STATUSES = ("status", "run_status", "job_status", "exit_status", "outcome")  # how a run ended, where no column says why
+FINE = ("ok", "okay", "success", "succeeded", "successful", "done", "finished", "complete", "completed", "passed")
 HIGHER = (
     "accuracy", "acc", "auc", "auroc", "roc_auc", "auprc", "f1", "f_1", "precision", "recall", "sensitivity", "specificity",
     "r2", "r_2", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",

@@ -42,7 +42,7 @@ def read_comparisons(t: TomlTable, defaults: dict[str, Any]) -> Iterator[Compari
         "resolution": t.number("resolution", None),
         "nominal": t.number("nominal", None),
         "noise": t.text("noise", None),
-        "independent_when": _setting(t),
+        "independent_when": t.optional("independent_when", _setting),
         "margin": t.number("margin", None),
         "refusals": Refusals(t.choice("refusals", tuple(Refusals), Refusals.DROP)),
         "expect": t.number("expect", None),
@@ -93,14 +93,13 @@ def _check_options(t: TomlTable, test: str, shared: dict[str, Any]) -> None:
         raise t.fail("units", "a whole number of at least 1")
 
 
-def _setting(t: TomlTable) -> tuple[str, str] | None:
-    table = t.table("independent_when", None)
-    if table is None:
-        return None
-    if len(table.data) != 1:
-        raise t.fail("independent_when", "one setting with the value that makes cells independent")
-    name = next(iter(table.data))
-    return name, table.text(name)
+def _setting(t: TomlTable) -> tuple[str, str]:
+    if len(t.data) != 1:
+        raise TomlError(
+            f"{t.file}: table [{t.place}]: expected one setting with the value that makes cells independent, found {t.data!r}"
+        )
+    name = next(iter(t.data))
+    return name, t.text(name)
 
 
 def _check_sides(t: TomlTable, test: str, sides: tuple[tuple[str, Quantity], ...]) -> None:

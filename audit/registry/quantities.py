@@ -11,7 +11,7 @@ from orledger.schema.selecting import NO_ROWS, OPERATORS, listed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from orledger.audit.statistics.floors import Bound
+    from orledger.audit.statistics.bound import Bound
     from orledger.schema.selecting import Condition
 
 OF_RECORDS = {"arm", "label"}  # may stand among the keys of a unit

@@ -7,7 +7,7 @@ from typing import Any
 
 from orledger.audit.registry.hypotheses import STATS
 from orledger.audit.registry.quantities import REDUCERS, Aggregate, Once, Quantity, RecordSource
-from orledger.audit.statistics.floors import Bound
+from orledger.audit.statistics.bound import Bound
 from orledger.schema.selecting import OPERATORS, Condition
 from orledger.toml_tables import TomlError, TomlTable
 
@@ -45,15 +45,15 @@ def read_quantity(t: TomlTable, changes: dict[str, Any], where: dict[str, Any] |
         where=_conditions(q),
         over_idx=q.choice("over_idx", tuple(REDUCERS), None),
         idx=_index(q),
-        divide_by=_divide_by(q, arm, metric, label),
+        divide_by=q.optional("divide_by", lambda d: _divisor(d, arm, metric, label)),
         event=_condition(q, "event", q.data["event"]) if "event" in q.data else None,
         identical=identical,
         refused=arm if refused else None,
         key=key,
         sql=sql,
-        aggregate=_aggregate(q),
-        bound=_bound(q),
-        once=_once(q),
+        aggregate=q.optional("aggregate", lambda a: Aggregate(a.texts("over"), a.choice("stat", STATS))),
+        bound=q.optional("bound", lambda b: Bound(*(b.number(end, None) for end in ("at", "below", "above")))),
+        once=q.optional("once", _once),
     )
 
 
@@ -87,45 +87,15 @@ def _index(t: TomlTable) -> tuple[str, int] | None:
     return condition.operator, condition.values[0]
 
 
-def _divide_by(t: TomlTable, arm: str | None, metric: str | None, label: str | None) -> RecordSource | None:
-    table = t.table("divide_by", None)
-    if table is None:
-        return None
-    source = RecordSource(
-        table.text("arm", arm),
-        table.text("metric", metric),
-        table.text("label", label if "arm" not in table.data else None),
-    )
-    table.done()
-    return source
+def _divisor(t: TomlTable, arm: str | None, metric: str | None, label: str | None) -> RecordSource:
+    own = "arm" in t.data  # another arm has labels of its own
+    return RecordSource(t.text("arm", arm), t.text("metric", metric), t.text("label", None if own else label))
 
 
-def _aggregate(t: TomlTable) -> Aggregate | None:
-    table = t.table("aggregate", None)
-    if table is None:
-        return None
-    found = Aggregate(table.texts("over"), table.choice("stat", STATS))
-    table.done()
-    return found
-
-
-def _bound(t: TomlTable) -> Bound | None:
-    table = t.table("bound", None)
-    if table is None:
-        return None
-    found = Bound(table.number("at", None), table.number("below", None), table.number("above", None))
-    table.done()
-    return found
-
-
-def _once(t: TomlTable) -> Once | None:
-    table = t.table("once", None)
-    if table is None:
-        return None
-    found = Once(table.texts("over"), _conditions(table))
-    table.done()
+def _once(t: TomlTable) -> Once:
+    found = Once(t.texts("over"), _conditions(t))
     if not found.where:
-        raise table.fail("where", "the cells in which the keys of over change nothing, such as { level = 0 }")
+        raise t.fail("where", "the cells in which the keys of over change nothing, such as { level = 0 }")
     return found
 
 

@@ -1,19 +1,12 @@
-"""What a design could show at best: attainable p, and values pinned at a bound."""
+"""What a design could show at best: the smallest p that a test can give."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, factorial, log, log2
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from orledger.audit.statistics.counts import fisher
 from orledger.audit.statistics.sign import sign_e_value
 from orledger.audit.statistics.signedrank import signed_rank_floor
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 def attainable(test: str, n: int, *, side: str = "two-sided", arms: int = 2) -> float | None:
@@ -48,24 +41,3 @@ def smallest_n(test: str, alpha: float, *, side: str = "two-sided", arms: int = 
             n += 1
         return n
     return None
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A value that says "no more" or "no less" rather than "this": ``at`` a grid's end, or ``below`` or ``above`` a limit."""
-
-    at: float | None = None
-    below: float | None = None
-    above: float | None = None
-
-    def marks(self, values: ArrayLike) -> NDArray[np.bool_]:
-        """True where a value is pinned and must be read as a bound, shape of ``values``."""
-        x = np.asarray(values, dtype=float)
-        marked = np.zeros(x.shape, dtype=bool)
-        if self.at is not None:
-            marked |= np.isclose(x, self.at, rtol=1e-12, atol=0)
-        if self.below is not None:
-            marked |= x < self.below
-        if self.above is not None:
-            marked |= x > self.above
-        return marked

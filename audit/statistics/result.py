@@ -77,6 +77,11 @@ class TestResult:
     computed: bool = True
 
     @property
+    def approximate(self) -> bool:
+        """Whether p is no exact probability: the method of such a test names its approximation."""
+        return "approximation" in self.method
+
+    @property
     def superiority(self) -> float | None:
         """The share of units on which the first side is better, a draw counting half: the probability of superiority."""
         if self.wins is None or self.losses is None or self.draws is None or not self.n:

@@ -133,8 +133,18 @@ def save(figure: Figure, path: Path, *, title: str = "", description: str = "", 
         return
     named = {"Title": title, "Subject" if suffix == "pdf" else "Description": description}
     metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
-    with outlines_only() if suffix == "pdf" else nullcontext():
+    with laid_out(), outlines_only() if suffix == "pdf" else nullcontext():
         figure.savefig(path, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
+
+
+@contextmanager
+def laid_out() -> Iterator[None]:
+    """A figure that gives up its layout engine, or has none, inside has none afterwards.
+
+    After saving, the library puts back what the settings say: with a layout in them every later file would be drawn twice.
+    """
+    with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
+        yield
 
 
 @contextmanager
@@ -157,7 +167,7 @@ def outlines_only() -> Iterator[None]:
 def svg(figure: Figure, title: str, description: str) -> bytes:
     """The figure as SVG with its text as text, and with a title and a description for screen readers."""
     buffer = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "orledger"}):
+    with laid_out(), mpl.rc_context({"svg.hashsalt": "orledger"}):
         figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
     text = compact(buffer.getvalue().decode("utf-8"))
     said = f"<title>{_xml(title)}</title>\n <desc>{_xml(description)}</desc>"

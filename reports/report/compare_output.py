@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from orledger.reports.report.document import environment
+from orledger.reports.jinja import asset
+from orledger.reports.report.templating import environment
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import table_csv, table_html, table_markdown
-from orledger.reports.tables.table import Column, Group, Row, Table
+from orledger.reports.tables.table import Column, Group, Row, Table, columns
 from orledger.reports.tables.values import Blank, Number, Range, Text
 from orledger.wording import visible
 
@@ -21,31 +21,32 @@ if TYPE_CHECKING:
     from orledger.reports.report.compare import Comparison
 
 
-def ratio_table(result: Comparison, metric: str = "rmse", case: str = "a") -> Table:
-    """Right over left of ``metric`` for every arm of a case: median, range, worst disagreement (the form of Table Aport)."""
-    rows = []
-    for row in result.rules.filter((result.rules["case"] == case) & (result.rules["metric"] == metric)).to_dicts():
-        key = f"{row['block']} {row['arm']}"
+def ratio_table(result: Comparison) -> Table:
+    """Right over left of every scalar, by block, arm and metric: median, range, worst disagreement."""
+    blocks: dict[str, list[Row]] = {}
+    for row in result.rules.to_dicts():
+        block = f"{row['case']}/{row['block']}"
         cells = (
             Text(row["arm"]),
-            Text(row["block"]),
+            Text(row["metric"]),
             Number(row["n"], rules.INTEGER),
             Number(row["median_ratio"], rules.fixed(3)),
             Range(row["low"], row["high"], rules.significant(4), what=("min", "max")),
             Number(row["worst"], rules.significant(3).times()),
         )
-        rows.append(Row(key, cells))
-    columns = (
-        Column("arm", Text("arm"), "l"),
-        Column("block", Text("block"), "l"),
-        Column("n", Text("n"), "r"),
-        Column("median ratio", Text("median ratio")),
-        Column("range", Text("range")),
+        blocks.setdefault(block, []).append(Row(f"{block} {row['arm']} {row['metric']}", cells))
+    heads = (
+        *columns("l", "arm", "metric"),
+        *columns("r", "n"),
+        *columns("c", "median ratio", "range"),
         Column("worst", Text("worst disagreement")),
     )
-    caption = Text(f"{metric} of {result.right} over {result.left}, cell by cell; 1 would be exact reproduction.")
-    empty = (Row("none", (Text("none"), *(Blank() for _ in columns[1:]))),)
-    return Table(caption, columns, (Group(tuple(rows) or empty),), name="compare", title=f"Ratios of {metric}")
+    caption = Text(
+        f"Every scalar of {result.right} over that of {result.left}, cell by cell, where both have one sign; 1 would be exact reproduction."
+    )
+    groups = [Group(tuple(rows), Text(block)) for block, rows in blocks.items()]
+    empty = Group((Row("none", (Text("none"), *(Blank() for _ in heads[1:]))),))
+    return Table(caption, heads, tuple(groups or [empty]), name="compare", title="Ratios")
 
 
 def comparison_tables(result: Comparison, folder: Path) -> list[Path]:
@@ -62,7 +63,6 @@ def comparison_tables(result: Comparison, folder: Path) -> list[Path]:
 
 def comparison_html(result: Comparison) -> str:
     """The whole comparison as one self-contained page."""
-    folder = files("orledger.templates")
     frames = {
         "Cells": result.cells,
         "Kinds of CPU that computed the cells of both": result.hosts,
@@ -72,8 +72,8 @@ def comparison_html(result: Comparison) -> str:
     }
     page = environment().get_template("compare.html.j2").render(
         result=result,
-        css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        css=asset("report.css"),
+        js=asset("report.js"),
         ratios=Markup(table_html(ratio_table(result), provenance=False)),  # noqa: S704 - table_html escapes by type
         frames={name: (frame.columns, list(frame.iter_rows())) for name, frame in frames.items()},
     )  # fmt: skip

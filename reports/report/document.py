@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from orledger import __version__, studies
 from orledger.audit.recheck.checking import recheck
+from orledger.reports import jinja
 from orledger.reports.drilldown import Drilldown
-from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import svg
 from orledger.reports.report.answering import MOST, answers
+from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
-from orledger.reports.report.wording import Names, headline, number, ratio, registered, said, short
+from orledger.reports.report.templating import environment
+from orledger.reports.report.wording import Names, number, ratio, registered, said
 from orledger.reports.source import Remembering
-from orledger.reports.tables.building import build_tables, offered
+from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 from orledger.schema.materialising import materialised
 from orledger.wording import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.reports.figures.figure import Drawn
@@ -44,23 +42,6 @@ if TYPE_CHECKING:
     from orledger.study import Study
 
 REFERENCE = "reference"  # the heading of tables that belong to a whole study
-TONES = {
-    "supported": "v-good",
-    "holds": "v-good",
-    "matches": "v-good",
-    "matches within rounding": "v-good",
-    AGREE: "v-good",
-    "attainable": "v-good",
-    "refuted": "v-bad",
-    "fails": "v-bad",
-    "inconsistent": "v-bad",
-    "impossible": "v-bad",
-    "false as printed": "v-bad",
-    "could not be checked": "v-mixed",
-    "partially refuted": "v-mixed",
-    "inconclusive": "v-mixed",
-    "another convention": "v-mixed",
-}
 
 
 @dataclass(frozen=True)
@@ -97,34 +78,6 @@ class CaseView:
     tables: list[TableView]
 
 
-def slug(text: str) -> str:
-    """``text`` as an HTML id."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", text)
-
-
-def moment(when: datetime | None) -> str:
-    """A UTC time to the second."""
-    return "" if when is None else f"{when:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def pretty(value: Any) -> str:
-    """Data as indented JSON."""
-    return json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True, default=str)
-
-
-def pretty_json(text: str | None) -> str:
-    """JSON text, indented; text that is not JSON as it is."""
-    try:
-        return pretty(json.loads(text or "null"))
-    except ValueError:
-        return text or ""
-
-
-def plainly(text: Any) -> Markup:
-    """``text`` as HTML content, with quotation marks as they are: for queries, which are full of them."""
-    return Markup(str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
-
-
 def differing(found: Iterable[Difference]) -> pl.DataFrame:
     """Differences from a publication as rows."""
     columns = ("table", "row", "column", "printed", "ours", "ratio", "verdict")
@@ -137,33 +90,6 @@ def settling(found: Iterable[Finding]) -> pl.DataFrame:
     columns = ("place", "printed", "recomputed", "verdict", "rule", "why")
     rows = [[str(getattr(f, c)) for c in columns] for f in found]
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-
-
-def environment(labels: Mapping[str, str] | None = None) -> Environment:
-    """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
-    names = Names(labels or {})
-    env = Environment(
-        loader=PackageLoader("orledger.templates", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters |= {
-        "cell": number,
-        "short": short,
-        "ratio": ratio,
-        "plainly": plainly,
-        "headline": headline,
-        "slug": slug,
-        "arm": lambda key: (labels or {}).get(key, key),
-        "named": names.within,
-        "moment": moment,
-        "pretty": pretty,
-        "pretty_json": pretty_json,
-        "tone": lambda word: TONES.get(word, "v-open"),
-    }
-    return env
 
 
 def image_uri(image: str) -> Markup:
@@ -201,21 +127,19 @@ def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
 
 def case_views(
     opening: Opening,
-    tables: Sequence[Table],
-    figures: Iterable[str],
-    chosen: Sequence[Study],
+    contents: Contents,
     titles: Mapping[str, str],
     step: Callable[[str], None],
 ) -> list[CaseView]:
     """The headings in order, each with its figures and tables; one that nobody foresaw gets a heading of its own."""
-    words, pack = vocabulary(chosen), opening.pack
+    words, pack = vocabulary(contents.studies), opening.pack
     drawn: dict[str, list[FigureView]] = {}
-    for figure in draw(pack.db, figures, chosen):
+    for figure in contents.figures(pack.db):
         step(f"figure {figure.name}")
         drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(pack, figure, words))
     shown: dict[str, list[TableView]] = {}
-    specs = offered(pack.db, chosen)
-    for table in tables:
+    specs = offered(pack.db, contents.studies)
+    for table in contents.tables:
         step(f"table {table.name}")
         shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(pack.db, table, opening))
     known = dict(titles) | {name: name for name in (*drawn, *shown) if name not in titles}
@@ -241,12 +165,12 @@ ORDER BY paper, weight DESC, id
 """
 
 
-def stored_findings(db: Database) -> dict[str, list[dict[str, Any]]]:
-    """What `orledger recheck --into` stored and needs an explanation, by paper, the weightiest first."""
+def stored_findings(db: Database, shown: Collection[str] = ()) -> dict[str, list[dict[str, Any]]]:
+    """What `orledger recheck --into` stored and needs an explanation, by paper, the weightiest first; not a paper whose findings are all ``shown``."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in db.sql(PAPERS).iter_rows(named=True):
         found.setdefault(row["paper"], []).append(row)
-    return found
+    return {paper: rows for paper, rows in found.items() if any(row["id"] not in shown for row in rows)}
 
 
 def heading(chosen: Sequence[Study]) -> str:
@@ -284,17 +208,17 @@ def render_report(
     title: str | None = None,
     figures: Iterable[str] = (),
     chosen: Sequence[Study] | None = None,
+    contents: Contents | None = None,
     step: Callable[[str], None] = lambda _: None,
 ) -> str:
     """The whole report as one HTML text, the same for a copy of the database under any name; ``step`` is told what is being made.
 
     ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too; ``figures`` names the
     figures to draw, all of them by default; ``chosen`` are the studies to show, by default those that have cells here. What
-    concerns printed numbers appears when one of them brings some.
+    concerns printed numbers appears when one of them brings some. ``contents`` replaces these three where a PDF shows the same.
     """
-    here = studies.present(db) if chosen is None else chosen
-    ledger = gather(db)
-    tables = build_tables(db, planned, chosen=here)
+    contents = contents or Contents(db, planned, tuple(figures), chosen)
+    here, ledger, tables = contents.studies, gather(db), contents.tables
     step("tests and claims")
     asked = [*(r["units_sql"] for r in (*ledger.tests, *ledger.claims)), *(q for t in tables for q in t.queries)]
     labels, quick = studies.labels(here), materialised(db, asked)
@@ -310,14 +234,14 @@ def render_report(
         checked = recheck(printed.publication)
         nearer = pack.add(differing(d for d in compared if d.verdict != APART))
         settled = pack.add(settling(f for f in checked if f.verdict.good))
-    folder, titles = files("orledger.templates"), headings(ledger, here)
-    cases = case_views(opening, tables, figures, here, titles, step)
+    titles = headings(ledger, here)
+    cases = case_views(opening, contents, titles, step)
     quick.close()
     page = environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,
-        css=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        js=Markup(folder.joinpath("report.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        css=jinja.asset("report.css"),
+        js=jinja.asset("report.js"),
         nearer=nearer,
         settled=settled,
         pack=Markup(pack.text(**opening.data())),  # noqa: S704 - base64
@@ -340,7 +264,7 @@ def render_report(
         most=MOST,
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
-        papers=stored_findings(db),
+        papers=stored_findings(db, {f.id for f in checked}),
         verdicts=sorted(Counter(f.verdict for f in checked).items()),
     )  # fmt: skip
     return visible(page)

@@ -6,16 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from orledger import studies
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.findings import paragraph, summary
 from orledger.audit.recheck.model import Verdict
 from orledger.errors import UsageError
+from orledger.reports.jinja import environment
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
-from orledger.reports.report.wording import number
+from orledger.reports.report.wording import Names, headline, number
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import markdown_inline
 
@@ -68,15 +67,15 @@ def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Stu
     found = differences(tables, printed)
     checked = recheck(printed.publication)
     labels = studies.labels(here)
-    env = Environment(
-        loader=PackageLoader("orledger.templates", ""),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - Markdown: every text goes through its own escape filter
-        keep_trailing_newline=True,
-    )
-    env.filters |= {"text": markdown_inline, "short": short, "arm": lambda key: labels.get(key, key)}
+    env = environment(html=False)
+    names = Names(labels)
+    env.filters |= {
+        "text": markdown_inline,
+        "short": short,
+        "arm": lambda key: labels.get(key, key),
+        "headline": headline,
+        "named": names.within,
+    }
     return env.get_template("findings.md.j2").render(
         ledger=ledger,
         conclusions=printed.conclusions,

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orledger.reports.absence import ALIKE
-from orledger.reports.source import content_hash
+from orledger.audit.datasets.origins import Trust, trust
+from orledger.reports.report.missing import ARM_REFUSALS, CELL_REFUSALS, UNSAID
+from orledger.reports.source import database_hash
 from orledger.schema import receipts
 
 if TYPE_CHECKING:
@@ -29,34 +30,6 @@ SELECT case_name, block, count(*) AS planned, count(*) FILTER (state = 'done') A
 FROM all_cells GROUP BY ALL ORDER BY case_name, block
 """
 
-# Refusals that differ in their numbers only are one line, and their margins a range.
-ARM_REFUSALS = f"""
-SELECT case_name, block, arm, if(count(DISTINCT refused) = 1, min(refused), {ALIKE.format("min(refused)")}) AS reason,
-       count(*) AS cells, min(refused_by) AS smallest_margin, max(refused_by) AS largest_margin,
-       string_agg(cell, ', ' ORDER BY cell) AS names
-FROM all_refusals
-GROUP BY case_name, block, arm, {ALIKE.format("refused")}
-ORDER BY case_name, block, arm, reason
-"""
-
-# A table that was brought in need not have a row for every arm of a cell: nobody declined there, and no number is there either.
-UNSAID = """
-WITH brought AS (SELECT case_name, block, cell_id, cell FROM all_cells WHERE imported AND state = 'done'),
-     named AS (SELECT cell_id, arm FROM all_records SEMI JOIN brought USING (cell_id)
-               UNION SELECT cell_id, arm FROM all_refusals SEMI JOIN brought USING (cell_id)),
-     arms AS (SELECT DISTINCT case_name, block, arm FROM named JOIN brought USING (cell_id))
-SELECT case_name, block, arm, 'no entry in what was imported' AS reason, count(*) AS cells, NULL::DOUBLE AS smallest_margin,
-       NULL::DOUBLE AS largest_margin, string_agg(cell, ', ' ORDER BY cell) AS names
-FROM brought JOIN arms USING (case_name, block) ANTI JOIN named USING (cell_id, arm)
-GROUP BY case_name, block, arm ORDER BY case_name, block, arm
-"""
-
-CELL_REFUSALS = """
-SELECT case_name, block, state, coalesce(reason, split_part(error, chr(10), -2), 'not run yet') AS reason, count(*) AS cells,
-       string_agg(cell, ', ' ORDER BY cell) AS names
-FROM all_cells WHERE state <> 'done' GROUP BY ALL ORDER BY case_name, block, state
-"""
-
 REGISTRATIONS = """
 SELECT hypothesis, mode, statement, file, hash, registered, cells_done, parent, amendment, text
 FROM registration ORDER BY hypothesis, registered
@@ -74,7 +47,6 @@ DATASETS = """
 SELECT name, origin, n_rows, n_features, target, distinct_targets, sha256, count(*) AS cells
 FROM dataset GROUP BY ALL ORDER BY name, origin
 """
-UNCHECKED = "not compared with"  # in the origin of a table that was read from a data directory
 
 
 @dataclass(frozen=True)
@@ -104,7 +76,7 @@ class Ledger:
     @property
     def unchecked_datasets(self) -> list[str]:
         """Datasets that a file in a data directory supplied and that nobody compared with their source."""
-        return sorted({d["name"] for d in self.datasets if UNCHECKED in d["origin"]})
+        return sorted({d["name"] for d in self.datasets if trust(d["origin"]) == Trust.UNCHECKED})
 
 
 def _dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -129,7 +101,7 @@ def gather(db: Database) -> Ledger:
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
     return Ledger(
-        content_hash=content_hash(db),
+        content_hash=database_hash(db),
         runs=_dicts(db.sql(RUNS)),
         blocks=_dicts(db.sql(BLOCKS)),
         arm_refusals=_dicts(db.sql(ARM_REFUSALS)) + _dicts(db.sql(UNSAID)),

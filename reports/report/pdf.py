@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import save
 from orledger.reports.report.answering import MOST, answers
+from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import printed_by
 from orledger.reports.report.document import REFERENCE, heading, headings
 from orledger.reports.report.ledger import gather
 from orledger.reports.report.wording import Names, headline, registered, said
 from orledger.reports.tables import latex as tex
-from orledger.reports.tables.building import build_tables, offered
+from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import vocabulary
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class LatexError(OrledgerError):
 
 
 def compile_document(folder: Path, name: str, latex: str) -> Path:
-    """Run ``latex`` twice (for page references) on ``name``.tex in ``folder``, without shell escape; returns the PDF."""
+    """Run ``latex`` on ``name``.tex in ``folder`` until its page references settle, at most four times, without shell escape; returns the PDF."""
     command = [latex, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
-    for _ in range(2):
+    for run in range(4):
         try:
             done = subprocess.run(
                 command, cwd=folder, env=os.environ | ENVIRONMENT, capture_output=True, timeout=SECONDS, check=False
@@ -55,6 +55,8 @@ def compile_document(folder: Path, name: str, latex: str) -> Path:
             raise LatexError(
                 f"pdflatex failed on {name}.tex:\n{tail}", hint="the HTML report does not need LaTeX: --no-pdf"
             )
+        if run and b"Rerun to get" not in done.stdout:
+            break
     return folder / f"{name}.pdf"
 
 
@@ -94,14 +96,15 @@ def write_pdf(
     planned: Sequence[Planned] = (),
     figures: Iterable[str] = (),
     chosen: Sequence[Study] | None = None,
+    contents: Contents | None = None,
 ) -> Path:
     """The report of ``db`` as a PDF at ``path``, set by the program ``latex`` in a temporary folder.
 
-    ``planned``, ``figures`` and ``chosen`` are those of ``render_report``.
+    ``planned``, ``figures``, ``chosen`` and ``contents`` are those of ``render_report``.
     """
-    here = studies.present(db) if chosen is None else chosen
+    contents = contents or Contents(db, planned, tuple(figures), chosen)
+    here, tables = contents.studies, contents.tables
     printed, ledger, names = printed_by(here), gather(db), Names(studies.labels(here))
-    tables = build_tables(db, planned, chosen=here)
     hypotheses = registered(ledger.registrations)
     for test in ledger.tests:
         test["said"] = said(test, hypotheses.get(test["registration"]), names)
@@ -109,7 +112,7 @@ def write_pdf(
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         shown = []
-        for drawn in draw(db, figures, here):
+        for drawn in contents.figures():
             save(drawn.figure, folder / f"fig_{drawn.name}.pdf")
             shown.append(drawn)
         for table in tables:

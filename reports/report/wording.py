@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.registry.reading import parse_hypothesis
 from orledger.audit.registry.words import Outcome
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ class Said:
 
 def registered(registrations: Sequence[Mapping[str, Any]]) -> dict[str, Hypothesis]:
     """The registered hypotheses by the hash of their text."""
+    from orledger.audit.registry.reading import parse_hypothesis  # stands on scipy, and the templates do without
+
     return {r["hash"]: parse_hypothesis(r["text"], r["file"], stored=True) for r in registrations}
 
 

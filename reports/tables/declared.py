@@ -194,8 +194,6 @@ class Numbers:
             for r, cells in zip(rows, grid, strict=True)
         ]
         return Table(
-            name=d.name,
-            title=d.title,
             caption=Text(self._caption()),
             columns=(*heads, *body),
             groups=(Group(tuple(lines)),),

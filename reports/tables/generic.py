@@ -9,9 +9,10 @@ import numpy as np
 from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, join
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
+from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed
 from orledger.schema.layouts import literal
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PART = 40  # units in one table, so that it fits a page
 NAMED = 5  # values of fewer runs that a caption names
+NO_INTERVAL = "so few units allow no interval"
 RANKED = 6  # arms beyond which ranks no longer fit beside the values
 
 
@@ -46,7 +48,6 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
         groups.append(Group(tuple(_rank_rows(subject, arms))))
     several = f", part {number} of {parts}" if parts > 1 else ""
     return Table(
-        name=f"{subject.name}-results" + (f"-{number}" if parts > 1 else ""),
         title=f"{subject.metric} by {', '.join(subject.unit)}{several}",
         caption=_caption(subject, len(arms), several),
         columns=(
@@ -64,16 +65,16 @@ def summary_table(subject: Subject) -> Table:
     """One row per arm: units, median over units with its interval, mean rank with its interval, and what runs say."""
     style = number_style(subject.values.matrix)
     with_runs = bool(subject.of("interquartile_mean"))
-    columns = [
-        Column("arm", Text("arm"), "l"),
+    heads = [
+        *columns("l", "arm"),
         Column("n", Text("units"), "r"),
-        Column("median", Text("median"), "r"),
+        *columns("r", "median"),
         Column("median interval", Text("interval"), "r"),
         Column("rank", Text("mean rank"), "r"),
         Column("rank interval", Text("interval"), "r"),
     ]
     if with_runs:
-        columns += [Column("iqm", Text("IQM"), "r"), Column("iqm interval", Text("interval"), "r")]
+        heads += [Column("iqm", Text("IQM"), "r"), Column("iqm interval", Text("interval"), "r")]
     rows = []
     for arm in subject.ordered:
         median = subject.single("median", arm)
@@ -94,13 +95,11 @@ def summary_table(subject: Subject) -> Table:
         marked = best([r.cells[2] for r in rows], [m.effect if m else None for m in medians], lower=lower)
         rows = [Row(r.key, (*r.cells[:2], cell, *r.cells[3:])) for r, cell in zip(rows, marked, strict=True)]
     return Table(
-        name=f"{subject.name}-summary",
-        title=f"Summary of {subject.metric}",
         caption=Text(
             f"Every arm over its units, best mean rank first{_over(subject)}; {subject.better} {subject.metric} is better. "
             f"{_intervals(subject, with_runs)}"
         ),
-        columns=tuple(columns),
+        columns=tuple(heads),
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("median", "mean_ranks", "friedman", "interquartile_mean")),
@@ -139,7 +138,7 @@ def _value(subject: Subject, unit: str, arm: str, value: float, rank: float, sty
         return number
     place = Number(float(rank), fixed(0 if float(rank).is_integer() else 1))
     place = place.of_records(subject.values.rows(unit), subject.metric)
-    return join(number, " (", place, ")", names=("", "rank"))
+    return bracketed(number, place, "rank")
 
 
 def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
@@ -179,16 +178,21 @@ def _rank(subject: Subject, arm: str) -> list[Value]:
 def _estimate(subject: Subject, row: TestRow | None, style: Style, what: str) -> list[Value]:
     if row is None or row.effect is None:
         return [_missing(subject, what) if row is None else Absent(row.why_absent), Blank()]
-    ends = Blank() if row.low is None or row.high is None else Range(row.low, row.high, style).of(row)
-    return [Number(row.effect, style).of(row), ends]
+    return [Number(row.effect, style).of(row), interval_of(row, style)]
+
+
+def interval_of(row: TestRow, style: Style) -> Value:
+    """The interval of a row of the audit; a level of zero is none."""
+    if row.low is None or row.high is None:
+        return Blank()
+    return Absent(NO_INTERVAL) if row.level == 0 else Range(row.low, row.high, style).of(row)
 
 
 def _caption(subject: Subject, arms: int, several: str) -> Value:
     mean = f" Values are means over {', '.join(subject.repeats)}." if subject.repeats else ""
     short = [f"{subject.label(arm)} on {unit} ({n} of {most})" for unit, arm, n, most in subject.values.short()]
     if subject.repeats and short:
-        more = f"; and {len(short) - NAMED} more" if len(short) > NAMED else ""
-        mean += f" Means of fewer runs than other arms have there: {'; '.join(short[:NAMED])}{more}."
+        mean += f" Means of fewer runs than other arms have there: {some(short, NAMED, '; ')}."
     ranks = " Ranks within a row in brackets." if arms <= RANKED else ""
     if over := _over(subject):
         ranks += f" Mean ranks are{over}."
@@ -200,7 +204,7 @@ def _caption(subject: Subject, arms: int, several: str) -> Value:
 
 def _over(subject: Subject) -> str:
     """Which units the mean ranks are over, where some have none."""
-    return f" over the {subject.ranked_units}" if "that have" in subject.ranked_units else ""
+    return f" over the {subject.ranked_units}" if subject.unranked else ""
 
 
 def _intervals(subject: Subject, with_runs: bool) -> str:

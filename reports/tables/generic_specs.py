@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.reports.generic import PAIRED, Subject, slug, subjects
+from orledger.reports.generic import Subject, slug, subjects
 from orledger.reports.tables.generic import PART, result_table, summary_table
 from orledger.reports.tables.generic_tests import (
     claim_table,
@@ -47,13 +47,13 @@ def offers(results: Database, chosen: Iterable[Study]) -> list[Offer]:
     for s in generic_subjects(results, chosen):
         cases.setdefault(s.case, []).append(s.hypothesis)
         parts = max(1, -(-len(s.values.units) // PART))
-        for k in range(parts):
-            suffix = f"-{k + 1}" if parts > 1 else ""
-            found.append((f"{s.name}-results{suffix}", f"{s.metric} by unit", s.case, _part(s, k + 1)))
-        found.append((f"{s.name}-summary", f"Summary of {s.metric}", s.case, _of(s, summary_table)))
-        if any(t.test in PAIRED for t in s.tests):
-            found.append((f"{s.name}-pairs", f"Pairs of arms, {s.metric}", s.case, _of(s, pair_table)))
-        found.append((f"{s.name}-tests", f"Tests of {s.metric}", s.case, _of(s, test_table)))
+        for k in range(1, parts + 1):
+            name = f"{s.name}-results-{k}" if parts > 1 else f"{s.name}-results"
+            found.append((name, f"{s.metric} by unit", s.case, _builder(result_table, s, k)))
+        found.append((f"{s.name}-summary", f"Summary of {s.metric}", s.case, _builder(summary_table, s)))
+        if s.pairs:
+            found.append((f"{s.name}-pairs", f"Pairs of arms, {s.metric}", s.case, _builder(pair_table, s)))
+        found.append((f"{s.name}-tests", f"Tests of {s.metric}", s.case, _builder(test_table, s)))
     for case, hypotheses in cases.items():
         found += _case(results, case, tuple(dict.fromkeys(hypotheses)))
     return found
@@ -64,28 +64,22 @@ def _case(results: Database, case: str, hypotheses: tuple[str, ...]) -> list[Off
 
     audit, name = AuditRows(results), slug(case)
     found: list[Offer] = [
-        (f"{name}-dispositions", "Dispositions", case, lambda s: _kept(s, disposition_table(audit, hypotheses, name)))
+        (f"{name}-dispositions", "Dispositions", case, _builder(disposition_table, audit, hypotheses))
     ]
     if any(audit.claims(h) for h in hypotheses):
-        found.append((f"{name}-claims", "Claims", case, lambda s: _kept(s, claim_table(audit, hypotheses, name))))
+        found.append((f"{name}-claims", "Claims", case, _builder(claim_table, audit, hypotheses)))
     query = f"SELECT count(*) FROM all_refusals WHERE case_name = {literal(case)}"
     if results.sql(query).item():
-        found.append(
-            (f"{name}-refusals", "Missing results", case, lambda s: _kept(s, refusal_table(results, case, name)))
-        )
+        found.append((f"{name}-refusals", "Missing results", case, _builder(refusal_table, results, case)))
     return found
 
 
-def _part(subject: Subject, number: int) -> Callable[[Source], Table]:
-    return lambda source: _kept(source, result_table(subject, number))
+def _builder(make: Callable[..., Table], *about: object) -> Callable[[Source], Table]:
+    """What makes a table ``about`` something, its queries among those of the source."""
 
+    def build(source: Source) -> Table:
+        table = make(*about)
+        source.queries += [q for q in table.queries if q not in source.queries]
+        return table
 
-def _of(subject: Subject, make: Callable[[Subject], Table | None]) -> Callable[[Source], Table]:
-    return lambda source: _kept(source, make(subject))
-
-
-def _kept(source: Source, table: Table | None) -> Table:
-    """``table``, its queries among those of the source."""
-    assert table is not None
-    source.queries += [q for q in table.queries if q not in source.queries]
-    return table
+    return build

@@ -6,17 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
-from orledger.reports.origin import Answer, Origin
+from orledger.reports.origin import answered
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
-from orledger.reports.tables.generic import audit_queries, notes
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Number, PValue, Range, Text, Value, join
+from orledger.reports.tables.generic import audit_queries, interval_of, notes
+from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
+from orledger.reports.tables.values import Absent, Blank, Number, PValue, Text, Value, join
 from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from orledger.reports.audit_rows import AuditRows, TestRow
     from orledger.reports.generic import Subject
+    from orledger.reports.origin import Origin
     from orledger.reports.source import Database
 
 TESTED = ("signed_rank", "sign", "friedman", "skillings_mack")
@@ -33,11 +34,9 @@ NAMES = {
 }
 
 
-def pair_table(subject: Subject) -> Table | None:
-    """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference; None without pairs."""
+def pair_table(subject: Subject) -> Table:
+    """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference."""
     arms = [a for a in subject.ordered if any(a in (p.first, p.second) for p in subject.pairs)]
-    if not arms:
-        return None
     rows = []
     for a in arms:
         cells: list[Value] = [Text(subject.label(a))]
@@ -56,8 +55,6 @@ def pair_table(subject: Subject) -> Table | None:
     over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
     corrected = "Holm's correction over the family" if first.p_holm is not None else "no correction"
     return Table(
-        name=f"{subject.name}-pairs",
-        title=f"Pairs of arms, {subject.metric}",
         caption=Text(
             f"Two-sided p of the {NAMES[first.test]} test of each pair over {over}, {corrected}. Bold: a difference at"
             f" {first.alpha:g}; + where the arm of the row is better, - where it is worse."
@@ -75,26 +72,19 @@ def pair_table(subject: Subject) -> Table | None:
 
 def test_table(subject: Subject) -> Table:
     """Every test and estimate of the subject: n, effect with interval, p, corrected p, wins, and the outcome."""
-    columns = (
-        Column("comparison", Text("comparison"), "l"),
-        Column("test", Text("test"), "l"),
-        Column("n", Text("n"), "r"),
-        Column("effect", Text("effect"), "r"),
-        Column("interval", Text("interval"), "r"),
-        Column("p", Text("p"), "r"),
-        Column("holm", Text("p, Holm"), "r"),
-        Column("wins", Text("won/lost/drawn"), "r"),
-        Column("outcome", Text("outcome"), "l"),
-    )
     rows = [Row(t.comparison, _test_cells(t)) for t in subject.tests if t.test in (*TESTED, "improvement")]
     return Table(
-        name=f"{subject.name}-tests",
-        title=f"Tests of {subject.metric}",
         caption=Text(
             "Every comparison of the hypothesis file as the audit stored it. Effects are first arm minus second, in the units of the"
             " metric; for Friedman's test Kendall's W, for improvement the probability that a run of the first is better."
         ),
-        columns=columns,
+        columns=(
+            *columns("l", "comparison", "test"),
+            *columns("r", "n", "effect", "interval", "p"),
+            Column("holm", Text("p, Holm"), "r"),
+            Column("wins", Text("won/lost/drawn"), "r"),
+            *columns("l", "outcome"),
+        ),
         groups=(Group(tuple(rows)),),
         notes=(*notes(subject), *_methods(subject)),
         queries=audit_queries(subject, (*TESTED, "improvement")),
@@ -102,7 +92,7 @@ def test_table(subject: Subject) -> Table:
     )
 
 
-def disposition_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Table:
+def disposition_table(audit: AuditRows, hypotheses: tuple[str, ...]) -> Table:
     """The verdict on every hypothesis and its reason."""
     rows = []
     for h in hypotheses:
@@ -110,26 +100,15 @@ def disposition_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) 
         if d is not None:
             rows.append(Row(h, (Text(h), Text(d.verdict, bold=True), Text(d.mode), Text(d.statement), Text(d.reason))))
     return Table(
-        name=f"{name}-dispositions",
-        title="Dispositions",
         caption=Text("What the audit concludes about every hypothesis, and why."),
-        columns=(
-            Column("hypothesis", Text("hypothesis"), "l"),
-            Column("verdict", Text("verdict"), "l"),
-            Column("mode", Text("mode"), "l"),
-            Column("statement", Text("statement"), 1.5),
-            Column("reason", Text("reason"), 1.9),
-        ),
+        columns=(*columns("l", "hypothesis", "verdict", "mode"), *columns(1.5, "statement"), *columns(1.9, "reason")),
         groups=(Group(tuple(rows)),),
         queries=(f"SELECT * FROM disposition WHERE audit_id = '{audit.audit_id}'",),
     )
 
 
-def claim_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Table | None:
-    """Every claim and what was observed; None when the hypotheses make none."""
-    claims = [c for h in hypotheses for c in audit.claims(h)]
-    if not claims:
-        return None
+def claim_table(audit: AuditRows, hypotheses: tuple[str, ...]) -> Table:
+    """Every claim and what was observed."""
     rows = [
         Row(
             c.address,
@@ -141,49 +120,39 @@ def claim_table(audit: AuditRows, hypotheses: tuple[str, ...], name: str) -> Tab
                 Text(c.observed).of(c),
             ),
         )
-        for c in claims
+        for h in hypotheses
+        for c in audit.claims(h)
     ]
     return Table(
-        name=f"{name}-claims",
-        title="Claims",
         caption=Text("Statements in words, checked on the database."),
         columns=(
-            Column("claim", Text("claim"), "l"),
-            Column("statement", Text("statement"), 1.6),
-            Column("state", Text("state"), "l"),
+            *columns("l", "claim"),
+            *columns(1.6, "statement"),
+            *columns("l", "state"),
             Column("n", Text("units"), "r"),
-            Column("observed", Text("observed"), 1.8),
+            *columns(1.8, "observed"),
         ),
         groups=(Group(tuple(rows)),),
         queries=(f"SELECT * FROM claim WHERE audit_id = '{audit.audit_id}'",),
     )
 
 
-def refusal_table(results: Database, case: str, name: str) -> Table | None:
-    """Missing results by arm and reason, counted; None when nothing is missing."""
+def refusal_table(results: Database, case: str) -> Table:
+    """Missing results by arm and reason, counted."""
     query = (
         f"SELECT arm, refused, count(DISTINCT cell_id) AS cells\nFROM all_refusals WHERE case_name = {literal(case)}\n"
         "GROUP BY ALL ORDER BY arm, cells DESC, refused"
     )
-    found = results.sql(query)
-    if found.is_empty():
-        return None
     rows = [
         Row(
             f"{arm}: {reason}",
             (Text(arm), Text(reason), replace(Number(cells, rules.INTEGER), origin=refused(case, arm, reason))),
         )
-        for arm, reason, cells in found.iter_rows()
+        for arm, reason, cells in results.sql(query).iter_rows()
     ]
     return Table(
-        name=f"{name}-refusals",
-        title="Missing results",
         caption=Text("Arms without a number, by the reason given. They are absent everywhere, and zero nowhere."),
-        columns=(
-            Column("arm", Text("arm"), "l"),
-            Column("reason", Text("reason"), 3.5),
-            Column("cells", Text("cells"), "r"),
-        ),
+        columns=(*columns("l", "arm"), *columns(3.5, "reason"), *columns("r", "cells")),
         groups=(Group(tuple(rows)),),
         queries=(query,),
     )
@@ -191,13 +160,9 @@ def refusal_table(results: Database, case: str, name: str) -> Table | None:
 
 def refused(case: str, arm: str, reason: str) -> Origin:
     """The cells in which ``arm`` refused for ``reason``."""
-    return Origin(
-        (
-            Answer(
-                "SELECT cell_id, cell, arm, refused, refused_by\nFROM all_refusals\n"
-                f"WHERE case_name = {literal(case)} AND arm = {literal(arm)} AND refused = {literal(reason)}\nORDER BY ALL"
-            ),
-        )
+    return answered(
+        "SELECT cell_id, cell, arm, refused, refused_by\nFROM all_refusals\n"
+        f"WHERE case_name = {literal(case)} AND arm = {literal(arm)} AND refused = {literal(reason)}\nORDER BY ALL"
     )
 
 
@@ -215,7 +180,7 @@ def _p(row: TestRow, better: str) -> Value:
 def _test_cells(t: TestRow) -> tuple[Value, ...]:
     style = fixed(3) if t.effect is not None and 1e-3 <= abs(t.effect) < 1e3 else SHORT
     effect = Blank() if t.effect is None else Number(t.effect, style).of(t)
-    interval = Blank() if t.low is None or t.high is None else Range(t.low, t.high, style).of(t)
+    interval = interval_of(t, style)
     wins = Blank() if t.wins is None else Text(f"{t.wins}/{t.losses}/{t.draws}").of(t)
     holm = Blank() if t.p_holm is None else Number(t.p_holm, rules.P_VALUE).of(t)
     p: Value = Blank() if t.test == "improvement" else Absent(t.why_absent)

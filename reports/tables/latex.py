@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from orledger.reports.tables import format as rules
-from orledger.reports.tables.values import Number, Text, Value
+from orledger.reports.tables.values import Number, Value, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from orledger.reports.tables.table import Column, Span, Table
+    from orledger.reports.tables.table import Column, Table
     from orledger.reports.tables.values import Token
 
 SPECIAL = {
@@ -100,8 +100,7 @@ def token(t: Token, marks: Mapping[str, str]) -> str:
 
 def render(value: Value | str, marks: Mapping[str, str] | None = None) -> Latex:
     """A value, or plain text, as LaTeX."""
-    value = Text(value) if isinstance(value, str) else value
-    return Latex("".join(token(t, marks or {}) for t in value.tokens()))
+    return Latex("".join(token(t, marks or {}) for t in tokens(value)))
 
 
 def breakable(text: Latex) -> Latex:
@@ -124,15 +123,10 @@ def preamble(columns: Iterable[Column]) -> Latex:
     return Latex("@{}" + "".join(c.align if isinstance(c.align, str) else f"p{{{c.align}in}}" for c in columns) + "@{}")
 
 
-def spans(items: tuple[Span, ...], width: int) -> tuple[Latex, Latex]:
+def spans(t: Table) -> tuple[Latex, Latex]:
     """The line of multicolumn headers, and the partial rules under it."""
-    cells, rules, at = [], [], 0
-    for s in sorted(items, key=lambda s: s.start):
-        cells += [""] * (s.start - at)
-        cells.append(rf"\multicolumn{{{s.width}}}{{c}}{{{render(s.header)}}}")
-        rules.append(rf"\cmidrule(lr){{{s.start + 1}-{s.start + s.width}}}")
-        at = s.start + s.width
-    cells += [""] * (width - at)
+    cells = ("" if s is None else rf"\multicolumn{{{s.width}}}{{c}}{{{render(s.header)}}}" for s in t.over())
+    rules = (rf"\cmidrule(lr){{{s.start + 1}-{s.start + s.width}}}" for s in t.over() if s is not None)
     return Latex(" & ".join(cells)), Latex("".join(rules))
 
 

@@ -20,7 +20,7 @@ def table(t: Table) -> str:
     marks = t.absences()
     headers = [plain(c.header) for c in t.columns]
     rows = [
-        [one_line(plain(cell, marks)) + ("*" if _bold(cell) else "") for cell in row.cells]
+        [one_line(plain(cell, marks)) + ("*" if cell.bold else "") for cell in row.cells]
         for g in t.groups
         for row in g.rows
     ]
@@ -66,10 +66,6 @@ def _spans(t: Table, widths: list[int]) -> list[str]:
         parts.append("." * left + text + "." * (room - _width(text) - left))
         at = s.start + s.width
     return [GAP.join(parts).rstrip()] if parts else []
-
-
-def _bold(cell: object) -> bool:
-    return bool(getattr(cell, "bold", False))
 
 
 def _width(text: str) -> int:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from orledger.reports.drilldown import Place, numbers
-from orledger.reports.tables.values import Text, Value
+from orledger.reports.tables.values import tokens
 from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from orledger.reports.tables.table import Table
-    from orledger.reports.tables.values import Scalar, Token
+    from orledger.reports.tables.values import Scalar, Token, Value
 
 MINUS = "−"
 RAISED = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
@@ -100,21 +100,18 @@ def markdown_token(t: Token, marks: Mapping[str, str]) -> str:
 
 def plain(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
     """A value as plain text."""
-    value = Text(value) if isinstance(value, str) else value
-    return "".join(plain_token(t, marks or {}) for t in value.tokens())
+    return "".join(plain_token(t, marks or {}) for t in tokens(value))
 
 
 def inline_html(value: Value | str, marks: Mapping[str, str] | None = None, *, links: bool | str = False) -> str:
     """A value as inline HTML; with ``links`` its references to tables are links inside the page, or below that address."""
-    value = Text(value) if isinstance(value, str) else value
-    return "".join(html_token(t, marks or {}, links) for t in value.tokens())
+    return "".join(html_token(t, marks or {}, links) for t in tokens(value))
 
 
 def markdown_inline(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
     """A value as inline Markdown; emphasis goes around runs of tokens, with the spaces outside it."""
-    value = Text(value) if isinstance(value, str) else value
     out = []
-    for (bold, italic), run in itertools.groupby(value.tokens(), key=lambda t: (t.bold, t.italic)):
+    for (bold, italic), run in itertools.groupby(tokens(value), key=lambda t: (t.bold, t.italic)):
         text = "".join(markdown_token(t, marks or {}) for t in run)
         mark = "*" * (2 * bold + italic)
         inner = text.strip(" ")
@@ -153,17 +150,13 @@ def table_html(
         "<thead>",
     ]
     if t.spans:
-        cells, at = [], 0
-        for s in sorted(t.spans, key=lambda s: s.start):
-            cells += ["<td></td>"] * (s.start - at)
-            cells.append(f'<th scope="colgroup" colspan="{s.width}">{inline_html(s.header)}</th>')
-            at = s.start + s.width
-        cells += ["<td></td>"] * (len(t.columns) - at)
+        cells = [
+            "<td></td>" if s is None else f'<th scope="colgroup" colspan="{s.width}">{inline_html(s.header)}</th>'
+            for s in t.over()
+        ]
         out.append("<tr>" + "".join(cells) + "</tr>")
     out.append(
-        "<tr>"
-        + "".join(f'<th scope="col" class="{_align(c.align)}">{inline_html(c.header)}</th>' for c in t.columns)
-        + "</tr>"
+        "<tr>" + "".join(f'<th scope="col" class="{c.side}">{inline_html(c.header)}</th>' for c in t.columns) + "</tr>"
     )
     out.append("</thead>")
     for group in t.groups:
@@ -182,7 +175,7 @@ def table_html(
                 target = opens(place) if opens is not None and place in places and cell.origin else None
                 if target is not None:
                     body = f'<a class="n" href="{html.escape(target, quote=True)}">{body}</a>'
-                cells.append(f'<{tag}{scope} class="{_align(column.align)}" data-sort="{key}">{body}</{tag}>')
+                cells.append(f'<{tag}{scope} class="{column.side}" data-sort="{key}">{body}</{tag}>')
             out.append("<tr>" + "".join(cells) + "</tr>")
         out.append("</tbody>")
     out.append("</table></div>")
@@ -209,10 +202,6 @@ def page(t: Table) -> str:
     )
 
 
-def _align(align: str | float) -> str:
-    return {"l": "left", "c": "center", "r": "right"}.get(align, "left") if isinstance(align, str) else "left"
-
-
 def table_markdown(t: Table) -> str:
     """The table as Markdown: title, caption, a pipe table (groups as bold rows), notes, queries."""
     marks = t.absences()
@@ -220,10 +209,7 @@ def table_markdown(t: Table) -> str:
     for s in t.spans:
         for i in range(s.start, s.start + s.width):
             headers[i] = f"{markdown_inline(s.header)}: {headers[i]}"
-    rules = [
-        {"l": ":--", "c": ":-:", "r": "--:"}.get(c.align, ":--") if isinstance(c.align, str) else ":--"
-        for c in t.columns
-    ]
+    rules = [{"left": ":--", "center": ":-:", "right": "--:"}[c.side] for c in t.columns]
     out = [
         f"## Table {markdown_inline(t.name)}. {markdown_inline(t.title)}",
         "",

@@ -39,7 +39,7 @@ def values(frame: pl.DataFrame, column: str, *columns: str) -> Sample:
 def known_sample(sample: ArrayLike, frame: pl.DataFrame, *columns: str) -> Sample:
     """``sample``, computed from ``columns`` of the rows of ``frame``."""
     there = "cell_id" in frame.columns
-    return Sample.of(np.asarray(sample), Origin((Records.of(frame, *columns),)) if there else Origin())
+    return Sample.of(np.asarray(sample), Origin((Records(frame, columns),)) if there else Origin())
 
 
 def absent(reason: Why) -> Absent:
@@ -145,6 +145,11 @@ def value_cell(claim: ClaimRow | Absent, style: Style) -> Value:
 def n_cell(row: Cited) -> Value:
     """How many units a row compares."""
     return row if isinstance(row, Absent) else Number(row.n, rules.INTEGER).of(row)
+
+
+def floor_cell(row: Cited) -> Value:
+    """The smallest p that the test of a row could have given."""
+    return row if isinstance(row, Absent) else number(row.floor, rules.P_VALUE, row.why_absent).of(row)
 
 
 def rank_quotes(row: Cited, ranks: Mapping[str, str]) -> dict[str, Value]:

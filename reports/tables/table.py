@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orledger.errors import OrledgerError
-from orledger.reports.tables.values import Absent, Blank, Join, PValue, Text, Value
+from orledger.reports.tables.values import Absent, Join, Text, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +35,16 @@ class Column:
     key: str
     header: Value
     align: str | float = "c"
+
+    @property
+    def side(self) -> str:
+        """Where its cells stand: left, center or right; wrapped text stands left."""
+        return {"c": "center", "r": "right"}.get(str(self.align), "left")
+
+
+def columns(align: str | float, *keys: str) -> tuple[Column, ...]:
+    """Columns of one alignment, each under its own key."""
+    return tuple(Column(key, Text(key), align) for key in keys)
 
 
 @dataclass(frozen=True)
@@ -116,6 +126,15 @@ class Table:
                 yield from row.cells
         yield from self.notes
 
+    def over(self) -> Iterator[Span | None]:
+        """What stands over the columns, from left to right: spans, and None over each column without one."""
+        at = 0
+        for span in sorted(self.spans, key=lambda s: s.start):
+            yield from [None] * (span.start - at)
+            yield span
+            at = span.start + span.width
+        yield from [None] * (len(self.columns) - at)
+
     def absences(self) -> dict[str, str]:
         """Reasons for absent cells and the letters that mark them, in order of appearance."""
         reasons: dict[str, str] = {}
@@ -156,6 +175,3 @@ def empty(name: str, title: str, reason: str, **provenance: object) -> Table:
         groups=(Group((Row("absent", (Absent(reason),)),)),),
         **provenance,  # type: ignore[arg-type]
     )
-
-
-__all__ = ["Blank", "Column", "Group", "Layout", "PValue", "Row", "Span", "Table", "TableError", "empty"]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.reports.tables.render import MINUS, one_line, plain_token
-from orledger.reports.tables.values import Text, Value
+from orledger.reports.tables.values import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from orledger.reports.tables.table import Table
-    from orledger.reports.tables.values import Token
-
-ALIGN = {"l": "left", "c": "center", "r": "right"}
+    from orledger.reports.tables.values import Token, Value
 
 
 def literal(text: str) -> str:
@@ -42,14 +40,13 @@ def token(t: Token, marks: Mapping[str, str]) -> str:
 
 def inline(value: Value | str, marks: Mapping[str, str] | None = None) -> str:
     """A value as markup."""
-    value = Text(value) if isinstance(value, str) else value
-    return "".join(token(t, marks or {}) for t in value.tokens())
+    return "".join(token(t, marks or {}) for t in tokens(value))
 
 
 def table(t: Table) -> str:
     """The table as a figure with a label, its notes under it, and its queries and the hash of its database as comments."""
     marks = t.absences()
-    align = ", ".join(ALIGN.get(c.align, "left") if isinstance(c.align, str) else "left" for c in t.columns)
+    align = ", ".join(c.side for c in t.columns)
     widths = ", ".join("auto" if isinstance(c.align, str) else f"{c.align}in" for c in t.columns)
     lines = [
         f"orledger table {t.name}",
@@ -74,13 +71,12 @@ def table(t: Table) -> str:
 def _header(t: Table) -> Iterator[str]:
     """The lines of the header: spans with a rule under each, then the columns."""
     if t.spans:
-        at, cells, rules = 0, [], []
-        for s in sorted(t.spans, key=lambda s: s.start):
-            cells += ["[],"] * (s.start - at)
-            cells.append(f"table.cell(colspan: {s.width}, align: center)[{inline(s.header)}],")
-            rules.append(f"table.hline(start: {s.start}, end: {s.start + s.width}, stroke: 0.3pt),")
-            at = s.start + s.width
-        cells += ["[],"] * (len(t.columns) - at)
+        spans = [s for s in t.over() if s is not None]
+        rules = [f"table.hline(start: {s.start}, end: {s.start + s.width}, stroke: 0.3pt)," for s in spans]
+        cells = [
+            "[]," if s is None else f"table.cell(colspan: {s.width}, align: center)[{inline(s.header)}],"
+            for s in t.over()
+        ]
         yield f"      {' '.join(cells)}"
         yield f"      {' '.join(rules)}"
     yield f"      {' '.join(f'[{inline(c.header)}],' for c in t.columns)}"

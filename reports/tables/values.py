@@ -70,7 +70,7 @@ class Value:
 
     def of_records(self, frame: pl.DataFrame, *columns: str) -> Self:
         """The same cell, which comes from ``columns`` of the rows of ``frame`` too."""
-        return replace(self, origin=self.origin | Origin((Records.of(frame, *columns),)))
+        return replace(self, origin=self.origin | Origin((Records(frame, columns),)))
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class Join(Value):
 
     def _tokens(self) -> Iterator[Token]:
         for part in self.parts:
-            for token in (Text(part) if isinstance(part, str) else part).tokens():
+            for token in tokens(part):
                 yield replace(token, bold=True) if self.bold else token
 
     def _fields(self) -> Mapping[str, Scalar]:
@@ -277,9 +277,19 @@ class Join(Value):
         return merged
 
 
+def tokens(value: Value | str) -> Iterator[Token]:
+    """The pieces of a value, or of plain text."""
+    return (Text(value) if isinstance(value, str) else value).tokens()
+
+
 def join(*parts: Value | str, names: tuple[str, ...] = ()) -> Join:
     """The parts as one value."""
     return Join(parts, names)
+
+
+def bracketed(main: Value, aside: Value, name: str) -> Join:
+    """``main`` with ``aside``, called ``name`` in CSV files, in brackets behind it."""
+    return join(main, " (", aside, ")", names=("", name))
 
 
 def best(cells: list[Value], scores: list[float | None], *, lower: bool = True) -> list[Value]:

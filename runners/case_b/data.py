@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from orledger.audit.datasets.origins import user_file
 from orledger.errors import DataError
 
 
@@ -244,7 +245,7 @@ def _load(name: str, data_dir: str | None, cache_dir: str | None, offline: bool)
     if data_dir:
         path = Path(data_dir) / f"{name}.csv"
         if path.is_file():
-            return read_csv(source, path, f"user file {path.name} (not compared with {source.origin})")
+            return read_csv(source, path, user_file(path.name, source.origin))
     if source.bundled:
         return _bundled(source)
     cached = _read_cache(source, cache_dir)

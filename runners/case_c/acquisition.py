@@ -47,7 +47,7 @@ def log_expected_improvement(post: Posterior, best: float) -> torch.Tensor:
     """Logarithm of the expected improvement (m,), finite where the improvement itself underflows (from about 38 sd).
 
     As botorch's LogExpectedImprovement: with h(u) = phi(u) + u Phi(u) and u < -1, log h = log phi + log(1 - |u| Phi(u) / phi(u)),
-    the ratio through erfcx; beyond a million standard deviations 1 - |u| Phi / phi is 1 / u^2 to rounding.
+    the ratio through erfcx; beyond FAR standard deviations 1 - |u| Phi / phi is 1 / u^2 to rounding.
     """
     u = (best - post.mean) / post.sd
     near, far = u.clamp(min=-1.0), u.clamp(max=-1.0)

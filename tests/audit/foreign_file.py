@@ -90,6 +90,7 @@ def computed(path: Path, values: dict[tuple[str, int], dict[str, float | None]],
 
     with Writer(path) as writer:
         writer.plan([cell(*unit) for unit in values] + [cell("later", k) for k in range(planned)])
+        found = []
         for unit, arms in values.items():
             known = {arm: value for arm, value in arms.items() if value is not None}
             n = len(known)
@@ -101,5 +102,6 @@ def computed(path: Path, values: dict[tuple[str, int], dict[str, float | None]],
                 "value": np.array(list(known.values())),
             }
             refusals = [(arm, "empty set", None) for arm, value in arms.items() if value is None]
-            writer.store(cell(*unit).cell_id, Outcome("done", columns=columns, refusals=refusals))
+            found.append((cell(*unit).cell_id, Outcome("done", columns=columns, refusals=refusals)))
+        writer.store_many(found)
     return path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 import pytest
 
@@ -102,6 +104,30 @@ def test_a_value_that_becomes_missing_is_a_change(tmp_path, db):
     import_files(db, [gone], mapping, replace=True)
     assert stored(db) == [("svm", "auc", 0.5)]
     assert db.con.execute("SELECT arm FROM refusal").fetchall() == [("rf",)]
+
+
+def test_an_arm_whose_name_was_corrected_is_pointed_out_and_taken_out_on_demand(tmp_path, db):
+    mapping = parse_mapping(ROWS, "m.toml")
+    head = "dataset,seed,method,acc,secs\n"
+    import_files(db, [write(tmp_path / "t.csv", head + "u,0,ax,0.5,3\nu,0,b,0.7,2\nv,0,ax,,\nv,0,b,0.8,2\n")], mapping)
+    import_files(db, [write(tmp_path / "other.csv", head + "v,0,c,0.1,1\n")], mapping)
+    corrected = write(tmp_path / "t.csv", head + "u,0,a,0.5,3\nu,0,b,0.7,2\nv,0,a,,\nv,0,b,0.8,2\n")
+    (note,) = import_files(db, [corrected], mapping).notes
+    assert (
+        note
+        == "the arm 'ax' (1 cell) is no longer in t.csv and stays in the study; --replace takes it out and keeps a trace"
+    )
+    assert ("ax", "acc", 0.5) in stored(db)
+    found = import_files(db, [corrected], mapping, replace=True)
+    assert (found.replaced, found.extended) == (2, 1)
+    assert {row[0] for row in stored(db)} == {"a", "b", "c"}  # c came from another file
+    traces = db.con.execute("SELECT value FROM fact WHERE name LIKE 'replaced%' ORDER BY 1").fetchall()
+    assert [(t["arm"], t["before"], t["after"]) for t in map(json.loads, (t for (t,) in traces))] == [
+        ("ax", 0.5, None),
+        ("ax", 3.0, None),
+    ]
+    assert import_files(db, [corrected], mapping, replace=True).replaced == 0
+    assert verify(db.con) == []
 
 
 def test_row_numbers_byte_order_mark_and_separators(tmp_path, db):

@@ -13,7 +13,7 @@ from orledger.audit.importing import words
 from orledger.audit.importing.inference import Wishes, infer
 from orledger.audit.importing.loading import import_files
 from orledger.audit.importing.mapping import parse_mapping
-from orledger.audit.importing.records import to_records
+from orledger.audit.importing.records import to_records, unstored_reasons
 from orledger.audit.importing.tables import expand, programs, read_tables, stacked
 from orledger.audit.importing.writing import draft
 from orledger.audit.registry.reading import parse_hypothesis
@@ -370,3 +370,31 @@ def test_two_spellings_of_one_arm_are_pointed_out_and_two_versions_are_not():
     assert len(lines) == 2
     assert lines[0].startswith("method: 'RandomForrest' (1 of 15 rows) is spelt nearly like 'RandomForest' (4)")
     assert "'boosting' (1 of 15 rows)" in lines[1]
+
+
+def test_a_status_says_why_numbers_are_missing_where_some_run_did_not_end_well():
+    """A status is read as a reason; one that says the same good news everywhere is left out, and a reason by name goes before."""
+
+    def text(*status: str, more: str = "") -> str:
+        rows = zip(("a,x,0.5", "a,y,0.6", "b,x,", "b,y,0.7"), status, ("", "", more and ",OOM", ""), strict=True)
+        return f"dataset,method,accuracy,status{more}\n" + "\n".join(
+            f"{r},{s}{m or (more and ',')}" for r, s, m in rows
+        )
+
+    mixed = ("ok", "Success", "out of memory", "ok")
+    crashed = guess(text(*mixed))
+    assert crashed.mapping.reason == "status"
+    assert "status: says why a number is missing, by its name" in crashed.reasons
+    assert guess(text(*["ok"] * 4)).mapping.reason is None
+    assert guess(text(*mixed, more=",error")).mapping.reason == "error"
+    table = stacked([("t.csv", pl.read_csv(text(*mixed).encode(), infer_schema=False))])
+    rows = to_records(table, crashed.mapping)
+    assert rows.filter(pl.col("value").is_null())["reason"].to_list() == ["out of memory"]
+    assert unstored_reasons(table, crashed.mapping) == 0
+
+
+def test_a_number_that_is_the_same_for_every_arm_is_no_result():
+    rows = [f"{d},{m},0.{k + 1}{i},0.{k + 3}" for k, d in enumerate("abc") for i, m in enumerate(("x", "y", "z"))]
+    found = guess("dataset,method,accuracy,accuracy_max\n" + "\n".join(rows))
+    assert [m.name for m in found.mapping.metrics] == ["accuracy"]
+    assert "accuracy_max: left out, it is the same for every method" in found.reasons

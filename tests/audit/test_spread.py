@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
+from orledger.audit.statistics.bound import Bound
 from orledger.audit.statistics.dispersion import MEASURES
-from orledger.audit.statistics.floors import Bound, attainable, smallest_n
+from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.statistics.intervals import median_interval
 from orledger.audit.statistics.resampling import resample_backends
 from orledger.audit.statistics.slopes import slope

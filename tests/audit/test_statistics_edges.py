@@ -10,11 +10,12 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from orledger.audit.statistics import attainable as reachable
+from orledger.audit.statistics.bound import Bound
 from orledger.audit.statistics.clusters import cluster_sign_flip, intraclass
 from orledger.audit.statistics.counts import clopper_pearson, fisher, holm, mcnemar, mcnemar_units, proportion
 from orledger.audit.statistics.dispersion import exact_mean, statistic
 from orledger.audit.statistics.equivalence import bayesian_signed_rank, within_margin
-from orledger.audit.statistics.floors import Bound, attainable, smallest_n
+from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.intervals import median_interval
 from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, snapped, walsh_averages

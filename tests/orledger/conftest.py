@@ -9,12 +9,21 @@ from pathlib import Path
 import pytest
 from doc_pages import ROOT, SMALL_PRESET, invoke
 
+from orledger.audit.registry import reading, registration
 from orledger.runners import plan
 
 # Figures that stand for all of them here; tests/reports and test_cli_study draw every one.
 SHOWN = ("Aprofile", "Bp", "Cinv")
 GENERIC = ("critical", "forest")
 LOAD_PRESET = plan.load_preset
+ASKED = ("H3", "CaseA")
+
+
+def ask_few(patch: pytest.MonkeyPatch) -> None:
+    """Lets the shipped study bring two of its hypotheses: tests/audit and tests/reports audit all of them."""
+    every = reading.shipped_hypotheses
+    for module in (reading, registration):
+        patch.setattr(module, "shipped_hypotheses", lambda chosen=None: [h for h in every(chosen) if h.id in ASKED])
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +31,11 @@ def small(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """A database with every case, small enough to make in seconds, and an audit in it; not to be changed."""
 
     def make(path: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            ask_few(patch)
+            filled(path)
+
+    def filled(path: Path) -> None:
         done = invoke("run", "all", "--preset", str(SMALL_PRESET), "--offline", "--engine", "serial", "--db", str(path))
         assert done.exit_code == 0, done.output
         assert invoke("audit", "--db", str(path)).exit_code == 0
@@ -37,6 +51,7 @@ def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(small, tmp_path / "results.duckdb")
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     (tmp_path / "data").mkdir()
+    ask_few(monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     every, offered = figures.declared, figures.generic_specs.offers

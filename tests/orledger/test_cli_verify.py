@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -22,10 +23,13 @@ def run(*words: str | Path) -> Result:
 
 
 @pytest.fixture
-def registered(db: Path) -> Path:
+def registered(db: Path, made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """The shipped hypotheses registered, and no cell."""
-    assert run("register", "--db", db).exit_code == 0
-    return db
+
+    def make(path: Path) -> None:
+        assert run("register", "--db", path).exit_code == 0
+
+    return Path(shutil.copyfile(made_once("registered/results.duckdb", make), db))
 
 
 def test_an_untouched_database_is_fine_and_an_edited_one_is_not(toy_db: Path, db: Path) -> None:

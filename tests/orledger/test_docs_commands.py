@@ -50,6 +50,10 @@ def try_out(command: Command, monkeypatch: pytest.MonkeyPatch) -> str | None:
         if refused.exit_code != 2 or "no GPU" not in refused.output:
             return f"without a GPU: exit code {refused.exit_code}: {refused.output}"
         words[words.index("cuda")] = "cpu"
+    if words[:2] == ["run", "all"] and "--db" in words and not (new := Path(words[words.index("--db") + 1])).exists():
+        shutil.copy(
+            "results.duckdb", new
+        )  # which holds those cells: the run looks at its plan, and computes none again
     return judged(command, invoke(*words))
 
 

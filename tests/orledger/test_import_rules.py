@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,18 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield folder, path
 
 
-def imports(path: Path, *, at_run_time: bool) -> Iterator[tuple[int, str]]:
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path, *, at_run_time: bool) -> list[tuple[int, str]]:
     """(line, dotted name) of every import; with ``at_run_time`` those under TYPE_CHECKING are left out."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return list(_imports(parsed(path), path, at_run_time=at_run_time))
+
+
+def _imports(tree: ast.Module, path: Path, *, at_run_time: bool) -> Iterator[tuple[int, str]]:
     skipped: set[ast.AST] = set()
     if at_run_time:
         for node in ast.walk(tree):
@@ -123,7 +133,7 @@ def test_one_name_stands_for_one_thing(name: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for _, path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.ClassDef) and node.name == name
     ]
     assert len(found) == 1, found

@@ -24,11 +24,11 @@ def texts(path: Path) -> Iterator[str]:
     if path.suffix == ".py":
         tree = ast.parse(path.read_text(encoding="utf-8"))
         parts = {id(v) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for v in node.values}
-        notes = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings
+        parts |= {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 yield "".join(str(v.value) if isinstance(v, ast.Constant) else "?" for v in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts | notes:
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
                 yield node.value
     elif path.suffix == ".toml":
         yield from queries(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -8,6 +8,7 @@ from orledger.reports.report.wording import Said
 ROW = {
     "test_id": "t", "variant": "declared", "unit": "dataset", "n": 5, "wins": 1, "losses": 4, "draws": 0, "p": 0.125, "p_holm": 0.375, "floor": 0.0625,
     "alpha": 0.05, "effect": -0.00825, "low": -0.01, "high": 0.003, "effect_name": "Hodges-Lehmann median of differences", "outcome": "untestable",
+    "test": "signed_rank", "transform": "none",
     "said": Said("not testable", "", ("baseline", "forest")),
 }  # fmt: skip
 

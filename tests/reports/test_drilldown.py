@@ -125,8 +125,8 @@ def test_records_that_the_views_do_not_have_are_a_defect() -> None:
 
 def test_samples_carry_their_records_through_arithmetic() -> None:
     frame = pl.DataFrame({"cell_id": ["a", "b"], "arm": ["x", "x"], "v": [1.0, 3.0], "w": [None, 2.0]})
-    v = Sample.of(frame["v"].to_numpy(), Origin((Records.of(frame, "v"),)))
-    w = Sample.of(frame["w"].drop_nulls().to_numpy(), Origin((Records.of(frame, "w"),)))
+    v = Sample.of(frame["v"].to_numpy(), Origin((Records(frame, ("v",)),)))
+    w = Sample.of(frame["w"].drop_nulls().to_numpy(), Origin((Records(frame, ("w",)),)))
     assert [p.columns for p in origin_of(v / w).parts] == [("v",), ("w",)]
     assert origin_of(w).parts[0].rows["cell_id"].to_list() == ["b"]  # the null is no record
     assert len(origin_of(np.abs(v - v)).parts) == 1

@@ -3,13 +3,14 @@
 import pytest
 import synthetic_db
 
+from orledger.audit.datasets.origins import Trust, trust
 from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
 from orledger.paper.printed import PRINTED
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
-from orledger.reports.report.ledger import ARM_REFUSALS, UNCHECKED, gather
-from orledger.reports.source import content_hash
+from orledger.reports.report.ledger import ARM_REFUSALS, gather
+from orledger.reports.source import database_hash
 from orledger.reports.tables.building import build, declared
 from orledger.reports.tables.table import empty
 
@@ -95,8 +96,8 @@ def test_refusals_that_differ_in_numbers_only_are_one_line():
 
 
 def test_the_findings_name_the_database_by_the_hash_that_the_tables_carry(audited, document):
-    assert content_hash(audited) in document
-    assert build(declared()["dictionary"], audited).database == content_hash(audited)
+    assert database_hash(audited) in document
+    assert build(declared()["dictionary"], audited).database == database_hash(audited)
     assert ".duckdb" not in document
 
 
@@ -110,12 +111,13 @@ def test_datasets_from_a_data_directory_are_named_as_not_compared_with_their_sou
 
 
 def test_the_origin_of_a_user_file_says_that_it_was_not_compared(tmp_path):
-    """The words by which the findings know such a dataset are those that the loader writes."""
-    from orledger.runners.case_b.data import load
+    from orledger.runners.case_b.data import SOURCES, load, subsample
 
     rows = "\n".join(",".join(str(i * 7 + j) for j in range(7)) for i in range(308))
     (tmp_path / "yacht.csv").write_text("a,b,c,d,e,f,residuary_resistance\n" + rows)
-    assert UNCHECKED in load("yacht", str(tmp_path)).origin
+    table = load("yacht", str(tmp_path))
+    assert trust(table.origin) == trust(subsample(table, 100, 0).origin) == Trust.UNCHECKED
+    assert {trust(source.origin) for source in SOURCES.values()} == {Trust.SOURCE}
 
 
 def test_reasons_that_disclose_a_choice_are_marked():

@@ -108,6 +108,6 @@ def test_the_most_frequent_reason_of_an_arm_comes_first() -> None:
             answer = con.execute(query)
             return pl.DataFrame(answer.fetchall(), schema=[d[0] for d in answer.description], orient="row")
 
-    table = refusal_table(Memory(), "mine", "t")
+    table = refusal_table(Memory(), "mine")
     found = [(r.cells[0].text, r.cells[1].text, r.cells[2].value) for r in table.rows()]
     assert found == [("a", "often", 3), ("a", "equal", 1), ("a", "rare", 1), ("b", "rare", 1)]

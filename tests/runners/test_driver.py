@@ -192,8 +192,15 @@ def wait_for_cells(process: subprocess.Popen[str], count: int) -> None:
     raise AssertionError("the run ended early")
 
 
-@pytest.mark.parametrize("engine", ["serial", "processes"])
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("signum", "engine"),
+    [
+        (signal.SIGINT, "serial"),
+        (signal.SIGTERM, "processes"),
+        pytest.param(signal.SIGINT, "processes", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, "serial", marks=pytest.mark.slow),
+    ],
+)
 def test_an_interrupt_stores_nothing_half_done_and_the_run_resumes(
     db: Path, tmp_path: Path, engine: str, signum: int
 ) -> None:

@@ -18,7 +18,7 @@ from orledger.runners.engines import Done, Failed, Resources, available_cpus, en
 from orledger.schema.reading import open_results
 
 
-@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("workers", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5))])
 def test_processes_give_the_records_of_serial(toy_db: Path, db: Path, workers: int) -> None:
     run_toy(db, toy_plan(20), "processes", workers)
     assert same(db, toy_db)

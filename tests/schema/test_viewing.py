@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -59,7 +61,12 @@ def write(
 
 
 @pytest.fixture
-def lab(db: Path) -> Path:
+def lab(db: Path, made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """A copy of the laboratory that a test may change."""
+    return Path(shutil.copyfile(made_once("lab/results.duckdb", make_lab), db))
+
+
+def make_lab(db: Path) -> None:
     """Two finished cells, one refused as a whole, one failed, one planned; an arm that refused; a series with labels."""
     first = [("cp", "cov", None, None, 0.9), ("cp", "width", None, None, 2.0), ("or", "cov", None, None, 0.95)]
     first += [("cp", "cov", "gap", None, 0.5), ("cp", "half", None, 0, 1.5), ("cp", "half", None, 1, 2.5)]
@@ -78,7 +85,6 @@ def lab(db: Path) -> Path:
             ("main", {"seed": 4, "rel": 0.5, "data": "y"}, Outcome("planned")),
         ],
     )
-    return db
 
 
 def test_a_study_that_declares_nothing_has_typed_wide_views(lab: Path) -> None:

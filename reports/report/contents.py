@@ -1,0 +1,58 @@
+"""The tables and figures of a report, made once where a page and a PDF both show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from orledger import studies
+from orledger.reports.figures.drawing import draw
+from orledger.reports.figures.style import house_style
+from orledger.reports.tables.building import build_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orledger.reports.figures.figure import Drawn
+    from orledger.reports.source import Database, Planned
+    from orledger.reports.tables.table import Table
+    from orledger.study import Study
+
+
+@dataclass
+class Contents:
+    """What a report of ``db`` shows: the tables and figures of ``chosen`` studies, by default those that have cells in it.
+
+    ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too; ``names`` are the figures
+    to draw, all of them by default.
+    """
+
+    db: Database
+    planned: Sequence[Planned] = ()
+    names: Sequence[str] = ()
+    chosen: Sequence[Study] | None = None
+    _drawn: list[Drawn] | None = field(default=None, init=False)
+
+    @cached_property
+    def studies(self) -> Sequence[Study]:
+        """The studies that are shown."""
+        return studies.present(self.db) if self.chosen is None else self.chosen
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables, in the order of the document."""
+        return build_tables(self.db, self.planned, chosen=self.studies)
+
+    def figures(self, db: Database | None = None) -> Iterator[Drawn]:
+        """The figures one after the other, each in the style it is saved in; drawn from ``db``, where another connection is quicker."""
+        if self._drawn is not None:
+            for drawn in self._drawn:
+                with house_style():
+                    yield drawn
+            return
+        made = []
+        for drawn in draw(self.db if db is None else db, self.names, self.studies):
+            made.append(drawn)
+            yield drawn
+        self._drawn = made
