@@ -284,10 +284,10 @@ def held(con):
 def test_views_are_made_anew_when_the_catalogue_has_changed_and_not_before(undone):
     assert not viewing.pending(undone)
     assert not viewing.refresh(undone)
-    assert viewing.stale(undone) == []
+    assert viewing.stale(viewing.standing(undone)) == []
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
     assert viewing.pending(undone)
-    assert viewing.stale(undone) == [viewing.GENERATED]
+    assert viewing.stale(viewing.standing(undone)) == [viewing.GENERATED]
     assert viewing.refresh(undone)
     assert not viewing.pending(undone)
     assert ask(undone, "SELECT count(fresh), count(m) FROM lab_main") == [(0, 3)]
@@ -312,15 +312,15 @@ def test_views_of_studies_follow_their_texts(undone, tmp_path, monkeypatch):
     assert held(undone)["lab/best.sql"] == (["lab_best"],)
     assert not viewing.refresh(undone, [one])
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST.replace("max", "min")),))
-    assert viewing.stale(undone) == ["lab/best.sql"]
-    assert viewing.altered(undone) == []  # of another version: stale names it
+    assert viewing.stale(viewing.standing(undone)) == ["lab/best.sql"]
+    assert viewing.altered(undone, viewing.standing(undone)) == []  # of another version: stale names it
     assert viewing.refresh(undone)
     assert ask(undone, "SELECT m FROM lab_best") == [(2.0,)]
-    assert viewing.stale(undone) == []
+    assert viewing.stale(viewing.standing(undone)) == []
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
     assert viewing.refresh(undone)  # the views below were made anew, and so was this one
     assert ask(undone, "SELECT m FROM lab_best") == [(2.0,)]
-    assert viewing.altered(undone) == []
+    assert viewing.altered(undone, viewing.standing(undone)) == []
 
 
 def test_what_earlier_versions_wrote_by_hand_goes(undone):
@@ -336,13 +336,13 @@ def test_what_earlier_versions_wrote_by_hand_goes(undone):
 
 
 def test_views_that_were_altered_are_named(undone, tmp_path, monkeypatch):
-    assert viewing.altered(undone) == []
+    assert viewing.altered(undone, viewing.standing(undone)) == []
     undone.execute("CREATE OR REPLACE VIEW lab_main_cells AS SELECT 1 AS x")
     undone.execute("DROP VIEW other_one")
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST),))
-    assert viewing.altered(undone) == ["lab_main_cells", "other_one"]
+    assert viewing.altered(undone, viewing.standing(undone)) == ["lab_main_cells", "other_one"]
     undone.execute("CREATE VIEW lab_best AS SELECT 1 AS m")  # under the name of one of the study's, and not recorded
-    assert viewing.altered(undone) == ["lab_best", "lab_main_cells", "other_one"]
+    assert viewing.altered(undone, viewing.standing(undone)) == ["lab_best", "lab_main_cells", "other_one"]
     assert ask(undone, "SELECT count(*) FROM duckdb_views() WHERE temporary AND NOT internal") == [(0,)]
 
 
