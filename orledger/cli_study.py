@@ -148,7 +148,7 @@ def _declared(folder: Path, name: str) -> Study | None:
     file = folder / studies.FILE
     if not file.is_file():
         return None
-    found = studies.from_folder(folder)
+    found = studies.shown(folder)
     if name not in (case.name for case in found.cases):
         warn(
             f"{file} is about {', '.join(case.name for case in found.cases) or found.name}, not {name}, and is not used"

@@ -47,6 +47,10 @@ def audit_lines(
         for c in f.claims:
             if every_test or c.state == ClaimState.FAILS:
                 yield f"    claim {c.claim.id} {c.state}: {c.observed}"
+    deciding = sum(f.decision is not None for f in audit.findings)
+    if deciding > 1:
+        yield ""
+        yield f"{deciding} hypotheses, each judged at a level of its own: nothing is corrected across them"
     shown = [e for f in audit.findings for e in f.tests]
     if shown and not every_test:
         yield ""
