@@ -57,6 +57,8 @@ def as_float(x: Array, what: str, *, ndim: int | None = None) -> Array:
                 raise InputError(
                     f"{what} is complex ({x.dtype})", hint="pass real and imaginary parts as separate rows"
                 )
+            if x.dtype.kind in "mMSU":
+                raise TypeError(f"its type is {x.dtype}")
             x = x.astype(np.float64, copy=False)
         except (TypeError, ValueError) as err:
             raise InputError(f"{what} is not numeric: {err}", hint="pass an array of real numbers") from None
@@ -101,7 +103,12 @@ def to_numpy(x: Array) -> np.ndarray:
 
 def nonnegative(value: float, what: str) -> float:
     """`value` as a float that is finite and not below zero, or an InputError that names `what`."""
-    value = float(value)
+    try:
+        if isinstance(value, (str, bytes)) or np.iscomplexobj(value):
+            raise TypeError
+        value = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} = {value!r}; one real number is needed") from None
     if not np.isfinite(value) or value < 0:
         raise InputError(f"{what} = {value}; it must be finite and >= 0")
     if value and not 1e-120 <= value <= 1e120:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -156,8 +157,8 @@ def _order(level: float | int | None, n: int) -> tuple[int, float | None]:
         if not 1 <= level <= n:
             raise InputError(f"order statistic {level} does not exist among {n} scores")
         return int(level), None
-    if not 0 < level < 1:
-        raise InputError(f"level = {level}; a fraction in (0, 1) or an order statistic 1..{n} is needed")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise InputError(f"level = {level!r}; a fraction in (0, 1) or an order statistic 1..{n} is needed")
     return min(n, ceil(level * (n + 1) - 1e-9)), float(level)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, nonnegative, to_numpy, together
 from orledger.recovery.allowance import ENTRY_UNITS, RESOLVED
 from orledger.recovery.elimination import gram_cut
-from orledger.recovery.errors import InputError
+from orledger.recovery.errors import GramError, InputError
 from orledger.recovery.roots import bracket, log_grid, solve
 
 if TYPE_CHECKING:
@@ -114,6 +114,10 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
         raise InputError(
             f"beta2 has shape {tuple(beta2.shape)}; ({len(kxx)}, {len(w)}) is needed, with at least one row of data"
         )
+    if -float(w.min()) > max(1e-8, 1e4 * machine_eps(w)) * max(float(w.max()), 0.0):
+        raise GramError(f"w has the negative eigenvalue {float(w.min()):.3g}: it is not of a Gram matrix")
+    if len(kxx) and (float(kxx.min()) < 0 or float(beta2.min()) < 0):
+        raise InputError("kxx or beta2 has a negative value; both are squares")
     xp = namespace(w)
     keep = w > gram_cut(w, machine_eps(w) * float(w.max()), None)
     if not bool(keep.all()):

@@ -19,3 +19,7 @@ class ZeroNoiseWarning(UserWarning):
 
 class LevelWarning(UserWarning):
     """The calibration rows are too few for the level asked for; the level achieved is reported instead."""
+
+
+class DroppedColumnWarning(UserWarning):
+    """Columns that are not constant vary by so few rounding units of their size that they are left out."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from orledger.recovery.regression.errors import DroppedColumnWarning
 from orledger.recovery.spectral import Spectral
 
 if TYPE_CHECKING:
@@ -117,6 +119,14 @@ def factor_rows(Phi: np.ndarray, y: np.ndarray, weight: np.ndarray | None, colum
     centred = Phi - mean
     spread = np.sqrt((w @ centred**2) / total)
     live = _live(spread, np.abs(Phi).max(0))
+    lost = int((np.ptp(Phi[:, ~live], 0) > 0).sum())
+    if lost:
+        warnings.warn(
+            f"{lost} of {len(live)} columns vary by less than {DEAD_UNITS:g} rounding units of their largest value and are left out; "
+            "subtract what their values have in common before it is rounded",
+            DroppedColumnWarning,
+            stacklevel=2,
+        )
     scale = spread[live] if columns == "standardized" else np.ones(int(live.sum()))
     A = centred[:, live] / scale if live.any() else np.zeros((len(y), 1))
     root = np.sqrt(w)[:, None]

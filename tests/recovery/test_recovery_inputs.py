@@ -31,6 +31,11 @@ from orledger.recovery import (
 EYE = np.eye(3)
 
 
+def calibrated(**options):
+    spec = Spectral.from_features(EYE, np.ones(3))
+    return conformal_radius(spec, spec.project(EYE), np.ones(3), 0.1, **options)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -54,6 +59,15 @@ EYE = np.eye(3)
         (lambda: Spectral.from_gram(EYE, np.ones(3)).project(2 * EYE, np.ones(3)), InputError, "not inner products"),
         (lambda: Spectral.from_features(EYE, np.ones(3)).project(np.ones((2, 4))), InputError, "3 columns"),
         (lambda: Spectral.from_features(EYE, np.ones(3)).project(EYE, np.ones(3)), InputError, "without kxx"),
+        (lambda: Spectral.from_features([["1"]], [1.0]), InputError, "not numeric"),
+        (lambda: Spectral.from_features(EYE.astype("m8[s]"), np.ones(3)), InputError, "not numeric"),
+        (lambda: Spectral.from_gram(EYE, np.ones(3), rank_tol="a"), InputError, "one real number"),
+        (lambda: occam(Spectral.from_features(EYE, np.ones(3)), "0.1"), InputError, "eta = '0.1'; one real number"),
+        (lambda: occam(Spectral.from_features(EYE, np.ones(3)), 1 + 1j), InputError, "one real number"),
+        (lambda: occam(Spectral.from_features(EYE, np.ones(3)), [0.1, 0.2]), InputError, "one real number"),
+        (lambda: radius_values(-np.ones(3), np.ones((1, 3)), np.ones(1), 1.0, 0.1), GramError, "negative eigenvalue -1"),
+        (lambda: radius_values(np.ones(3), np.ones((1, 3)), -np.ones(1), 1.0, 0.1), InputError, "both are squares"),
+        (lambda: calibrated(level="x"), InputError, "level = 'x'; a fraction"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), -1.0), InputError, "eta = -1"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), np.nan), InputError, "eta = nan"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), 1e-200), InputError, "out of range"),

@@ -21,6 +21,7 @@ from orledger.recovery import (
     interval_scorer,
 )
 from orledger.recovery.regression import (
+    DroppedColumnWarning,
     LevelWarning,
     NotCalibratedError,
     ParameterError,
@@ -151,6 +152,18 @@ def test_a_target_within_the_noise_has_a_centre_but_no_certificate():
     assert np.allclose(model.predict(X), y.mean())
     with pytest.raises(InputError, match="Occam radius is 0"):
         model.predict_function_interval(X)
+
+
+def test_a_column_lost_in_its_own_size_is_left_out_with_a_warning():
+    """At 1e15 neighbouring numbers are 0.125 apart, a standard deviation of 1 is 4.5 units of rounding; a constant is left out in silence."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = X @ [1.0, 2.0]
+    with pytest.warns(DroppedColumnWarning, match="1 of 2 columns vary by less than 64 rounding units"):
+        CertifiedRegressor(noise_std=0.1).fit(X + np.array([1e15, 0.0]), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DroppedColumnWarning)
+        CertifiedRegressor(noise_std=0.1).fit(np.column_stack([X, np.full(60, 0.1)]), y)
 
 
 @pytest.mark.parametrize("shift", [1e6, 1e8, 1e12])
