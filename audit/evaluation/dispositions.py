@@ -77,7 +77,7 @@ def _by_rule(
     claims: Mapping[str, ClaimResult],
 ) -> Decision:
     terms = [*rule.all, *rule.any, *rule.none]
-    decisive = [t for t in terms if t.value in states[t.id] and t not in rule.none] or terms
+    decisive = [t for t in terms if t.value in states[t.id]] or terms  # none of those that must not hold does
     names = list(dict.fromkeys(t.id for t in decisive))
     unmet = _unmet(hypothesis, rule.verdict, states)
     lacking = _lacking([n for n in unmet if n not in names[:SHOWN]], tests, claims)

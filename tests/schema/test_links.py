@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import duckdb
+import numpy as np
 import pytest
 
 from orledger.schema import chain
-from orledger.schema.ledger import Entry, subject
+from orledger.schema.ledger import Entry, replaced, subject
+from orledger.schema.writing import Outcome, PlannedCell, Writer
 
 START = datetime(2026, 1, 1)
 
@@ -230,3 +232,46 @@ def test_a_row_lies_between_its_entry_and_the_one_before(con):
         ("a time does not fit the chain", "cell n1", f"{START - timedelta(hours=1)}, and the chain recorded it between {START} and {START + timedelta(hours=5)}"),
         ("a time does not fit the chain", "cell n2", f"{START + timedelta(hours=11)}, and the chain recorded it between {START + timedelta(hours=5)} and {START + timedelta(hours=10)}"),
     ]  # fmt: skip
+
+
+def test_what_was_planned_and_what_came_of_it_are_vouched_for_apart(con):
+    con.execute("INSERT INTO cell VALUES ('c', 'toy', 'n', 'planned', NULL)")
+    chain.append(con, "plan", {}, {"plan": ["c"]}, now=START)
+    con.execute("UPDATE cell SET state = 'done'")
+    assert [f.where for f in chain._rows(con)] == ["cell c"]
+    chain.append(con, "cells", {}, {"cell": ["c"]}, now=START)
+    assert list(chain._rows(con)) == []
+    con.execute("UPDATE cell SET name = 'other'")
+    assert [f.where for f in chain._rows(con)] == ["plan c"]
+
+
+def test_the_hash_of_an_entry_is_as_it_is_defined():
+    made = entry(3, "p" * 64, kind="run", payload='{"x":1}')
+    text = f'[1,3,"run","2026-01-01T03:00:00.000000","{{\\"x\\":1}}","{subject([])}","{"p" * 64}"]'
+    assert made.hash == sha256(text.encode()).hexdigest()
+    assert subject([("b", "k", "d"), ("a", "k", "d")]) == sha256(b'["a","k","d"]\n["b","k","d"]').hexdigest()
+
+
+def test_replaced_results_are_counted_by_study_with_the_time_of_the_last(con):
+    assert replaced(con, ["toy"]) == (0, "")
+    told = [("cells", {"toy": 2, "other": 5}), ("cells", {"toy": 1}), ("cells", {"other": 7}), ("run", {"toy": 9})]
+    for hours, (kind, studies) in enumerate(told):
+        chain.append(con, kind, {"replaced": studies}, now=START + timedelta(hours=hours))
+    chain.append(con, "cells", {"done": 1}, now=START + timedelta(days=1))
+    assert replaced(con, ["toy"]) == (3, "2026-01-01 01:00:00")
+    assert replaced(con, ["toy", "other"]) == (15, "2026-01-01 02:00:00")
+    assert replaced(con, ["nobody"]) == (0, "")
+
+
+def test_verification_reads_what_cells_hold_where_it_is_asked(new_db):
+    writer = Writer("in memory", con=new_db)
+    texts, none = np.array(["a"], dtype=object), np.array([None], dtype=object)
+    index = np.ma.array(np.zeros(1, dtype=np.int32), mask=[True])
+    rows = {"arm": texts, "metric": texts, "label": none, "idx": index, "value": np.array([1.0])}
+    writer.plan([PlannedCell("c", "toy", "main", "toy/c", {"k": 1}, "{}", "1")])
+    writer.store("c", Outcome("done", columns=rows))
+    writer._complete()
+    assert chain.verify(new_db) == []
+    new_db.execute("UPDATE record SET value = 2")
+    assert [f.rule for f in chain.verify(new_db)] == ["the content hash differs"]
+    assert chain.verify(new_db, contents=False) == []

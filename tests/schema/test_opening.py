@@ -20,6 +20,8 @@ from orledger.schema.reading import SnapshotWarning, open_results
 from orledger.schema.snapshot import publish_snapshot
 from orledger.schema.writing import Outcome, PlannedCell, Writer
 
+pytestmark = pytest.mark.usefixtures("really_new")
+
 
 def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
