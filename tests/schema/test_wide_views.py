@@ -348,10 +348,12 @@ def test_a_view_of_a_study_that_was_altered_is_named_and_one_of_another_version_
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST),))
     viewing.refresh(undone)
     undone.execute("CREATE OR REPLACE VIEW lab_best AS SELECT 1 AS m")
-    assert viewing.altered(undone) == ["lab_best"]
+    assert viewing.altered(undone, viewing.standing(undone)) == ["lab_best"]
     undone.execute("CREATE OR REPLACE VIEW lab_main_cells AS SELECT 1 AS x")
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
-    assert viewing.altered(undone) == ["lab_best"]  # the generated ones are stale, and made anew by the next who writes
+    assert viewing.altered(undone, viewing.standing(undone)) == [
+        "lab_best"
+    ]  # the generated ones are stale, and made anew by the next who writes
 
 
 def test_two_blocks_that_would_share_a_name_both_get_a_longer_one():
