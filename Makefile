@@ -122,7 +122,7 @@ corpus:
 	$(BIN)/orledger report --db $(PAPER)/results.duckdb --out docs/results/report.html --no-pdf
 	$(BIN)/orledger findings --db $(PAPER)/results.duckdb --out docs/results/FINDINGS.md
 	$(BIN)/orledger tables --db $(PAPER)/results.duckdb --out $(PAPER)/tables --format tex
-	cd $(PAPER)/tables && SOURCE_DATE_EPOCH=0 FORCE_SOURCE_DATE=1 pdflatex -interaction=batchmode tables.tex > /dev/null && SOURCE_DATE_EPOCH=0 FORCE_SOURCE_DATE=1 pdflatex -interaction=batchmode tables.tex > /dev/null
+	cd $(PAPER)/tables && for run in 1 2 3; do SOURCE_DATE_EPOCH=0 FORCE_SOURCE_DATE=1 pdflatex -interaction=batchmode tables.tex > /dev/null || exit 1; done
 	cp $(PAPER)/tables/tables.pdf docs/results/tables.pdf
 	$(BIN)/orledger figures Aprofile Aladder Bshift Cmech Cinv --db $(PAPER)/results.duckdb --out docs/img --format png
 	rm -f docs/img/captions.md

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DATASETS, SEEDS = 8, 3
+UNITS = DATASETS * SEEDS
 TEXT = """
 [hypothesis]
 id = "{study}"
@@ -45,6 +46,7 @@ title = "t"
 test = "{test}"
 arms = ["a", "b"]
 refusals = "{refusals}"
+units = {units}
 [disposition]
 otherwise = "inconclusive"
 otherwise_reason = "not decided"
@@ -151,7 +153,7 @@ def simulate(s: Scenario, studies: int, seed: int = 0) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path, files = Path(folder) / "x.duckdb", []
         for k in range(studies):
-            text = TEXT.format(study=f"s{k}", pair=json.dumps(s.pair), test=s.test, refusals=s.refusals)
+            text = TEXT.format(study=f"s{k}", pair=json.dumps(s.pair), test=s.test, refusals=s.refusals, units=UNITS)
             files.append(Path(folder) / f"s{k}.toml")
             files[-1].write_text(text, encoding="utf-8")
         command("register", *files, "--db", path)
@@ -185,7 +187,7 @@ def markdown(rows: Sequence[dict[str, Any]], studies: int) -> str:
     """The table of the documentation, with the day and the sizes of the run."""
     names = list(rows[0])
     lines = [
-        f"Run of {datetime.now(UTC):%Y-%m-%d}: {studies} studies to a row, each of {DATASETS * SEEDS} units ({DATASETS} datasets by {SEEDS}"
+        f"Run of {datetime.now(UTC):%Y-%m-%d}: {studies} studies to a row, each of {UNITS} units ({DATASETS} datasets by {SEEDS}"
         f" seeds where datasets count); a rate of 0.05 has a standard error of {np.sqrt(0.05 * 0.95 / studies):.3f}.",
         "",
         f"| {' | '.join(names)} |",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +31,20 @@ def toned(word: str, text: str | None = None) -> str:
 def strong(text: str) -> str:
     """A heading."""
     return click.style(text, bold=True)
+
+
+def columns() -> int:
+    """How wide lines of text are: as the terminal, at most 100; 100 in a file or pipe."""
+    return min(100, shutil.get_terminal_size((100, 24)).columns) if sys.stdout.isatty() else 100
+
+
+def hanging(text: str, indent: str = "  ") -> str:
+    """``text`` indented, on a terminal with its lines under each other; a file or pipe gets one line."""
+    if not sys.stdout.isatty():
+        return f"{indent}{text}"
+    return "\n".join(
+        wrap(text, columns(), initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
+    )  # fmt: skip
 
 
 def heading(name: str, verdict: str) -> str:

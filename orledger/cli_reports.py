@@ -200,7 +200,7 @@ def findings(db: Path, out: Path | None, references: tuple[str, ...]) -> None:
 @click.option(
     "--tables",
     type=click.Path(path_type=Path),
-    help="Also write the ratios per arm (the Aport table) into this folder.",
+    help="Also write the ratios of every arm and metric, as a table, into this folder.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 6 unless everything coincides bitwise.")
 @json_option

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from orledger.cli_look import hanging
 from orledger.cli_options import echo_json, warn
 from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import UsageError
@@ -70,7 +71,7 @@ def ask(path: Path, said: dict[str, Any], *, quiet: bool, force: bool = False) -
         guess, asked = ask_stored(results, wishes(said), compare=compared(said), control=said["control"])
     reasons = [*guess.reasons, *asked.reasons]
     for reason in () if quiet else reasons:
-        click.echo(f"  {reason}")
+        click.echo(hanging(reason))
     file.write_text(asked.text, encoding="utf-8")
     warn(AFTER)
     return file, reasons

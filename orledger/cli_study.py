@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_look import steps
+from orledger.cli_look import hanging, steps
 from orledger.cli_options import echo_json, json_option, warn
 from orledger.cli_stored import database_of, init_stored, study_stored
 from orledger.cli_studying import as_said, audited, compared, wishes, written
@@ -137,7 +137,7 @@ def study(
     target = place.with_name(f"{place.name}.duckdb") if db is None else db
     folder = place.with_name(f"{place.name}-report") if out is None else out
     facts = _imported(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend, quiet=as_json)
-    title = (declared and declared.title) or mapping.title or mapping.study
+    title = (declared and declared.title) or mapping.title or f"Audit report: {mapping.study}"
     written(target, folder, {"db": target, "reasons": reasons, **facts}, as_json, title=title, width=width, pdf=pdf, declared=declared)  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _declared(folder: Path, name: str) -> Study | None:
     file = folder / studies.FILE
     if not file.is_file():
         return None
-    found = studies.from_folder(folder)
+    found = studies.shown(folder)
     if name not in (case.name for case in found.cases):
         warn(
             f"{file} is about {', '.join(case.name for case in found.cases) or found.name}, not {name}, and is not used"
@@ -199,7 +199,7 @@ def _write(
         )
         reasons = [*(f"format: {program}" for program in programs(paths)), *drawn.reasons]
     for reason in () if quiet else reasons:
-        click.echo(f"  {reason}")
+        click.echo(hanging(reason))
     if known is None:
         mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
     hypothesis_file.write_text(drawn.questions.text, encoding="utf-8")

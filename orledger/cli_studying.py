@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orledger.cli_look import heading, steps
+from orledger.cli_look import columns, hanging, heading, steps, strong
 from orledger.cli_options import echo_json
 from orledger.errors import UsageError
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from orledger.audit.importing.inference import Wishes
     from orledger.audit.registry.hypotheses import Hypothesis
+
+SPOKEN = 6  # comparisons that are put into words on the terminal; the report has all
 
 
 def wishes(said: dict[str, Any]) -> Wishes:
@@ -55,7 +57,7 @@ def audited(db: Path, hypothesis: Hypothesis, *, amend: bool, quiet: bool) -> di
 
     with steps("audit"):
         found = audit(db, [hypothesis], amend=amend)
-    for line in () if quiet else summary.audit_lines(found, heading=heading):
+    for line in () if quiet else summary.audit_lines(found, heading=heading, width=columns()):
         click.echo(line)
     return {"audit": summary.audit_data(found)}
 
@@ -69,5 +71,23 @@ def written(db: Path, folder: Path, facts: dict[str, Any], as_json: bool, **how:
     if as_json:
         echo_json({**facts, "written": [vars(w) for w in made]})
         return
+    in_words(db)
     for one in made:
         click.echo(one.line)
+
+
+def in_words(db: Path) -> None:
+    """Says which arm is better in the first comparisons, whether that is shown, and whether it could have been."""
+    from orledger.reports.report.answering import answered
+    from orledger.schema.reading import open_results
+
+    with open_results(db) as results:
+        found = answered(results)
+    if not found:
+        return
+    click.echo(f"\n{strong('In words')}")
+    for one in found[:SPOKEN]:
+        click.echo(hanging(f"{one.leads}. {one.shown}: {one.why}."))
+    if len(found) > SPOKEN:
+        click.echo(f"  {len(found) - SPOKEN} more stand in the report")
+    click.echo()

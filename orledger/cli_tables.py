@@ -79,7 +79,7 @@ def tables(
     """
     from orledger.expected import expected_cells
     from orledger.reports.audit_rows import AuditRows
-    from orledger.reports.source import content_hash
+    from orledger.reports.source import database_hash
     from orledger.reports.tables.building import build_tables, declared, offered
 
     if listing:
@@ -101,7 +101,7 @@ def tables(
         built = build_tables(
             results, expected_cells(results, warn), names or None, chosen=chosen_studies(results, references)
         )
-        database = content_hash(results)
+        database = database_hash(results)
         audited = AuditRows(results).audit_id is not None
     if paper is not None:
         _check(paper, built, database, as_json)

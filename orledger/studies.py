@@ -6,6 +6,7 @@ import difflib
 import importlib
 import sys
 import warnings
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -81,7 +82,25 @@ def find(reference: str) -> Study:
 
 
 def from_folder(folder: Path) -> Study:
-    """The study that ``folder``/study.toml describes; its modules are looked for in the folder first."""
+    """The study that ``folder``/study.toml describes; modules that are not installed are looked for in the folder."""
+    study = described(folder)
+    _importable(study.path)
+    return study
+
+
+def shown(folder: Path) -> Study:
+    """What ``folder``/study.toml says about showing: labels, and tables and figures that it declares itself.
+
+    For a file that lies beside a table and that nobody asked for: it names no module to run, no query and no other folder.
+    """
+    study = described(folder)
+    cases = tuple(Case(c.name, title=c.title) for c in study.cases)
+    study = replace(study, presets="", hypotheses="", views="", symbols="", printed="", path="")
+    return replace(study, cases=cases, tables=(), figures=())
+
+
+def described(folder: Path) -> Study:
+    """The study that ``folder``/study.toml describes; nothing of it is imported."""
     file = folder / FILE
     try:
         text = file.read_text(encoding="utf-8")
@@ -110,7 +129,6 @@ def from_folder(folder: Path) -> Study:
         path=str(folder.resolve()),
     )
     top.done()
-    _importable(study.path)
     return study
 
 
@@ -126,7 +144,9 @@ def _table(top: TomlTable, key: str, name: str) -> TomlTable:
 
 def _importable(path: str) -> None:
     if path and path not in sys.path:
-        sys.path.insert(0, path)
+        sys.path.append(
+            path
+        )  # behind what is installed: a folder with a matplotlib.py of its own does not take its place
 
 
 def cases(studies: Iterable[Study] | None = None) -> dict[str, Case]:

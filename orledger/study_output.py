@@ -67,7 +67,7 @@ def write_study(
     from orledger.reports.report.contents import Contents
     from orledger.reports.report.document import render_report
     from orledger.reports.report.pdf import write_pdf
-    from orledger.reports.source import content_hash
+    from orledger.reports.source import database_hash
     from orledger.reports.tables.writing import write_tables
     from orledger.schema.reading import open_results
 
@@ -82,7 +82,7 @@ def write_study(
         contents = Contents(results, chosen=chosen)
         with writing_to(folder):
             step("tables")
-            tables = write_tables(contents.tables, folder / "tables", TABLE_FORMATS, content_hash(results))
+            tables = write_tables(contents.tables, folder / "tables", TABLE_FORMATS, database_hash(results))
             inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
             figures = write_figures(results, folder / "figures", chosen=chosen, width=inches, progress=step)
         step("report")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orledger.paper.names import ARMS
+from orledger.reports.figures.figure import power
 from orledger.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, Look
 
 Line = str | tuple[int, tuple[float, ...]]
@@ -59,3 +60,8 @@ HEADS = {  # marker and fill: squares clamp and circles drop, open marks deliver
 def look(arm: str) -> Look:
     """The look of ``arm``; an arm nobody styled is drawn in grey under its own name."""
     return LOOKS.get(arm, Look(arm, GREY, "o", "-"))
+
+
+def noise(level: float) -> str:
+    """A noise level in a title or legend: σ = 0, σ = 10⁻³."""
+    return power(level) if level == 0 else f"σ = {power(level)}"

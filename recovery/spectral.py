@@ -229,12 +229,6 @@ class Spectral:
         """y^T (I + mu G)^-1 y, shape of mu."""
         return self.y02 + self.damping(mu) @ (self.yt * self.yt)
 
-    def r(self, mu: Array, eta: float) -> Array:
-        """Mu (eta^2 - q(mu)), shape of mu, with the data outside the range taken out before multiplying by mu."""
-        mu = like(mu, self.s2)
-        excess = (eta - self.best_misfit) * (eta + self.best_misfit)
-        return mu * excess - gain(mu[..., None] * self.s2) @ (self.yt * self.yt / self.s2)
-
     def misfit(self, mu: Array) -> Array:
         """|Lam u_mu - y| of the ridge solution at nugget 1/mu, shape of mu; decreasing in mu."""
         f = self.damping(mu)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from orledger.audit.registry.words import DECIDED, Outcome, Variant
 from orledger.reports.origin import AuditRow, Origin
 from orledger.wording import counted
 
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
 
 NEWEST = "SELECT audit_id, n_cells, n_records FROM audit ORDER BY created DESC, audit_id LIMIT 1"
 NOW = "SELECT count(*) FILTER (state = 'done') AS cells, (SELECT count(*) FROM all_records) AS records FROM all_cells"
-DECIDED = ("less", "greater", "different")
-OPPOSITE = {"less": "greater", "greater": "less"}
+OPPOSITE: dict[str, str] = {Outcome.LESS: Outcome.GREATER, Outcome.GREATER: Outcome.LESS}
 # The variant to print comes first: the one whose values are independent units.
-VARIANTS = ("declared", "blocked", "naive", "coarser")
+VARIANTS = (Variant.DECLARED, Variant.BLOCKED, Variant.NAIVE, Variant.COARSER)
 NO_AUDIT = "the database has no audit"
 
 

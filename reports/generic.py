@@ -318,11 +318,11 @@ def natural(text: str) -> list[tuple[int, float, str]]:
 
 
 def slug(text: str) -> str:
-    """``text`` as a name for files and labels: letters, digits and hyphens, a letter first, never empty.
+    """``text`` as a name for files and labels: letters, digits, hyphens and underscores, a letter first, never empty.
 
     A text that loses characters gets a few digits of its hash, so that two texts never share a name.
     """
-    kept = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
+    kept = re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
     kept = kept if kept[:1].isalpha() else f"study-{kept}".strip("-")
     return kept if kept == text else f"{kept[:40]}-{sha256(text.encode()).hexdigest()[:6]}"
 

@@ -81,6 +81,11 @@ class Origin:
 NOTHING = Origin()
 
 
+def answered(sql: str) -> Origin:
+    """The rows of a query."""
+    return Origin((Answer(sql),))
+
+
 class Sample(np.ndarray):
     """Numbers that know their records; what is computed from several samples comes from the records of all of them."""
 

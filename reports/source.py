@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import OrledgerError
-from orledger.reports.absence import why_absent
+from orledger.reports.absence import ALIKE, why_absent
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.tables.values import Absent, Text, Value
 from orledger.schema.hashing import DATABASE_HASH
@@ -199,19 +199,31 @@ class Source:
         arms = sorted({a for u in uses for a in u.arms})
         if arms:
             query = (
-                "SELECT cell, list(arm ORDER BY arm) AS arms, min(refused) AS reason, min(refused_by) AS margin "
+                f"SELECT cell, list(arm ORDER BY arm) AS arms, min(refused) AS reason, min({ALIKE.format('refused')}) AS alike, min(refused_by) AS margin "
                 f"FROM {identifier(layout.name)} WHERE refused IS NOT NULL AND arm IN ({listed(arms)}) GROUP BY cell_id, cell ORDER BY cell"
             )
             cells = {row["cell"] for row in stored}
             found = [r for r in self.results.sql(query).to_dicts() if r["cell"] in cells]
             if found:
+                groups: dict[tuple[tuple[str, ...], str], list[dict[str, Any]]] = {}
+                for row in found:
+                    groups.setdefault((tuple(row["arms"]), row["alike"]), []).append(row)
                 said = [
-                    f"{r['cell']}: {' + '.join(self.labels.get(a, a) for a in r['arms'])} ({r['reason']}{'' if r['margin'] is None else ', margin ' + format(r['margin'], '.3g')})"
-                    for r in found
+                    f"{' + '.join(self.labels.get(a, a) for a in refusing)} in {_refused(rows)}"
+                    for (refusing, _), rows in groups.items()
                 ]
                 yield Text(f"Arms that refused, in {counted(len(found), 'cell')}: {some(said, NAMED, '; ')}.")
 
 
-def content_hash(results: Database) -> str:
+def _refused(rows: list[dict[str, Any]]) -> str:
+    """The cells of ``rows``, which give one reason, with the reason and the margins."""
+    margins = sorted(r["margin"] for r in rows if r["margin"] is not None)
+    ends = list(dict.fromkeys(f"{m:.3g}" for m in (*margins[:1], *margins[-1:])))
+    by = f", margin {' to '.join(ends)}" if ends else ""
+    reason = rows[0]["reason" if len(rows) == 1 else "alike"]
+    return f"{some([r['cell'] for r in rows], NAMED)} ({reason}{by})"
+
+
+def database_hash(results: Database) -> str:
     """A hash of what the database holds: every cell with its state and the hash of its records, in order of cell id."""
     return str(results.sql(DATABASE_HASH)["hash"][0])

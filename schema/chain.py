@@ -14,13 +14,16 @@ keep its head. A hash that was noted elsewhere (see ``receipts``) is no longer i
 from __future__ import annotations
 
 import secrets
+from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from duckdb import CatalogException
+
 from orledger import __version__
-from orledger.schema.contents import CheckFinding, content_findings
+from orledger.schema.contents import CheckFinding, changed_cells, content_findings
 from orledger.schema.hashing import canonical
 from orledger.schema.ledger import (
     NO_ROWS,
@@ -33,6 +36,7 @@ from orledger.schema.ledger import (
     entries,
     filled,
     head,
+    newest,
     subject,
     tables,
 )
@@ -59,13 +63,33 @@ def append(
     """The new last entry of the chain, vouching for ``rows``: the keys that were written, by the name of their part.
 
     Rows are read back from the database, so the call comes after they are written and inside the same transaction. A key
-    that has no rows any more is recorded as such. The time is never before that of the entry before, whatever the clock.
+    that has no rows any more is recorded as such. Rows that were changed past the ledger before this transaction are not
+    vouched for, and go on disagreeing. The time is never before that of the entry before, whatever the clock.
     """
     items: list[Item] = []
     for part, keys in (rows or {}).items():
-        found = dict(digests(con, part, keys))
-        items += [(part, key, found.get(key, NO_ROWS)) for key in dict.fromkeys(keys)]
+        found, edited = dict(digests(con, part, keys)), _edited(con, part, keys)
+        items += [(part, key, found.get(key, NO_ROWS)) for key in dict.fromkeys(keys) if key not in edited]
     return _add(con, kind, payload, items, now)
+
+
+def _edited(con: DuckDBPyConnection, part: str, keys: Collection[str]) -> set[str]:
+    """Of ``keys``, those whose rows were changed past the ledger: a later entry does not vouch for them in its turn.
+
+    Outside a transaction what was there before is gone, and nothing can be said.
+    """
+    asked = "SELECT txid_current()"  # a transaction keeps its number
+    if con.execute(asked).fetchall() != con.execute(asked).fetchall():
+        return set()
+    with closing(con.cursor()) as before:  # it sees what was there before this transaction
+        try:
+            known, held = newest(before, part, keys), dict(digests(before, part, keys))
+        except CatalogException:  # the table itself is made in this transaction
+            return set()
+        edited = {key for key in {**known, **held} if known.get(key, NO_ROWS) != held.get(key, NO_ROWS)}
+        if part == "cell" and (again := set(held) - edited):
+            edited |= changed_cells(before, again)
+    return edited
 
 
 def begin(con: DuckDBPyConnection) -> Entry:
@@ -99,7 +123,8 @@ def verify(con: DuckDBPyConnection, *, contents: bool = True) -> list[CheckFindi
 
 def _links(found: list[Entry]) -> Iterator[CheckFinding]:
     """Every branch from its first entry on: numbers, hashes, times, and that a merge names its last hash."""
-    merged = {h.get("head") for e in found if e.kind == "merge" for h in e.summary.get("histories", []) if h}
+    said = [h for e in found if e.kind == "merge" for h in _listed(e.summary.get("histories"))]
+    merged = {h.get("head") for h in said if isinstance(h, dict) and isinstance(h.get("head"), str)}
     if not any(e.branch == OWN for e in found):
         yield CheckFinding("the chain is broken", "entry 1", "this file has no history of its own")
     for branch, members in groupby(found, lambda e: e.branch):
@@ -224,6 +249,10 @@ def _times(con: DuckDBPyConnection) -> Iterator[CheckFinding]:
         for name, moment, before, written in found:
             detail = f"{moment}, and the chain recorded it between {before} and {written}"
             yield CheckFinding("a time does not fit the chain", f"{part} {name}", detail)
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _where(branch: int, sequence: int, kind: str) -> str:

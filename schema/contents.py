@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from orledger.schema.hashing import DATASET_COLUMNS, content_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from duckdb import DuckDBPyConnection
 
@@ -35,12 +35,27 @@ class CheckFinding:
 
 def content_findings(con: DuckDBPyConnection) -> tuple[int, list[CheckFinding]]:
     """The number of cells hashed again; those whose rows no longer give their hash, and rows that belong to no cell."""
+    hashed, changed = _hashed(con, None)
+    return hashed, [*asked(con, ORPHANS), *(changed[c] for c in sorted(changed))]
+
+
+def changed_cells(con: DuckDBPyConnection, cells: Collection[str]) -> set[str]:
+    """The ids among ``cells`` whose rows no longer give their hash."""
+    return set(_hashed(con, list(cells))[1])
+
+
+def _hashed(con: DuckDBPyConnection, cells: list[str] | None) -> tuple[int, dict[str, CheckFinding]]:
+    """The number of cells hashed again, all or only ``cells``, and a finding for each that gives another hash."""
+    narrowed = "TRUE" if cells is None else "cell_id IN (SELECT unnest(?::VARCHAR[]))"
+    given = [] if cells is None else [cells]
     settled = con.execute(
-        "SELECT cell_id, name, state, reason, content_hash FROM cell WHERE content_hash IS NOT NULL ORDER BY cell_id"
+        "SELECT cell_id, name, state, reason, content_hash FROM cell"
+        f" WHERE content_hash IS NOT NULL AND {narrowed} ORDER BY cell_id",
+        given,
     ).fetchall()
-    refusals = _grouped(con, "SELECT cell_id, arm, reason, margin FROM refusal")
-    facts = _grouped(con, "SELECT cell_id, name, value FROM fact")
-    datasets = _grouped(con, f"SELECT cell_id, {', '.join(DATASET_COLUMNS)} FROM dataset")
+    refusals = _grouped(con, f"SELECT cell_id, arm, reason, margin FROM refusal WHERE {narrowed}", given)
+    facts = _grouped(con, f"SELECT cell_id, name, value FROM fact WHERE {narrowed}", given)
+    datasets = _grouped(con, f"SELECT cell_id, {', '.join(DATASET_COLUMNS)} FROM dataset WHERE {narrowed}", given)
     waiting = {cell_id: (name, state, reason, stored) for cell_id, name, state, reason, stored in settled}
     changed: dict[str, CheckFinding] = {}
 
@@ -59,11 +74,11 @@ def content_findings(con: DuckDBPyConnection) -> tuple[int, list[CheckFinding]]:
         if found != stored:
             changed[cell_id] = CheckFinding("the content hash differs", name, f"stored {stored}, computed {found}")
 
-    for cell_id, columns in _records_by_cell(con):
+    for cell_id, columns in _records_by_cell(con) if cells is None else _records_of(con, cells):
         judge(cell_id, columns)
     for cell_id in list(waiting):
         judge(cell_id, NONE)
-    return len(settled), [*asked(con, ORPHANS), *(changed[c] for c in sorted(changed))]
+    return len(settled), changed
 
 
 COLUMNS = ("arm", "metric", "label", "idx", "value")
@@ -91,8 +106,19 @@ def _records_by_cell(con: DuckDBPyConnection) -> Iterator[tuple[str, dict[str, A
         for cell_id, low, high in group:
             start, stop = np.searchsorted(chunk["place"], (low, high + 1))
             yield cell_id, {c: chunk[c][start:stop] for c in COLUMNS}
-    scattered = [(cell_id, count) for cell_id, low, high, count in pieces if high - low + 1 != count]
-    for names in _bounded(scattered):
+    yield from _by_name(con, [(cell_id, count) for cell_id, low, high, count in pieces if high - low + 1 != count])
+
+
+def _records_of(con: DuckDBPyConnection, cells: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of ``cells``, a bounded number at a time."""
+    query = "SELECT cell_id, count(*) FROM record WHERE cell_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1"
+    yield from _by_name(con, con.execute(query, [cells]).fetchall())
+
+
+def _by_name(con: DuckDBPyConnection, sized: list[tuple[str, int]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    import numpy as np
+
+    for names in _bounded(sized):
         chunk = con.execute(
             f"SELECT cell_id, {', '.join(COLUMNS)} FROM record WHERE cell_id IN (SELECT unnest(?::VARCHAR[]))", [names]
         ).fetchnumpy()
@@ -115,9 +141,9 @@ def _bounded(sized: list[tuple[Any, int]]) -> Iterator[list[Any]]:
         yield group
 
 
-def _grouped(con: DuckDBPyConnection, query: str) -> dict[str, list[Any]]:
+def _grouped(con: DuckDBPyConnection, query: str, given: list[list[str]]) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
-    for cell_id, *row in con.execute(query).fetchall():
+    for cell_id, *row in con.execute(query, given).fetchall():
         groups.setdefault(cell_id, []).append(tuple(row))
     return groups
 

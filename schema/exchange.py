@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import duckdb
 from orledger.errors import DatabaseError, UsageError, VerificationError
 from orledger.schema import catalogue, chain, declaring, explaining, migrate, opening, placing, viewing
 from orledger.schema.describing import TableInfo, tables
+from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,7 +148,7 @@ def _write(con: duckdb.DuckDBPyConnection, table: TableInfo, folder: Path, *, co
     file = folder / f"{table.name}.parquet"
     query = f'SELECT * FROM "{table.name}" ORDER BY ALL NULLS FIRST'
     smaller = f", COMPRESSION_LEVEL 19, PARQUET_VERSION v2, ROW_GROUP_SIZE {COMPACT_ROWS}" if compact else ""
-    con.execute(f"COPY ({query}) TO '{_quoted(file)}' (FORMAT parquet, COMPRESSION zstd{smaller})")
+    con.execute(f"COPY ({query}) TO {literal(str(file))} (FORMAT parquet, COMPRESSION zstd{smaller})")
     return {"rows": table.rows, "columns": [c.name for c in table.columns], "sha256": _sha256(file)}
 
 
@@ -158,7 +160,7 @@ def _load(con: duckdb.DuckDBPyConnection, name: str, entry: dict[str, Any], fold
         )
     file = folder / f"{name}.parquet"
     try:
-        con.execute(f"INSERT INTO \"{name}\" BY NAME SELECT * FROM read_parquet('{_quoted(file)}')")
+        con.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM {rows_of(file)}')
         rows = con.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0]
     except duckdb.Error as error:
         raise VerificationError(f"{file} cannot be loaded: {error}") from error
@@ -166,10 +168,16 @@ def _load(con: duckdb.DuckDBPyConnection, name: str, entry: dict[str, Any], fold
         raise VerificationError(f"{file} holds {rows} rows, and the manifest says {entry['rows']}")
 
 
+def rows_of(file: Path) -> str:
+    """The rows of the Parquet file ``file`` in SQL."""
+    return f"read_parquet({literal(exactly(file))})"
+
+
+def exactly(path: Path) -> str:
+    """The pattern that matches ``path`` and no other: DuckDB takes a name with brackets, stars or question marks for one."""
+    return re.sub(r"([*?[])", r"[\1]", str(path))
+
+
 def _sha256(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

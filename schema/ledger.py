@@ -88,7 +88,7 @@ class Entry:
         """The payload as data; empty when it was changed into something that is not JSON."""
         try:
             found = json.loads(self.payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -128,10 +128,13 @@ def present(con: DuckDBPyConnection) -> bool:
     return "ledger" in tables(con)
 
 
-def newest(con: DuckDBPyConnection, part: str) -> dict[str, str]:
-    """The digest that this file's history holds last for each key of ``part``."""
-    query = "SELECT key, arg_max(digest, sequence) FROM ledger_item WHERE branch = ? AND part = ? GROUP BY key"
-    return dict(con.execute(query, [OWN, part]).fetchall())
+def newest(con: DuckDBPyConnection, part: str, keys: Collection[str] | None = None) -> dict[str, str]:
+    """The digest that this file's history holds last for each key of ``part``; of ``keys`` alone when they are given."""
+    narrowed = "" if keys is None else " AND key IN (SELECT unnest(?::VARCHAR[]))"
+    query = (
+        f"SELECT key, arg_max(digest, sequence) FROM ledger_item WHERE branch = ? AND part = ?{narrowed} GROUP BY key"
+    )
+    return dict(con.execute(query, [OWN, part, *([] if keys is None else [list(keys)])]).fetchall())
 
 
 def disagreeing(con: DuckDBPyConnection) -> dict[tuple[str, str], tuple[str | None, str]]:

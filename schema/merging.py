@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError, VerificationError
-from orledger.schema import catalogue, chain, exchange, ledger, migrate, opening, viewing
+from orledger.schema import catalogue, chain, exchange, ledger, migrate, opening, placing, viewing
 from orledger.schema.objects import shipped_tables
 from orledger.schema.transactions import transaction
 from orledger.wording import counted
@@ -91,7 +91,8 @@ def _verified(path: Path, out: Path) -> Iterator[tuple[Path, list[Catalogue]]]:
 
     A folder becomes a temporary database.
     """
-    with tempfile.TemporaryDirectory(prefix=".merge", dir=out.absolute().parent) as folder:
+    beside = placing.temporary_beside(out.absolute().with_name(f"{out.name}.merge"))
+    with tempfile.TemporaryDirectory(prefix=f"{beside.name}-", dir=beside.parent) as folder:
         file = path
         if path.is_dir():
             file = Path(folder) / "source.duckdb"
@@ -291,7 +292,7 @@ def _others(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
 def _histories(con: DuckDBPyConnection, source: str) -> list[dict[str, object]]:
     """Copies the branches of the source that are not here yet; for each its branch here, last hash and length."""
     known = {e.hash for e in ledger.entries(con)}
-    highest = con.execute("SELECT max(branch) FROM ledger").fetchall()[0][0]
+    highest = con.execute("SELECT coalesce(max(branch), 0) FROM ledger").fetchall()[0][0]
     found = con.execute(
         f"SELECT branch, arg_max(hash, sequence), count(*) FROM {source}.ledger GROUP BY 1 ORDER BY 1"
     ).fetchall()

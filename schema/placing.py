@@ -37,10 +37,11 @@ def publish(temporary: Path, path: Path) -> None:
 
 def temporary_beside(path: Path) -> Path:
     """A name in the folder of ``path`` for a file in the making; leftovers of processes that were killed are removed."""
-    for leftover in path.parent.glob(f".{path.name}.*.part*"):
-        pid = leftover.name.removeprefix(f".{path.name}.").split(".")[0]
-        if pid.isdigit() and int(pid) != os.getpid() and not _alive(int(pid)):
-            discard(leftover)
+    for begun in (f".{path.name}.", f"..{path.name}."):  # one in the making can have one of its own
+        for leftover in path.parent.glob(f"{begun}*.part*"):
+            pid = leftover.name.removeprefix(begun).split(".")[0]
+            if pid.isdigit() and int(pid) != os.getpid() and not _alive(int(pid)):
+                discard(leftover)
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 

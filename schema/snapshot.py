@@ -11,6 +11,7 @@ import duckdb
 
 from orledger.errors import UsageError
 from orledger.schema import explaining, opening, placing
+from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,7 @@ def _fill(con: DuckDBPyConnection, path: Path, temporary: Path, target: Path) ->
     source = con.execute("SELECT current_database()").fetchall()[0][0]
     try:
         con.execute(
-            f"ATTACH '{_quoted(temporary)}' AS snapshot_copy (READ_WRITE, STORAGE_VERSION '{opening.STORAGE_VERSION}')"
+            f"ATTACH {literal(str(temporary))} AS snapshot_copy (READ_WRITE, STORAGE_VERSION '{opening.STORAGE_VERSION}')"
         )
         try:
             con.execute(f'COPY FROM DATABASE "{source}" TO snapshot_copy')
@@ -80,7 +81,3 @@ def _fill(con: DuckDBPyConnection, path: Path, temporary: Path, target: Path) ->
 def remove_snapshot(path: Path) -> None:
     """Removes the snapshot of the database at ``path``: once nobody holds the file, the file itself is newer."""
     explaining.snapshot_path(path).unlink(missing_ok=True)
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

@@ -68,7 +68,7 @@
       const title = box.previousElementSibling?.textContent.trim().slice(0, 60);
       box.tabIndex = 0;
       box.setAttribute("role", "group");
-      box.setAttribute("aria-label", box.tagName === "PRE" ? "text that scrolls" : `table that scrolls${title ? `: ${title}` : ""}`);
+      box.setAttribute("aria-label", box.tagName === "PRE" ? "text that scrolls" : `${box.querySelector("img") ? "figure" : "table"} that scrolls${title ? `: ${title}` : ""}`);
     }
   };
 

@@ -233,7 +233,9 @@ def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> 
         return AuditFinding(registration, hypothesis, tuple(tests), tuple(claims), None, None)
     first, coarser = deciding(tests), at_coarser_unit(tests)
     decision = decide(hypothesis, first, by_claim)
-    named = [n for n in decision.evidence if n in first]
+    # A verdict that no rule gave rests on what all rules ask about.
+    asked = decision.evidence or [t.id for r in hypothesis.rules for t in (*r.all, *r.any, *r.none)]
+    named = [n for n in dict.fromkeys(asked) if n in first]
     # What the verdict rests on is needed here: a test that cannot decide at the coarser unit is no refutation.
     stricter = replace(hypothesis, needs=tuple(dict.fromkeys((*hypothesis.needs, *named))))
     again = decide(stricter, {**first, **coarser}, by_claim) if any(n in coarser for n in named) else None

@@ -218,14 +218,8 @@ def _groups(comparison: Comparison, units: list[Units], names: list[str], evalua
         rule = "a unit has the event when more than half of its values have it"
         result = replace(result, method=f"{result.method}; {rule}")
     if comparison.nested and comparison.blocked is None:
-        return [
-            replace(
-                evaluation(
-                    Variant.DECLARED, False, replace(result, p=None, method="no p: values are nested in their unit")
-                ),
-                outcome=Outcome.REFUSED,
-            )
-        ]
+        refused = replace(result, p=None, method="no p: values are nested in their unit")
+        return [replace(evaluation(Variant.DECLARED, False, refused), outcome=Outcome.REFUSED)]
     return [evaluation(Variant.BLOCKED if comparison.nested else Variant.DECLARED, True, result)]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import ClaimState, Outcome, Verdict
+from orledger.audit.registry.words import DECIDED, ClaimState, Outcome, Verdict
 from orledger.wording import some
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 6  # pieces of evidence quoted in a reason
 ABSENT = {Outcome.MISSING, Outcome.REFUSED, ClaimState.MISSING}
-DECIDED = {Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT, ClaimState.FAILS}
+SETTLED = {*DECIDED, ClaimState.FAILS}
 AGAINST = (Verdict.REFUTED, Verdict.PARTIAL)
 
 
@@ -63,7 +63,8 @@ def decide(hypothesis: Hypothesis, tests: Mapping[str, Evaluation], claims: Mapp
         weak = [n for n in asked if Outcome.UNTESTABLE in states[n]]
         if len(absent) + len(weak) == len(asked):
             return _open(hypothesis, absent, weak, states, tests, claims)
-    lacking = _lacking(_unmet(hypothesis, hypothesis.otherwise, states), tests, claims)
+    unmet = [] if hypothesis.otherwise == Verdict.SUPPORTED else _unmet(hypothesis, Verdict.PARTIAL, states)
+    lacking = _lacking(unmet, tests, claims)
     return Decision(hypothesis.otherwise, f"{hypothesis.otherwise_reason}{lacking}", None, tuple(hypothesis.needs))
 
 
@@ -76,7 +77,7 @@ def _by_rule(
     claims: Mapping[str, ClaimResult],
 ) -> Decision:
     terms = [*rule.all, *rule.any, *rule.none]
-    decisive = [t for t in terms if t.value in states[t.id] and t not in rule.none] or terms
+    decisive = [t for t in terms if t.value in states[t.id]] or terms  # none of those that must not hold does
     names = list(dict.fromkeys(t.id for t in decisive))
     unmet = _unmet(hypothesis, rule.verdict, states)
     lacking = _lacking([n for n in unmet if n not in names[:SHOWN]], tests, claims)
@@ -92,7 +93,7 @@ def _certain(rule: Rule, states: States) -> bool:
     if not applies(rule, states) or any(states[t.id] & unknown for t in (*rule.all, *rule.none)):
         return False
     true = [t for t in (*rule.all, *rule.any) if t.value in states[t.id]]
-    return any(states[t.id] & DECIDED for t in true)
+    return any(states[t.id] & SETTLED for t in true)
 
 
 def _open(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import Margin, Outcome, Refusals, Registered, Verdict
+from orledger.audit.registry.words import DECIDED, Margin, Refusals, Registered, Verdict
 from orledger.wording import counted, some
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.dispositions import Decision
     from orledger.audit.registry.hypotheses import Hypothesis, Term
 
-DECIDED = (Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT)
 DECIDING = (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.PARTIAL)
 SHOWN = 4  # names of comparisons in a sentence
 TOO_LATE = {
@@ -35,7 +34,7 @@ def level_words(
     looks: int,
     replaced: int = 0,
 ) -> str:
-    """The level of ``decision`` in words: kept, or every reason why it is not claimed; empty where nothing was decided.
+    """The level of ``decision`` in words: kept, or the reasons why it is not claimed; empty where nothing was decided.
 
     ``deciding`` and ``coarser`` are the evaluations by comparison; ``looks`` counts earlier audits on other data,
     ``replaced`` the cells that got other results in place of those they had.
@@ -51,11 +50,13 @@ def level_words(
         *_pooled(tests),
         *_looks(tests, looks),
         *_added(tests),
+        *_stopped(tests),
         *_uncorrected(hypothesis, decision.verdict, deciding),
         *(["it is exploratory, suggested by data"] if hypothesis.mode == "exploratory" else []),
         *([TOO_LATE[known]] if known in TOO_LATE else []),
         *([TURNED.format(counted(replaced, "cell"))] if replaced else []),
     ]
+    lost = lost or list(_unfixed(tests))  # a remark says it beside other reasons
     further = [*_coarser(tests, coarser, alpha), *_losing(tests), *_approximate(tests)]
     told = f"the level of {alpha:g} is kept" if not lost else f"no level is claimed: {'; '.join(lost)}"
     return ". ".join([told, *further])
@@ -110,6 +111,27 @@ def _added(tests: Sequence[Evaluation]) -> Iterator[str]:
     for early, words in ((True, "were fixed before the first result"), (False, "were there when it was registered")):
         if some := [e for e in longer if e.fixed.early == early]:
             yield f"{_names(some)} used more units than {words}"
+
+
+def _stopped(tests: Sequence[Evaluation]) -> Iterator[str]:
+    """Tests with fewer units than were fixed, beyond those in which a side declined: somebody may have stopped at what was seen."""
+    for e in _fixed(tests):
+        declined = len({d.unit for d in e.result.dropped if d.refused})
+        if e.fixed.early and e.fixed.units is not None and e.result.n + declined < e.fixed.units:
+            yield (
+                f"{e.comparison.id} used {e.result.n} of the {e.fixed.units} units that were fixed before the first result, and"
+                " whether it was stopped there for what had been seen is not known here"
+            )
+
+
+def _unfixed(tests: Sequence[Evaluation]) -> Iterator[str]:
+    """Tests of a fixed n whose n nobody had fixed: results could be added until they pleased."""
+    loose = [e for e in _fixed(tests) if not e.fixed.early]
+    if loose:
+        yield (
+            f"the number of units of {_names(loose)} was not fixed before the first result, and one can stop where it suits"
+            ' (units = N in the comparison fixes it; test = "sign_anytime" needs none)'
+        )
 
 
 def _uncorrected(hypothesis: Hypothesis, verdict: Verdict, deciding: Mapping[str, Evaluation]) -> Iterator[str]:

@@ -48,7 +48,8 @@ def speaks(
         return Sensitivity("nothing beyond what was looked at: it rests on no test of independent units", "", None, "")
     e = max(counts, key=lambda e: e.result.n)
     units = f"{counted(e.result.n, 'unit')} ({' by '.join(e.unit_values)})"
-    alike = f"further values of {', '.join(e.comparison.unit)} like {'this' if e.result.n == 1 else 'these'} {units}"
+    several = len(e.unit_values) > 1  # of one key the number of its values is that of the units
+    alike = f"further values of {', '.join(e.comparison.unit)} like {'this' if e.result.n == 1 else 'these'} {units if several else counted(e.result.n, 'unit')}"
     pair = next((coarser[t.comparison.id] for t in counts if t.comparison.id in coarser), None)
     if pair is None or again is None:
         lone = next((t.comparison for t in counts if t.comparison.coarser), None)

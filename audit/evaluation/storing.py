@@ -11,9 +11,10 @@ from orledger.audit.registry.words import Margin, Registered, Variant
 from orledger.audit.statistics.result import library_versions
 from orledger.schema import chain
 from orledger.schema.transactions import transaction
+from orledger.schema.writing import insert_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import datetime
 
     from duckdb import DuckDBPyConnection
@@ -35,19 +36,11 @@ def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
             con.execute(f"DELETE FROM {table} WHERE audit_id = ?", [found.audit_id])
         con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", head)
         for table in tables[1:]:
-            _insert(con, table, [row for name, row in rows if name == table])
+            mine = [row for name, row in rows if name == table]
+            insert_rows(con, table, list(mine[0]) if mine else (), [list(row.values()) for row in mine])
         verdicts = {f.hypothesis.id: str(f.decision.verdict) for f in found.findings if f.decision}
         summary = {"audit": found.audit_id, "data_hash": found.data_hash, "verdicts": verdicts}
         chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)))
-
-
-def _insert(con: DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]], at_once: int = 50) -> None:
-    """Rows of equal columns, many to a statement: one statement each would take longer than the audit itself."""
-    for start in range(0, len(rows), at_once):
-        batch = rows[start : start + at_once]
-        places = ", ".join(f"({', '.join('?' * len(batch[0]))})" for _ in batch)
-        values = [v for row in batch for v in row.values()]
-        con.execute(f"INSERT INTO {table} ({', '.join(batch[0])}) VALUES {places}", values)
 
 
 def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]]:

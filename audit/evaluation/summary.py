@@ -47,11 +47,15 @@ def audit_lines(
         for c in f.claims:
             if every_test or c.state == ClaimState.FAILS:
                 yield f"    claim {c.claim.id} {c.state}: {c.observed}"
+    deciding = sum(f.decision is not None for f in audit.findings)
+    if deciding > 1:
+        yield ""
+        yield f"{deciding} hypotheses, each judged at a level of its own: nothing is corrected across them"
     shown = [e for f in audit.findings for e in f.tests]
     if shown and not every_test:
         yield ""
         claims = sum(len(f.claims) for f in audit.findings)
-        yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; --tests lists them all"
+        yield f"{counted(len(shown), 'test')}, {counted(claims, 'claim')}; orledger audit --tests lists them all"
 
 
 def _counts(f: AuditFinding) -> str:
@@ -66,7 +70,7 @@ def _counts(f: AuditFinding) -> str:
     between = f"the floor {floors[0]}" if len(floors) == 1 else f"floors from {floors[0]} to {floors[-1]}"
     sizes = sorted({e.family_size for e in hopeless if e.p_holm is not None and e.family_size})
     before = f" before the correction over {' or '.join(map(str, sizes))} tests" if sizes else ""
-    return f"{text}; the untestable have {between}{before}, and --power says how many units they need"
+    return f"{text}; the untestable have {between}{before}, and orledger audit --power says how many units they need"
 
 
 def test_line(e: Evaluation) -> str:

@@ -233,32 +233,17 @@ def _aggregated(
     assert quantity.aggregate is not None
     stat = quantity.aggregate.stat
     values: list[float | None] = []
-    points: list[int] = []
     short: list[dict[str, str | bool]] = []
     groups = rows.group_by(list(keys), maintain_order=True).agg("value", pl.col("points").sum())
     for row in groups.iter_rows(named=True):
         x = np.asarray(row["value"], dtype=float)
-        if stat in MEASURES and x.size < 2:
-            short.append(
-                {**{k: row[k] for k in keys}, "reason": f"one value is not enough for {stat}", "declined": False}
-            )
-            values.append(None)
-        else:
-            number = statistic(stat, x)
-            values.append(number if np.isfinite(number) else None)
-            if not np.isfinite(number):
-                short.append(
-                    {
-                        **{k: row[k] for k in keys},
-                        "reason": f"{stat} is not defined for these values",
-                        "declined": False,
-                    }
-                )
-        points.append(row["points"])
-    result = groups.select(keys).with_columns(
-        pl.Series("value", values, dtype=pl.Float64), pl.Series("points", points, dtype=pl.Int64)
-    )
-    result = result.drop_nulls("value")
+        single = stat in MEASURES and x.size < 2
+        number = None if single else statistic(stat, x)
+        values.append(number if number is not None and np.isfinite(number) else None)
+        if values[-1] is None:
+            why = f"one value is not enough for {stat}" if single else f"{stat} is not defined for these values"
+            short.append({**{k: row[k] for k in keys}, "reason": why, "declined": False})
+    result = groups.with_columns(pl.Series("value", values, dtype=pl.Float64)).drop_nulls("value")
     inner = pl.format(
         "{} (" + ", ".join(quantity.aggregate.over) + " {})",
         pl.col("reason"),

@@ -86,5 +86,6 @@ class Refusals(StrEnum):
     BOUNDS = "bounds"
 
 
+DECIDED = (Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT)
 OUTCOMES = (*Outcome, *Margin)
 STATES = (*ClaimState, *Clearly)

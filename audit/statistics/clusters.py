@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
+from orledger.audit.statistics.signedrank import doubled_ranks, signed_rank_floor, signed_rank_null, tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ def cluster_sign_flip(
     d = np.asarray(differences, dtype=float)
     signed = np.zeros(d.size, dtype=np.int64)
     nonzero = d != 0
-    size = np.rint(2 * rankdata(np.abs(d[nonzero]))).astype(np.int64) if ranks else np.ones(nonzero.sum(), np.int64)
+    size = doubled_ranks(d[nonzero]) if ranks else np.ones(nonzero.sum(), np.int64)
     signed[nonzero] = np.sign(d[nonzero]).astype(np.int64) * size
     names = sorted(set(clusters))
     sums = np.array([signed[[c == name for c in clusters]].sum() for name in names], dtype=np.int64)
@@ -56,7 +57,7 @@ def cluster_sign_flip(
         statistic_name=f"sum of {'signed ranks' if ranks else 'signs'}",
         centred=True,
         p=p,
-        floor=min(1.0, 2.0 ** ((1 if side == "two-sided" else 0) - g)),
+        floor=signed_rank_floor(g, side),
         effect=float(sums.sum()) / total if total else None,
         effect_name="rank-biserial correlation" if ranks else "share of positive minus share of negative differences",
         wins=wins,
@@ -90,14 +91,9 @@ def _p(sums: NDArray[np.int64], side: str) -> tuple[float, str]:
     size = np.abs(sums)
     total, plus = int(size.sum()), int(size[sums > 0].sum())
     if total <= MOST_STATES:
-        null = np.zeros(total + 1)
-        null[0], filled = 1.0, 0
-        for s in np.sort(size).tolist():
-            null[s : filled + s + 1] += null[: filled + 1].copy()
-            filled += s
-            null[: filled + 1] *= 0.5
+        null = signed_rank_null(size)
         lower, upper, method = float(null[: plus + 1].sum()), float(null[plus:].sum()), "exact"
     else:
         z = (plus - total / 2) / np.sqrt((size.astype(float) ** 2).sum() / 4)
         lower, upper, method = float(norm.cdf(z)), float(norm.sf(z)), "normal approximation"
-    return min(1.0, {"less": lower, "greater": upper}.get(side, 2 * min(lower, upper))), method
+    return tail(lower, upper, side), method

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import bdtr
@@ -40,6 +40,14 @@ class ShiftInterval:
         above = self.low is None or x > self.low or (x == self.low and self.ends[0] == "[")
         below = self.high is None or x < self.high or (x == self.high and self.ends[1] == "]")
         return above and below
+
+
+def interval_fields(found: ShiftInterval | None) -> dict[str, Any]:
+    """What a test result says about its interval."""
+    if found is None:
+        return {"interval_method": "none: the shifts that are not rejected are not one interval"}
+    ends = {"low": found.low, "high": found.high, "level": found.level}
+    return {**ends, "interval_method": found.method, "interval_ends": found.ends}
 
 
 def walsh_averages(values: ArrayLike) -> NDArray[np.float64]:

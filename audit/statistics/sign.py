@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betainc, betaln
 from scipy.stats import binomtest
 
-from orledger.audit.statistics.inversion import sign_interval
+from orledger.audit.statistics.inversion import interval_fields, sign_interval
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
 from orledger.audit.statistics.signedrank import signed_rank_floor
 
@@ -43,7 +43,6 @@ def sign_test(
     d = np.asarray(differences, dtype=float)
     wins, losses, draws = count_wins(d, better)
     plus, m = int((d > 0).sum()), int((d != 0).sum())
-    interval = sign_interval(d, sign_p, side, level)
     coin = fair_coin(plus, m, side)
     return TestResult(
         test="sign",
@@ -58,11 +57,7 @@ def sign_test(
         floor=coin.floor,
         effect=float(np.median(d)) if d.size else None,
         effect_name="median of differences",
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        level=interval.level if interval else None,
-        interval_method=interval.method if interval else "none: the shifts that are not rejected are not one interval",
-        interval_ends=interval.ends if interval else "",
+        **interval_fields(sign_interval(d, sign_p, side, level)),
         wins=wins,
         losses=losses,
         draws=draws,

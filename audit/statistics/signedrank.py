@@ -15,7 +15,7 @@ from scipy.stats import norm, rankdata
 
 from orledger.audit.statistics.intervals import METHOD as MEDIAN_METHOD
 from orledger.audit.statistics.intervals import median_interval
-from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, signed_rank_interval
+from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, interval_fields, signed_rank_interval
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def signed_rank(
     wins, losses, draws = count_wins(d, better)
     nonzero = d[d != 0]
     m = nonzero.size
-    doubled = _doubled(nonzero)
+    doubled = doubled_ranks(nonzero)
     plus = int(doubled[nonzero > 0].sum())
     p = signed_rank_p(d, side)
     if m == 0:
@@ -73,7 +73,6 @@ def signed_rank(
         method = "exact conditional on ties, zeros dropped, midranks"
     else:
         method = f"normal approximation, tie-corrected, zeros dropped (more than {EXACT_LIMIT} non-zero differences)"
-    interval = _interval(d, side, level)
     shift = d.size <= _most(d)
     effect = None if not d.size else hodges_lehmann(d) if shift else float(np.median(d))
     return TestResult(
@@ -89,11 +88,7 @@ def signed_rank(
         floor=signed_rank_floor(m, side),
         effect=effect,
         effect_name="Hodges-Lehmann median of differences" if shift else "median of differences",
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        level=interval.level if interval else None,
-        interval_method=interval.method if interval else "none: the shifts that are not rejected are not one interval",
-        interval_ends=interval.ends if interval else "",
+        **interval_fields(_interval(d, side, level)),
         wins=wins,
         losses=losses,
         draws=draws,
@@ -106,17 +101,17 @@ def signed_rank(
 def signed_rank_p(differences: NDArray[np.float64], side: str) -> float:
     """The p-value alone: exact up to EXACT_LIMIT non-zero differences, normal above."""
     nonzero = differences[differences != 0]
-    doubled = _doubled(nonzero)
+    doubled = doubled_ranks(nonzero)
     plus = int(doubled[nonzero > 0].sum())
     if nonzero.size == 0:
         return 1.0
     if nonzero.size <= EXACT_LIMIT:
         untied = int(doubled.sum()) == nonzero.size * (nonzero.size + 1) and np.unique(doubled).size == nonzero.size
         null = untied_null(nonzero.size) if untied else signed_rank_null(doubled)
-        return _tail(float(null[: plus + 1].sum()), float(null[plus:].sum()), side)
+        return tail(float(null[: plus + 1].sum()), float(null[plus:].sum()), side)
     mean, sd = doubled.sum() / 2, np.sqrt((doubled.astype(float) ** 2).sum() / 4)
     z = (plus - mean) / sd
-    return _tail(float(norm.cdf(z)), float(norm.sf(z)), side)
+    return tail(float(norm.cdf(z)), float(norm.sf(z)), side)
 
 
 def signed_rank_floor(n_nonzero: int, side: str = "two-sided") -> float:
@@ -138,11 +133,13 @@ def _most(d: NDArray[np.float64]) -> int:
     return EXACT_LIMIT if np.unique(d).size == d.size else REPEATED_LIMIT
 
 
-def _doubled(nonzero: NDArray[np.float64]) -> NDArray[np.int64]:
+def doubled_ranks(nonzero: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Twice the midranks of the sizes of ``nonzero`` (n,), which are whole numbers."""
     return np.rint(2 * rankdata(np.abs(nonzero))).astype(np.int64)
 
 
-def _tail(lower: float, upper: float, side: str) -> float:
+def tail(lower: float, upper: float, side: str) -> float:
+    """The p of the alternative ``side`` from the two tails."""
     p = {"less": lower, "greater": upper}.get(side, 2 * min(lower, upper))
     return min(1.0, p)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from orledger.paper.looks import GRIDS, look
-from orledger.reports.figures.figure import Canvas, FigureSpec, decade, letter
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, GREY, VIOLET, spread
 from orledger.schema.frames import as_number
 
@@ -98,35 +97,53 @@ def draw_profile(canvas: Canvas) -> str:
 
 
 def draw_lam2(canvas: Canvas) -> str:
-    """The selected data-fit weight against noise, one panel per grid, admissible weights as faint lines."""
+    """The selected data-fit weight against noise, a panel for each rule and grid, the oracle's beside it."""
     data = canvas.rows(SELECTED).filter(pl.col("level") > 0)
     weights = sorted(canvas.rows(SOLVES).filter(pl.col("block") == "rules")["lam2"].unique().to_list())
-    axes = canvas.axes(1, max(1, len(grids_of(data))), height=2.9, sharey=True)
+    grids = grids_of(data)
+    axes = canvas.axes(
+        max(1, len(grids)), len(DEPLOYABLE), height=1.0 + 1.45 * max(1, len(grids)), sharex=True, sharey=True
+    )
     if data.is_empty():
+        for ax in axes:
+            ax.set_axis_off()
         canvas.nothing(axes[0], "no noisy Case A rules in this database")
         return "No noisy Case A cells were run."
-    for ax, grid in zip(axes, grids_of(data), strict=True):
-        for weight in weights:
-            ax.axhline(weight, color="#BDBDBD", lw=0.5, zorder=0)
+    for row, grid in enumerate(grids):
         here = data.filter(pl.col("grid") == grid)
-        for place, rule in enumerate(RULES):
+        best = quartiles(here.filter(pl.col("rule") == "oracle"), ["level"], "lam2")
+        for column, rule in enumerate(DEPLOYABLE):
+            ax = axes[row * len(DEPLOYABLE) + column]
+            for weight in weights:
+                ax.axhline(weight, color="#D8D8D8", lw=0.5, zorder=0)
+            ax.plot(best["level"], best["mid"], color=BLACK, lw=0.9, ls=look("oracle").line, zorder=1)
             style = look(rule)
-            mine = here.filter(pl.col("rule") == rule)
-            line = quartiles(mine, ["level"], "lam2")
-            shift = 1.0 + 0.05 * (place - 2.5)
-            ax.plot(line["level"] * shift, line["mid"], color=style.colour, ls=style.line)
-            ax.fill_between(line["level"] * shift, line["low"], line["high"], color=style.colour, alpha=0.08, lw=0)
-            ax.plot(mine["level"] * shift, mine["lam2"], style.marker, color=style.colour, ms=2.6, alpha=0.75)
-        ax.set(xscale="log", yscale="log", xlabel="relative noise", title=f"{grid}² collocation points")
-        ax.grid(False, axis="y")
-    axes[0].set_ylabel("selected data-fit weight λ₂")
-    handles = [Line2D([], [], color=s.colour, marker=s.marker, ls=s.line, ms=3, label=s.name) for s in map(look, RULES)]
-    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=6)
+            counted = here.filter(pl.col("rule") == rule).group_by("level", "lam2").len().sort("level", "lam2")
+            middle = quartiles(here.filter(pl.col("rule") == rule), ["level"], "lam2")
+            ax.plot(middle["level"], middle["mid"], color=style.colour, lw=1.1, zorder=2)
+            ax.scatter(
+                counted["level"], counted["lam2"], s=7 * counted["len"].to_numpy(), color=style.colour, lw=0, zorder=3
+            )
+            ax.set(xscale="log", yscale="log")
+            ax.margins(x=0.12, y=0.1)
+            ax.grid(False)
+            if row == 0:
+                ax.set_title(style.name)
+            if row == len(grids) - 1:
+                ax.set_xlabel("relative noise")
+            if column == 0:
+                ax.set_ylabel(f"weight λ₂, {grid}² points")
+    handles = [
+        *(Line2D([], [], ls="", marker="o", color=GREY, mew=0, ms=(7 * n) ** 0.5, label=text) for n, text in ((1, "1 seed"), (5, "5 seeds"))),
+        Line2D([], [], color=GREY, lw=1.1, label="median"),
+        Line2D([], [], color=BLACK, lw=0.9, ls=look("oracle").line, label="median of the oracle"),
+    ]  # fmt: skip
+    canvas.figure.legend(handles=handles, loc="outside lower center", ncols=4)
     letter(axes)
     return (
-        "The data-fit weight each rule selects: median, interquartile band and every cell. Faint horizontals are the "
-        "admissible weights, so the distance between two rules can be counted in grid steps; the rules are set apart "
-        "sideways for legibility."
+        f"The data-fit weight each rule selects, for {data['seed'].n_unique()} noise seeds at each level: the area of a mark is the number of seeds, the line their "
+        "median, the dotted line the median of the oracle. Faint horizontals are the admissible weights, so the distance between two rules can be "
+        "counted in grid steps. Upper row: the finest grid."
     )
 
 
@@ -147,25 +164,20 @@ def draw_inefficiency(canvas: Canvas) -> str:
             style = look(rule)
             values = ratio.filter((pl.col("grid") == grid) & (pl.col("rule") == rule)).sort("ratio")["ratio"].to_numpy()
             at = place + np.asarray(spread(values.size, 0.28))
-            ax.plot(at, np.log10(values), style.marker, color=style.colour, ms=3, alpha=0.7)
+            ax.plot(at, values, style.marker, color=style.colour, ms=3, alpha=0.7)
             middle = float(np.median(values))
-            ax.plot([place - 0.38, place + 0.38], [np.log10(middle)] * 2, color=BLACK, lw=1.4)
+            ax.plot([place - 0.38, place + 0.38], [middle] * 2, color=BLACK, lw=1.4)
             if grid == grids_of(data)[0]:
                 medians.append(f"{style.name} {middle:.3g}×")
         ax.set_xticks(range(len(DEPLOYABLE)), [look(r).name for r in DEPLOYABLE])
         ax.set_title(f"{grid}² collocation points")
-        ax.axhline(0, color=GREY, lw=0.7)
-    right = axes[-1].secondary_yaxis(
-        "right", functions=(lambda v: np.power(10.0, v), lambda v: np.log10(np.maximum(v, 1e-12)))
-    )
-    right.set_yscale("log")
-    right.set_ylabel("ratio")
-    right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
-    axes[0].set_ylabel("log₁₀ (rule / oracle)")
+        ax.axhline(1, color=GREY, lw=0.7)
+        ax.set_yscale("log")
+    axes[0].set_ylabel("test RMSE, rule / oracle")
     letter(axes)
     return (
-        "Loss against the rule that sees the test set, every noisy cell drawn, black bars at the medians. "
-        f"Median ratios on the finest grid: {', '.join(medians)}."
+        f"Loss against the rule that sees the test set: one mark for each of the {len(oracle.filter(pl.col('grid') == grids_of(data)[0]))} noisy cells (level, seed) of a grid, "
+        f"black bars at their medians. Median ratios on the finest grid: {', '.join(medians)}."
     )
 
 
@@ -207,7 +219,7 @@ def draw_stability(canvas: Canvas) -> str:
             if middle is not None:
                 axes[1].plot([place + 0.1 * (nth - 2.5)], [middle], style.marker, color=style.colour)
     axes[1].set_xticks(range(len(groupings)), [name for name, _ in groupings])
-    axes[1].set(yscale="log", ylabel="median seed CV", title="median over groups")
+    axes[1].set(yscale="log", xlabel="collocation points", ylabel="median seed CV", title="median over levels")
     fixed = seed_cv(solves.filter((pl.col("block") == "rules") & (pl.col("level") > 0)), ["grid", "level", "lam2"])
     floor = seed_cv(solves.filter(pl.col("block") == "floor"), ["grid", "lam2"])
     for grid, (edge, fill, ls) in zip(grids_of(fixed), GRIDS, strict=False):
@@ -248,7 +260,13 @@ def draw_gain(canvas: Canvas) -> str:
             line = part.group_by("level").agg(pl.col("ratio").median()).sort("level")
             aside = 1.06 if nth else 0.94  # the grids stand side by side at each level
             ax.plot(
-                line["level"] * aside, line["ratio"], marker="o", color=edge, mfc=fill, ls=ls, label=f"{grid}², median"
+                line["level"] * aside,
+                line["ratio"],
+                marker="o",
+                color=edge,
+                mfc=fill,
+                ls=ls,
+                label=f"{grid}² points, median",
             )
             ax.plot(part["level"] * aside, part["ratio"], "o", color=edge, mfc=fill, mew=0.5, ms=2.4, alpha=0.7)
         for backend, marker in zip(
@@ -263,7 +281,7 @@ def draw_gain(canvas: Canvas) -> str:
                 .agg(pl.col("ratio").median())
                 .sort("level")
             )
-            name = f"{backend}, portability cells"
+            name = f"{backend} on {grids_of(data)[0]}², median"
             ax.plot(line["level"], line["ratio"], marker, color=VIOLET, ms=5, mew=1, label=name)
         ax.axhline(1, color=GREY, lw=0.7)
         ax.set(xscale="log", xlabel="relative noise")
@@ -273,7 +291,8 @@ def draw_gain(canvas: Canvas) -> str:
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=len(names))
     letter(axes)
     return (
-        "Gain over the released weight and price against the oracle: every cell (small marks) and the median over seeds, the grids side by "
+        "Gain over the released weight and price against the oracle: every cell (small marks) and the median over "
+        f"{data['seed'].n_unique()} seeds, the grids side by "
         "side. Crosses: medians of the portability cells, which repeat the finest grid on the backend named in the legend."
     )
 

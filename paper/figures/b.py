@@ -15,6 +15,7 @@ from orledger.schema.frames import the_number
 ARMS = ("dak", "dak_kl", "cp", "ncp", "triv", "or1", "or1_nf", "or1_int", "or2")
 MARKERS = {"iid": "o", "shift": "s", "wide": "D", "shiftcol": "X"}
 NOMINAL = 0.95
+LOWEST = 0.4  # the axis of coverage ends here, so that the arms can be told apart near the nominal level
 NONE = "no Case B main cells in this database"
 
 SCALARS = """
@@ -52,6 +53,7 @@ def draw_pareto(canvas: Canvas) -> str:
     regimes = regimes_of(data)
     axes = canvas.axes(1, len(regimes), height=3.4, sharex=True, sharey=True)
     counts: dict[str, list[str]] = {}
+    beneath = 0
     for ax, regime in zip(axes, regimes, strict=True):
         for arm in ARMS:
             part = data.filter((pl.col("regime") == regime) & (pl.col("arm") == arm))
@@ -59,7 +61,10 @@ def draw_pareto(canvas: Canvas) -> str:
             if part.is_empty():
                 continue
             style = look(arm)
-            ax.plot(part["width"], part["coverage"], style.marker, color=style.colour, ms=2.2, mew=0, alpha=0.3)
+            above, below = part.filter(pl.col("coverage") >= LOWEST), part.filter(pl.col("coverage") < LOWEST)
+            beneath += len(below)
+            ax.plot(above["width"], above["coverage"], style.marker, color=style.colour, ms=2.2, mew=0, alpha=0.3)
+            ax.plot(below["width"], [LOWEST + 0.01] * len(below), "v", color=style.colour, ms=4, mew=0, zorder=5)
             width, coverage = (np.quantile(part[c].to_numpy(), [0.25, 0.5, 0.75]) for c in ("width", "coverage"))
             mean = the_number(part["coverage"].mean())
             ax.plot(width[[0, 2]], [mean, mean], color=style.colour, lw=1.1, zorder=3)
@@ -68,6 +73,7 @@ def draw_pareto(canvas: Canvas) -> str:
         ax.axhline(NOMINAL, color=GREY, lw=0.8, ls="--")
         ax.set(xscale="log", xlabel="within-cell median half-width", title=REGIMES.get(regime, regime))
     axes[0].set_ylabel("coverage")
+    axes[0].set_ylim(LOWEST, 1.03)
     handles = [
         Line2D(
             [], [], ls="", marker=s.marker, color=s.colour, mec=BLACK, mew=0.6, ms=6, label=f"{s.name} ({', '.join(n)})"
@@ -76,10 +82,15 @@ def draw_pareto(canvas: Canvas) -> str:
     ]
     canvas.figure.legend(handles=handles, loc="outside lower center", ncols=3)
     letter(axes)
+    foot = (
+        f" Triangles at the foot: {beneath} cell{'s' * (beneath != 1)} with a coverage below {LOWEST}."
+        if beneath
+        else ""
+    )
     return (
         "Coverage against width. Large marks: median width and mean coverage of an arm, as in Table Barms; bars: quartiles of each over cells; "
         "small pale marks: every cell. In "
-        "brackets: its delivered cells, panel by panel. The dashed line is the nominal 95 %."
+        f"brackets: its delivered cells, panel by panel. The dashed line is the nominal 95 %.{foot}"
     )
 
 
@@ -92,7 +103,7 @@ def draw_coverage(canvas: Canvas) -> str:
     names = [d for d in DATASETS if d in set(data["dataset"].to_list())]
     names += sorted(set(data["dataset"].to_list()) - set(names))
     shown = [a for a in ARMS if a in set(data["arm"].to_list())]
-    axes = canvas.axes(1, len(names), height=3.2, sharey=True)
+    axes = canvas.axes(1, len(names), height=3.3, sharex=True, sharey=True)
     for ax, name in zip(axes, names, strict=True):
         for place, arm in enumerate(shown):
             for regime, marker in MARKERS.items():
@@ -100,8 +111,8 @@ def draw_coverage(canvas: Canvas) -> str:
                     (pl.col("dataset") == name) & (pl.col("arm") == arm) & (pl.col("regime") == regime)
                 )["coverage"].to_list()
                 ax.plot(
-                    [place + s for s in spread(len(values), 0.22)],
                     values,
+                    [place + s for s in spread(len(values), 0.25)],
                     marker,
                     color=look(arm).colour,
                     ms=3,
@@ -111,25 +122,24 @@ def draw_coverage(canvas: Canvas) -> str:
         lost = int(refused.filter(pl.col("dataset") == name)["cells"].sum()) if not refused.is_empty() else 0
         if lost:
             cells = planned.filter(pl.col("dataset") == name)["cells"].sum()
-            style = look("or1")
-            text = f"{style.name} refused\n{lost} of {cells} cells"
+            at = ax.get_yaxis_transform()
+            colour = look("or1").colour
             ax.text(
-                0.5,
-                0.03,
-                text,
-                ha="center",
+                0.04,
+                shown.index("or1"),
+                f"refused {lost} of {cells}",
+                transform=at,
+                va="center",
                 fontsize=6,
-                color=style.colour,
-                transform=ax.transAxes,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-                zorder=2,  # over the grid, under the axis
+                color=colour,
             )
-        ax.axhline(NOMINAL, color=GREY, lw=0.8, ls="--")
-        ax.set_xticks(range(len(shown)), [look(a).name for a in shown], rotation=75, ha="right", fontsize=5.5)
+        ax.axvline(NOMINAL, color=GREY, lw=0.8, ls="--")
         ax.set_title(name)
-    lowest = the_number(data["coverage"].min())
-    axes[0].set_ylim(lowest - 0.2 * (1 - lowest), 1 + 0.04 * (1 - lowest))  # the foot is kept for the refusals
-    axes[0].set_ylabel("coverage")
+        ax.set_xlabel("coverage")
+    axes[0].set_yticks(range(len(shown)), [look(a).name for a in shown])
+    axes[0].set_ylim(len(shown) - 0.4, -0.6)  # the first arm on top
+    axes[0].set_xlim(0, 1.04)
+    axes[0].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     handles = [
         Line2D([], [], ls="", marker=m, color=GREY, mfc="none" if r == "iid" else None, label=REGIMES[r])
         for r, m in MARKERS.items()
@@ -138,8 +148,8 @@ def draw_coverage(canvas: Canvas) -> str:
     canvas.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     letter(axes)
     return (
-        "Coverage of every cell by dataset and arm. Cells in which the OR head refused are counted at the foot; they have no mark in "
-        "its column, nor where its variants refused with it. The dashed line is the nominal 95 %."
+        "Coverage of every cell by dataset and arm, one mark a cell. Cells in which the OR head refused are counted in its row; they have no mark there, "
+        "nor where its variants refused with it. The dashed line is the nominal 95 %."
     )
 
 
@@ -202,7 +212,7 @@ def draw_baseline(canvas: Canvas) -> str:
     return (
         "A band that uses no features against three arms, paired by cell; the vertical axis is linear between −1 and 1 and logarithmic beyond. Black: "
         f"{words(r.effect_name for r in tests)} and its 95 % interval ({words(r.interval_method for r in tests)}) over independent units "
-        f"({words(r.unit for r in tests)}), whose cells are averaged first."
+        f"({words(r.unit for r in tests)}; n = {words(str(r.n) for r in tests)}), whose cells are averaged first."
     )
 
 

@@ -198,7 +198,7 @@ def draw_budget(canvas: Canvas) -> str:
 def draw_ablation(canvas: Canvas) -> str:
     """The two-by-two ablation: refusals, and the width on three scales."""
     data, refused, planned = canvas.rows(ABLATION), canvas.rows(ABLATION_REFUSED), canvas.rows(ABLATION_CELLS)
-    axes = canvas.axes(1, 4, height=3.1)
+    axes = canvas.axes(1, 4, height=2.3, sharey=True)
     total = planned["n"][0]
     if not total:
         for ax in axes:
@@ -208,19 +208,21 @@ def draw_ablation(canvas: Canvas) -> str:
     for place, head in enumerate(HEADS):
         marker, fill = MARKS_OF_HEADS[head]
         lost = counts.get(head, 0)
-        axes[0].bar(place, lost, color=fill, ec=BLACK, lw=0.8, hatch="////" if head.startswith("clamp") else None)
-        axes[0].text(place, lost, f"{lost}/{total}", ha="center", va="bottom", fontsize=6.5)
+        hatch = "////" if head.startswith("clamp") else None
+        axes[0].barh(place, lost, height=0.55, color=fill, ec=BLACK, lw=0.8, hatch=hatch)
+        axes[0].annotate(f"{lost}", (lost, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7)
         for ax, scale in zip(axes[1:], ("median", "mean", "max"), strict=True):
             values = np.sort(data.filter(pl.col("arm") == head).drop_nulls(scale)[scale].to_numpy())
             at = place + np.asarray(spread(values.size, 0.25))
-            ax.plot(at, values, marker, color=BLACK, mfc=fill, mew=0.6, ms=3, alpha=0.8)
+            ax.plot(values, at, marker, color=BLACK, mfc=fill, mew=0.6, ms=3, alpha=0.8)
             if values.size:
-                ax.plot([place - 0.35, place + 0.35], [np.median(values)] * 2, color=BLACK, lw=1.4)
-            ax.set(yscale="log", title=f"{scale} half-width")
-        for ax in axes:
-            ax.set_xticks(range(len(HEADS)), list(HEADS.values()), rotation=50, ha="right", fontsize=6)
-    axes[0].set(title="refused", ylabel="cells")
-    axes[0].set_ylim(0, 1.1 * max([1, *counts.values()]))  # room for the counts above the bars
+                ax.plot([np.median(values)] * 2, [place - 0.38, place + 0.38], color=BLACK, lw=1.6)
+            ax.set(xscale="log", title=f"{scale} half-width", xlabel="half-width")
+    for ax in axes:
+        ax.tick_params(axis="x", labelsize=6)
+    axes[0].set(title="refused", xlabel=f"cells of {total}", xlim=(0, 1.2 * max([1, *counts.values()])))
+    axes[0].set_yticks(range(len(HEADS)), list(HEADS.values()))
+    axes[0].set_ylim(len(HEADS) - 0.4, -0.6)  # the first on top
     letter(axes)
     return (
         f"Two suspected defects crossed on {total} trained networks: clamping or dropping constant feature columns, and delivering from all "

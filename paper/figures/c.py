@@ -89,7 +89,7 @@ def draw_mechanism(canvas: Canvas) -> str:
     tests = canvas.cited.tests()
     return (
         "How often OR-LCB takes exactly the same candidates at every step under two multiples of the floor, with 95 % intervals "
-        f"({words(r.interval_method for r in tests)}); the unit is the seed. The number under a benchmark is its radius dispersion: "
+        f"({words(r.interval_method for r in tests)}); the unit is the seed, n = {words(str(r.n) for r in tests)}. The number under a benchmark is its radius dispersion: "
         "oscillation of the certified width over its "
         f"mean, median over the steps and seeds of OR-LCB 1×. Dispersions below {power(FLOOR)} are drawn side by side in the shaded band and "
         "are not to be compared with each other."
@@ -119,7 +119,7 @@ def draw_regret(canvas: Canvas) -> str:
     canvas.figure.legend(handles, names, loc="outside lower center", ncols=5)
     letter(axes)
     return (
-        "Simple regret after every step: median over seeds, with the interquartile bands of EI and OR-LCB 1× ("
+        "Simple regret after every step: median over n seeds, with the interquartile bands of EI and OR-LCB 1× ("
         "Figure Cfin has every seed of every arm). Benchmarks in the order of their radius dispersion. Later arms are drawn over earlier ones in dashes and dots, so that lines which coincide show through each other. "
         "The vertical scales differ between benchmarks."
     )
@@ -149,7 +149,7 @@ def draw_final(canvas: Canvas) -> str:
     axes[0].set_ylabel("final simple regret")
     letter(axes)
     return (
-        "Final simple regret of every seed under EI, UCB and OR-LCB at 1×, 2× and 5× its floor (grey lines follow a seed across the "
+        f"Final simple regret of all {last['seed'].n_unique()} seeds under EI, UCB and OR-LCB at 1×, 2× and 5× its floor (grey lines follow a seed across the "
         "arms; black bars are medians). A level segment is an exact tie."
     )
 
@@ -220,7 +220,7 @@ def draw_criterion(canvas: Canvas) -> str:
             label=name,
         )
     axes[3].set(
-        xlabel="fraction of steps it fires", ylabel="(seed, pair) cells", title="whole trajectories of OR-LCB 1×"
+        xlabel="fraction of steps it fires", ylabel="trajectories × pairs", title="whole trajectories of OR-LCB 1×"
     )
     axes[3].legend()
     letter(axes)

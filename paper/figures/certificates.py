@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from orledger.paper.looks import LEVEL_COLOURS
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
+from orledger.paper.looks import LEVEL_COLOURS, noise
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import BLACK, BLUE, GREEN, ORANGE, RED, SKY
 from orledger.schema.frames import as_number
 
@@ -93,7 +93,7 @@ def draw_slices(canvas: Canvas) -> str:
                 missed = line.filter(pl.col(band.error) > pl.col(band.half))
                 label = "error above its band" if nth == 0 else None
                 ax.plot(missed["x"], missed[band.error], "o", mfc="none", mec=RED, ms=6.5, label=label)
-            ax.set(yscale="log", title=f"{power(level)}, y = {at:.3g}")
+            ax.set(yscale="log", title=f"{noise(level)}, y = {at:.3g}")
             if row == 1:
                 ax.set_xlabel("x")
     for ax in axes[:: len(levels)]:
@@ -138,7 +138,7 @@ def draw_attainment(canvas: Canvas) -> str:
             for nth, seed in enumerate(part.filter(pl.col("level") == level)["seed"].unique().sort().to_list()):
                 values = part.filter((pl.col("level") == level) & (pl.col("seed") == seed))[method].to_numpy()
                 short = np.sort(np.maximum(np.abs(1 - values), tiny))
-                name = f"{power(level)}, {method}" if nth == 0 else None
+                name = f"{noise(level)}, {method}" if nth == 0 else None
                 axes[0].step(
                     short,
                     np.arange(1, short.size + 1) / short.size,
@@ -158,7 +158,7 @@ def draw_attainment(canvas: Canvas) -> str:
     letter(axes)
     parts = [f"{name}: {value:.6f}" for name, value in worst.items() if value is not None]
     return (
-        f"Attainment of the radius over {len(ratios)} points. Refined to convergence the certificate equals the radius to "
+        f"Attainment of the information radius over {len(ratios)} points (evaluation points of all levels and seeds). Refined to convergence the certificate equals the radius to "
         f"rounding; on the paper's grid it falls short. Smallest ratio: {'; '.join(parts)}."
     )
 
@@ -180,22 +180,22 @@ def draw_maps(canvas: Canvas) -> str:
         return "No noisy certificates were computed."
     here = first_seed(noisy.filter(pl.col("level") == noisy["level"].min())).sort("y", "x")
     xs, ys = here["x"].unique().sort(), here["y"].unique().sort()
-    axes = canvas.axes(1, len(MAPS), height=2.35, sharex=True, sharey=True)
+    axes = canvas.axes(1, len(MAPS), height=2.0, sharex=True, sharey=True)
     images = [np.log10(np.maximum(here[c].to_numpy().reshape(len(ys), len(xs)), 1e-300)) for c in MAPS]
     low, high = min(float(i.min()) for i in images), max(float(i.max()) for i in images)
     for ax, image, title in zip(axes, images, MAPS.values(), strict=True):
         mesh = ax.pcolormesh(xs, ys, image, cmap="cividis", shading="nearest", vmin=low, vmax=high, rasterized=True)
-        ax.set(title=title, aspect="equal", xlabel="x")
+        ax.set(title=title, aspect="equal", xlabel="x", xticks=[0.2, 0.5, 0.8], yticks=[0.2, 0.5, 0.8])
         ax.grid(False)
     axes[0].set_ylabel("y")
     bar = canvas.figure.colorbar(mesh, ax=axes, location="right", pad=0.015, shrink=0.72, aspect=14)
-    bar.set_label("log₁₀ half-width, log₁₀ error", fontsize=7)
+    bar.set_label("log₁₀ of half-width or error", fontsize=7)
     bar.ax.tick_params(labelsize=6)
     failed = here.filter(pl.col("gp_error") > pl.col("gp_half"))
     axes[3].plot(failed["x"], failed["y"], "o", mfc="none", mec=RED, ms=6)
     letter(axes)
     return (
-        f"Noise level {power(here['level'][0])}, seed {here['seed'][0]}, one logarithmic colour scale for all panels. Rings mark the {len(failed)} of {len(here)} "
+        f"Noise level {noise(here['level'][0])}, seed {here['seed'][0]}, one logarithmic colour scale for all panels. Rings mark the {len(failed)} of {len(here)} "
         "points at which the credible band does not contain the truth."
     )
 

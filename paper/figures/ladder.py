@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from orledger.paper.figures.certificates import NONE, POINTS
-from orledger.paper.looks import LEVEL_COLOURS
-from orledger.reports.figures.figure import Canvas, FigureSpec, letter, power
+from orledger.paper.looks import LEVEL_COLOURS, noise
+from orledger.reports.figures.figure import Canvas, FigureSpec, letter
 from orledger.reports.figures.style import GREY, RED
 from orledger.schema.frames import the_number
 
@@ -41,7 +41,7 @@ def draw_ladder(canvas: Canvas) -> str:
     series = series.sort("level", "seed", "rung")
     for level, colour in zip(series["level"].unique().sort().to_list(), LEVEL_COLOURS, strict=False):
         for nth, (_, line) in enumerate(series.filter(pl.col("level") == level).group_by("seed", maintain_order=True)):
-            name = power(level) if nth == 0 else None
+            name = noise(level) if nth == 0 else None
             axes[0].plot(line["rung"], line["half"], "o-", ms=2.5, color=colour, lw=0.9, label=name)
             axes[1].plot(line["rung"], line["premium"], "o-", ms=2.5, color=colour, lw=0.9)
             axes[2].plot(line["rung"], line["median_certificate"] / line["half"], "o-", ms=2.5, color=colour, lw=0.9)
@@ -90,7 +90,7 @@ def draw_premium(canvas: Canvas) -> str:
                 ms=2.5,
                 lw=0.9,
                 color=colour,
-                label=power(level) if nth == 0 else None,
+                label=noise(level) if nth == 0 else None,
             )
         values = np.sort(part.filter(pl.col("rung") == delivered)["premium"].to_numpy())
         if values.size:
@@ -99,7 +99,7 @@ def draw_premium(canvas: Canvas) -> str:
                 1 - np.arange(values.size) / values.size,
                 where="post",
                 color=colour,
-                label=power(level),
+                label=noise(level),
                 rasterized=True,
             )
             top = max(top, float(values[-1]))

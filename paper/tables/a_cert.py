@@ -15,7 +15,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, join
+from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, bracketed, join
 from orledger.schema.frames import as_number
 from orledger.schema.selecting import Selection
 
@@ -191,48 +191,37 @@ def certificate_column(
     validity: dict[str, tuple[Value, Value]] = {
         "coverage": (
             Text("coverage without slack (misses)"),
-            join(
-                s.number(1 - missed / n if n else None, rules.fixed(4), no_certificate),
-                " (",
-                Count(missed, n),
-                ")",
-                names=("", "misses"),
+            bracketed(
+                s.number(1 - missed / n if n else None, rules.fixed(4), no_certificate), Count(missed, n), "misses"
             ).of(both),
         ),
         "bound": (Text("one-sided 95% lower bound"), bound),
         "margin": (
             sym.WORST_MARGIN,
             s.number(
-                max(
-                    (exact["delivered_error"] - exact["certificate"]).drop_nulls().to_list(),
-                    default=None,
-                ),
-                rules.scientific(3),
-                no_certificate,
+                as_number((exact["delivered_error"] - exact["certificate"]).max()), rules.scientific(3), no_certificate
             ).of(both),
         ),
         "delta": (
             join(sym.DELTA_NUM, " (share of median certificate)"),
-            join(
+            bracketed(
                 s.median(delta, rules.scientific(3), no_delta),
-                " (",
                 s.number(share, rules.percent(4).bound(), no_certificate if delta.size else no_delta).of(
                     delta, cert_median
                 ),
-                ")",
-                names=("", "share"),
+                "share",
             ),
         ),
         "attainment": (join("attainment ", sym.ATTAIN, ", median"), attainment(exact, "median", no_certificate)),
         "attainment iqr": (
             Text("\u00a0\u00a0\u00a0quartiles over points"),
-            attainment_quartiles(exact, no_certificate),
+            attainment(exact, "quartiles", no_certificate),
         ),
         "attainment worst": (Text("\u00a0\u00a0\u00a0worst point"), attainment(exact, "worst", no_certificate)),
         "attainment grid": (Text("\u00a0\u00a0\u00a097-point grid: median"), attainment(grid, "median", no_grid)),
         "attainment grid iqr": (
             Text("\u00a0\u00a0\u00a097-point grid: quartiles"),
-            attainment_quartiles(grid, no_grid),
+            attainment(grid, "quartiles", no_grid),
         ),
         "attainment grid worst": (
             Text("\u00a0\u00a0\u00a097-point grid: worst point"),
@@ -278,12 +267,10 @@ def certificate_column(
     bayes: dict[str, tuple[Value, Value]] = {
         "gp coverage": (
             Text("GP credible band: coverage"),
-            join(
+            bracketed(
                 s.number(as_number(inside.mean()), rules.fixed(4), no_band),
-                " (",
                 Count(int(inside.sum()), band.height),
-                ")",
-                names=("", "inside"),
+                "inside",
             ).of_records(band, "half", "error"),
         ),
         "gp width": (Text("GP credible band: median half-width"), seed_median(gp, rules.significant(4), no_band)),
@@ -299,19 +286,13 @@ def certificate_column(
     return scope, validity, widths, bayes
 
 
-def attainment_quartiles(frame: pl.DataFrame, why: s.Why) -> Value:
-    """Certificate over radius: the quartiles over all points and seeds."""
-    ratio = (frame["certificate"] / frame["radius"]).drop_nulls().to_numpy()
-    if not ratio.size:
-        return s.absent(why)
-    q1, q3 = np.quantile(ratio, [0.25, 0.75])
-    return Range(float(q1), float(q3), rules.fixed(6), what=("q1", "q3")).of_records(frame, "certificate", "radius")
-
-
 def attainment(frame: pl.DataFrame, which: str, why: s.Why) -> Value:
-    """Certificate over radius: the median, or the smallest value, over all points and seeds."""
+    """Certificate over radius, over all points and seeds: the median, the quartiles, or the worst value."""
     ratio = (frame["certificate"] / frame["radius"]).drop_nulls().to_numpy()
     if not ratio.size:
         return s.absent(why)
-    shown = Number(float(np.median(ratio) if which == "median" else ratio.min()), rules.fixed(6))
+    shown: Value = Number(float(np.median(ratio) if which == "median" else ratio.min()), rules.fixed(6))
+    if which == "quartiles":
+        low, high = np.quantile(ratio, [0.25, 0.75])
+        shown = Range(float(low), float(high), rules.fixed(6), what=("q1", "q3"))
     return shown.of_records(frame, "certificate", "radius")

@@ -15,7 +15,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
-from orledger.reports.tables.values import Blank, Number, Text, Value, best, join
+from orledger.reports.tables.values import Blank, Number, Text, Value, best, bracketed
 from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def table_bshift(source: Source) -> Table:
         n_cell: Value = (
             Number(n, rules.INTEGER)
             if n == n_or
-            else join(Number(n, rules.INTEGER), " (", Number(n_or, rules.INTEGER), ")", names=("", "OR"))
+            else bracketed(Number(n, rules.INTEGER), Number(n_or, rules.INTEGER), "OR")
         ).of_records(part, "coverage")
         facts_why = partial(source.why, "b", "main", "cell", keys={"regime": "shift", "dataset": dataset})
         head = (

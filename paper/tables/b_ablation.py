@@ -11,16 +11,17 @@ import polars as pl
 from orledger.paper import symbols as sym
 from orledger.paper.names import HEADS
 from orledger.paper.prose import prose
-from orledger.reports.origin import Answer, Origin
+from orledger.reports.origin import answered
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
-from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join
+from orledger.reports.tables.values import Blank, Count, Number, Text, Value, join
 from orledger.schema.layouts import literal
 from orledger.schema.selecting import Selection
 
 if TYPE_CHECKING:
+    from orledger.reports.origin import Origin
     from orledger.reports.source import Source
 
 KEYS = ["dataset", "seed", "rel"]
@@ -39,14 +40,10 @@ def ablation(source: Source) -> pl.DataFrame:
 
 def delivered(arm: str) -> Origin:
     """What is counted as delivered or refused: every finished cell with the width of the variant, if there is one."""
-    return Origin(
-        (
-            Answer(
-                "SELECT c.cell_id, c.cell, c.dataset, c.seed, c.rel, v.width_median, v.refused\nFROM b_ablation_cells c\n"
-                f"LEFT JOIN b_ablation v ON v.cell_id = c.cell_id AND v.arm = {literal(arm)} AND v.label IS NULL\n"
-                "WHERE c.state = 'done'\nORDER BY c.dataset, c.seed, c.rel, c.cell_id"
-            ),
-        )
+    return answered(
+        "SELECT c.cell_id, c.cell, c.dataset, c.seed, c.rel, v.width_median, v.refused\nFROM b_ablation_cells c\n"
+        f"LEFT JOIN b_ablation v ON v.cell_id = c.cell_id AND v.arm = {literal(arm)} AND v.label IS NULL\n"
+        "WHERE c.state = 'done'\nORDER BY c.dataset, c.seed, c.rel, c.cell_id"
     )
 
 
@@ -70,20 +67,8 @@ def table_babl(source: Source) -> Table:
         blow: Value = s.mean(s.values(done, "blow_up"), rules.fixed(2), why("blow_up"))
         leaking: Value = Count(int((leak > LEAK).sum()), leak.size).of(leak) if leak.size else s.absent(why("ns_max"))
         score = s.median(s.values(done, "interval_score"), rules.significant(3), why("interval_score"))
-        rows.append(
-            Row(
-                arm,
-                (
-                    Text(columns_rule),
-                    Text(delivery),
-                    replace(Count(len(refused[arm]), cells_total), origin=delivered(arm)),
-                    *widths,
-                    blow,
-                    leaking,
-                    score,
-                ),
-            )
-        )
+        declined = replace(Count(len(refused[arm]), cells_total), origin=delivered(arm))
+        rows.append(Row(arm, (Text(columns_rule), Text(delivery), declined, *widths, blow, leaking, score)))
     quotes: dict[str, Value] = {}
     tested = {rule: source.test(address) for rule, address in REFUSALS.items()}
     for rule, row in tested.items():
@@ -140,18 +125,16 @@ def table_battr(source: Source) -> Table:
     for scale, label in SCALES.items():
         rows = []
         for i, effect in enumerate(EFFECTS):
-            head: Value = (
-                join("" if scale == "interval_score" else sym.W, f"{'' if scale == 'interval_score' else ', '}{label}")
-                if i == 0
-                else Blank()
-            )
+            named = join(label) if scale == "interval_score" else join(sym.W, f", {label}")
+            head: Value = Blank() if i else named
             key = f"{scale} {effect}"
             row = attribution(source, scale, effect)
             ratio = s.effect_cell(row, rules.ratio(3), lambda dex: 10**dex)
             interval = s.interval_cell(row, rules.ratio(3), lambda dex: 10**dex)
-            floor = row if isinstance(row, Absent) else s.number(row.floor, rules.P_VALUE, row.why_absent).of(row)
             quotes |= {f"{key} ratio": ratio, f"{key} p": s.p_cell(row)}
-            rows.append(Row(key, (head, Text(effect), ratio, interval, s.p_cell(row), s.n_cell(row), floor)))
+            rows.append(
+                Row(key, (head, Text(effect), ratio, interval, s.p_cell(row), s.n_cell(row), s.floor_cell(row)))
+            )
         groups.append(Group(tuple(rows)))
     cited = source.cited.tests()
     caption = prose(

@@ -86,19 +86,9 @@ def table_blevels(source: Source) -> Table:
             Number(v, rules.INTEGER).of_records(part, of)
             for v, of in ((n_tr, "n_train"), (n_te, "n_test"), (n_c, "n_cal"))
         ]
-        rows.append(
-            Row(
-                f"{dataset} {regime} {n_c}",
-                (
-                    Text(str(dataset), mono=True),
-                    Text(REGIMES.get(str(regime), str(regime))),
-                    *sizes,
-                    fractions[0],
-                    Number(k, rules.INTEGER).of_records(part, "k"),
-                    fractions[1],
-                ),
-            )
-        )
+        head = Text(str(dataset), mono=True), Text(REGIMES.get(str(regime), str(regime)))
+        at = Number(k, rules.INTEGER).of_records(part, "k")
+        rows.append(Row(f"{dataset} {regime} {n_c}", (*head, *sizes, fractions[0], at, fractions[1])))
     caption = prose(
         """Conformal calibration of Case B from the splits that were used: training, test and calibration rows, the level
         {{ sym.level }} that a maximum would reach, and the level {{ sym.achieved }} of the order statistic that is taken, {{ sym.k }}

@@ -52,39 +52,18 @@ def table_bfloor(source: Source) -> Table:
     components = {"w_int": sym.W_INT, "w_add": sym.W_ADD, "w_obs": sym.W_OBS}
     shares, sizes = [], []
     reasons = [source.why("b", "main", "or1", "w_add", keys={"regime": r}) for r in REGIMES]
+    by_regime = [parts.filter(pl.col("regime") == r) for r in REGIMES]
     for key, symbol in components.items():
-        by_regime = [parts.filter(pl.col("regime") == r) for r in REGIMES]
-        inside = [inner.join(p, on="cell_id", how="semi") for p in by_regime]
-        shares.append(
-            Row(
-                f"share {key}",
-                (
-                    join(symbol, " share of the band"),
-                    *(
-                        s.median_iqr(
-                            s.known_sample(p[key] / p["band"], p, "w_add", "w_obs"), rules.fixed(3), why
-                        ).of_records(i, "width_mean")
-                        for p, i, why in zip(by_regime, inside, reasons, strict=True)
-                    ),
-                ),
-            )
-        )
-        sizes.append(
-            Row(
-                f"size {key}",
-                (
-                    join(symbol, ", mean in the cell"),
-                    *(
-                        s.median_iqr(
-                            s.known_sample(p[key], i, "width_mean") if key == "w_int" else s.values(p, key),
-                            rules.fixed(3),
-                            why,
-                        )
-                        for p, i, why in zip(by_regime, inside, reasons, strict=True)
-                    ),
-                ),
-            )
-        )
+        share: list[Value] = []
+        size: list[Value] = []
+        for part, why in zip(by_regime, reasons, strict=True):
+            inside = inner.join(part, on="cell_id", how="semi")
+            fraction = s.known_sample(part[key] / part["band"], part, "w_add", "w_obs")
+            share.append(s.median_iqr(fraction, rules.fixed(3), why).of_records(inside, "width_mean"))
+            own = s.known_sample(part[key], inside, "width_mean") if key == "w_int" else s.values(part, key)
+            size.append(s.median_iqr(own, rules.fixed(3), why))
+        shares.append(Row(f"share {key}", (join(symbol, " share of the band"), *share)))
+        sizes.append(Row(f"size {key}", (join(symbol, ", mean in the cell"), *size)))
     bought = []
     quotes: dict[str, Value] = {}
     for key, symbol in (("w_obs", sym.W_OBS), ("w_add", sym.W_ADD)):
@@ -94,7 +73,7 @@ def table_bfloor(source: Source) -> Table:
             quotes |= {f"{regime} {key} buys {word}": cell for regime, cell in zip(REGIMES, cells, strict=True)}
             bought.append(Row(f"{key} buys {metric}", (join(symbol, " buys: ", sym.DELTA, f" {word}"), *cells)))
     cited = source.cited.tests()
-    counts = [parts.filter(pl.col("regime") == r).height for r in REGIMES]
+    counts = [part.height for part in by_regime]
     columns = (
         Column("quantity", Text("quantity"), "l"),
         *(

@@ -16,7 +16,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table
-from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best, bracketed, join
 from orledger.schema.frames import the_number
 from orledger.schema.selecting import Selection
 
@@ -74,15 +74,8 @@ def table_c(source: Source) -> Table:
                 medians.append(None)
                 continue
             mid, worst = float(np.median(x)), float(x.max())
-            cells.append(
-                join(
-                    Number(mid, rules.significant(3)),
-                    " (",
-                    Number(worst, rules.significant(3)),
-                    ")",
-                    names=("", "worst"),
-                ).of(x)
-            )
+            middle, most = (Number(v, rules.significant(3)) for v in (mid, worst))
+            cells.append(bracketed(middle, most, "worst").of(x))
             medians.append(mid)
         counts = part.group_by("arm").len()["len"]
         low, high = the_number(counts.min()), the_number(counts.max())
@@ -197,9 +190,11 @@ def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, V
     p, difference = s.p_cell(row), s.effect_cell(row, style)
     quotes |= {f"{key} difference": difference, f"{key} p": p}
     bold = isinstance(row, TestRow) and row.decided
-    floor = row if isinstance(row, Absent) else s.number(row.floor, rules.P_VALUE, row.why_absent).of(row)
-    cells = (label, ARMS[arm], s.n_cell(row), difference, s.interval_cell(row, style), counts, p.strong(bold), floor)
-    return Row(key, cells)
+    interval = s.interval_cell(row, style)
+    return Row(
+        key,
+        (label, ARMS[arm], s.n_cell(row), difference, interval, counts, p.strong(bold), s.floor_cell(row)),
+    )
 
 
 @table("CpairEI", "Case C: final regret against EI", case="c")

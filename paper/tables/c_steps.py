@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.reports.origin import Answer, Origin
+from orledger.reports.origin import answered
 from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from orledger.reports.origin import Origin
 
 PLACE = "cell_id, cell, benchmark, dim, seed"
 FIRED = """SELECT s.cell_id, s.cell, s.benchmark, s.dim, s.seed, s.arm, s.idx, f.pair, s.same > 0 AS same, f.fires > 0 AS fires, f.ratio
@@ -26,7 +28,7 @@ FROM c_main_series WHERE label IS NULL AND action IS NOT NULL GROUP BY ALL"""
 def steps(rules: Iterable[str], arms: Iterable[str], *, fires: bool, same: bool) -> Origin:
     """The steps at which the criterion did or did not fire and the minimiser did or did not stay."""
     query = f"SELECT {PLACE}, arm, idx, pair, ratio FROM (\n{_fired(rules, arms)}\n)\nWHERE fires = {fires} AND same = {same}"
-    return Origin((Answer(f"{query}\nORDER BY ALL"),))
+    return answered(f"{query}\nORDER BY ALL")
 
 
 def trajectories(
@@ -42,7 +44,7 @@ def trajectories(
         "JOIN paths low ON low.cell_id = s.cell_id AND low.arm = t.low JOIN paths high ON high.cell_id = s.cell_id AND high.arm = t.high\n"
         f"GROUP BY ALL\n)\nWHERE fires = {fires} AND same = {same}\nORDER BY ALL"
     )
-    return Origin((Answer(query),))
+    return answered(query)
 
 
 def _fired(rules: Iterable[str], arms: Iterable[str]) -> str:

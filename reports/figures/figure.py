@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.style import GREY, TEXT_WIDTH, laid_out
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 MANY_DECADES = 1e5  # beyond this, ticks between the decades are a grey bar
+NARROW = 1.4  # inches; a narrower panel has room for three labels below it
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -106,15 +107,39 @@ def tidy(figure: Figure) -> None:
             if scale not in ("log", "symlog"):
                 continue
             if scale == "log" and low > 0 and high / low < 100:
-                axis.set_major_locator(
-                    LogLocator(subs=(1.0, 2.0, 5.0) if high / low > 5 else tuple(range(1, 10)), numticks=20)
-                )
+                narrow = axis is ax.xaxis and ax.get_position().width * figure.get_figwidth() < NARROW
+                subs = (1.0, 2.0, 5.0) if high / low > 5 else tuple(range(1, 10))
+                axis.set_major_locator(FixedLocator(few(low, high)) if narrow else LogLocator(subs=subs, numticks=20))
                 axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             else:
                 axis.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
             axis.set_minor_formatter(NullFormatter())
+            if scale == "symlog":
+                threshold = axis.get_transform().linthresh  # type: ignore[attr-defined]
+                axis.set_major_locator(FixedLocator(sparse(low, high, threshold, 3 if axis is ax.xaxis else 5)))
             if scale == "log" and low > 0 and high / low > MANY_DECADES:
                 axis.set_minor_locator(NullLocator())
+
+
+def few(low: float, high: float) -> list[float]:
+    """At most three ticks of a logarithmic axis of less than two decades: among 1, 2, 5 and their decades, or all digits where these are too few."""
+    ends = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 2, 5), range(1, 10)):
+        ticks = [d * 10.0**k for k in ends for d in digits if low <= d * 10.0**k <= high]
+        if len(ticks) > 1:
+            break
+    return ticks[:: -(-len(ticks) // 3)] if ticks else []
+
+
+def sparse(low: float, high: float, threshold: float, most: int) -> list[float]:
+    """Ticks of an axis that is linear to ``threshold`` and logarithmic beyond: zero, and at most ``most`` decades on a side."""
+    ticks = [0.0]
+    for sign, end in ((-1.0, -low), (1.0, high)):
+        if end > threshold:
+            first, last = math.ceil(math.log10(threshold) - 1e-9), math.floor(math.log10(end) + 1e-9)
+            step = max(1, -(-(last - first + 1) // most))
+            ticks += [sign * 10.0**k for k in range(last, first - 1, -step)]
+    return sorted(ticks)
 
 
 def decade(value: float) -> str:

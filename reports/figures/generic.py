@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from orledger.audit.registry.words import Outcome
+from orledger.reports.figures.figure import words
 from orledger.reports.figures.generic_looks import arm_looks, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 MANY_UNITS = 60  # beyond this, single units are no longer named
 PANELS = 2  # pairs whose differences are drawn side by side, each with the names of its units
 SLOPES = 9  # pairs that are drawn side by side
+WRITTEN = 150  # cells of a map in which the rank is written as well
 
 
 def draw_slopes(canvas: Canvas, subject: Subject) -> str:
@@ -34,14 +37,17 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
     higher = subject.better == "higher"
     for ax, pair in zip(axes, pairs, strict=False):
         x, y = subject.values.column(pair.first), subject.values.column(pair.second)
+        _one_scale(ax.set_yscale, pair, np.concatenate([x, y]))  # first: limits found on a linear axis would cut points
         for a, b in zip(x, y, strict=True):
             if np.isfinite(a) and np.isfinite(b):
                 colour = GREY if a == b else BLUE if (a > b) == higher else RED
                 ax.plot([0, 1], [a, b], color=colour, linewidth=0.7, marker="o", markersize=2, alpha=0.8)
-        _one_scale(ax.set_yscale, pair, np.concatenate([x, y]))
-        ax.set_xticks([0, 1], [shown(subject.label(pair.first)), shown(subject.label(pair.second))])
-        ax.set_xlim(-0.25, 1.25)
-        ax.set_title(f"{pair.row.wins}/{pair.row.losses}/{pair.row.draws} won/lost/drawn")
+        names = [shown(subject.label(arm)) for arm in (pair.first, pair.second)]
+        ax.set_xticks([0, 1], [fill(name, 14) for name in names])
+        ax.set_xlim(-0.3, 1.3)
+        ax.set_title(" and ".join(names), fontsize=8 if len("".join(names)) < 26 else 6.5, pad=13)
+        counts = f"{pair.row.wins} better, {pair.row.losses} worse, {pair.row.draws} equal"
+        ax.text(0, 1.02, counts, transform=ax.transAxes, va="bottom", fontsize=6.5, color=GREY)
     _name_first(axes, columns, subject.metric)
     for ax in axes[len(pairs) :]:
         ax.set_axis_off()
@@ -49,7 +55,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
         canvas.nothing(axes[0], "the audit compares no pair of arms")
     return (
         f"Paired values of {subject.metric} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, orange where the second is,"
-        f" grey where they are equal.{_left_out(subject, len(pairs))}"
+        f" grey where they are equal; the counts are of units on which the first is better, worse, equal.{_left_out(subject, len(pairs))}"
     )
 
 
@@ -65,17 +71,18 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
         order = [i for i in np.argsort(d, kind="stable") if np.isfinite(d[i])]
         better = (d[order] > 0) == (subject.better == "higher")
         colours = [GREY if d[i] == 0 else BLUE if w else RED for i, w in zip(order, better, strict=True)]
+        _one_scale(ax.set_xscale, pair, d)
         ax.axvline(0, color=BLACK, linewidth=0.6)
         ax.scatter(d[order], range(len(order)), s=9, c=colours, zorder=3)
         if pair.row.low is not None and pair.row.high is not None and pair.row.effect is not None:
             ax.axvspan(pair.row.low, pair.row.high, color=GREY, alpha=0.18, linewidth=0)
             ax.axvline(pair.row.effect, color=GREY, linewidth=1, linestyle="--")
         unit_ticks(ax, [subject.values.units[i] for i in order], MANY_UNITS)
-        ax.set_title(f"{shown(subject.label(pair.first))} - {shown(subject.label(pair.second))}")
+        ax.set_title(f"{shown(subject.label(pair.first))} − {shown(subject.label(pair.second))}")
         ax.set_xlabel(f"difference of {shown(subject.metric)}")
         if pair.row.test == "signed_rank":
             ax.xaxis.set_major_locator(MaxNLocator(4))
-        _one_scale(ax.set_xscale, pair, d)
+        ax.set_ylim(-0.7, len(order) - 0.3)
     level = pairs[0].row.level if pairs else None
     band = f" The band is the stored {level:.1%} interval of the {pairs[0].row.effect_name} (dashed)." if level else ""
     return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}{_left_out(subject, len(pairs))}"
@@ -105,7 +112,7 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
         ax.plot([p.row.effect], [y], "o" if p.row.decided else "s", color=colour, markersize=4)
     ax.set_yticks(
         range(len(pairs)),
-        [f"{shown(subject.label(p.first))} - {shown(subject.label(p.second))}" for p in reversed(pairs)],
+        [f"{shown(subject.label(p.first))} − {shown(subject.label(p.second))}" for p in reversed(pairs)],
     )
     ax.set_ylim(-0.7, len(pairs) - 0.3)
     ax.set_xlabel(f"{pairs[0].row.effect_name}, {shown(subject.metric)}")
@@ -113,7 +120,7 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
     shaded = f" Shaded: the equivalence margin of {margin:g}." if margin is not None else ""
     band = f" Intervals: {pairs[0].row.interval_method}, level at least {min(levels):.1%}." if levels else ""
     return (
-        f"{pairs[0].row.effect_name[:1].upper()}{pairs[0].row.effect_name[1:]} of every pair, first arm minus second.{band} Circles in blue: the first arm is better"
+        f"{pairs[0].row.effect_name[:1].upper()}{pairs[0].row.effect_name[1:]} of every pair over {words(str(p.row.n) for p in pairs)} units, first arm minus second.{band} Circles in blue: the first arm is better"
         f" after the correction, in orange: the second; grey squares: no difference was found.{shaded}"
     )
 
@@ -133,6 +140,11 @@ def draw_heat(canvas: Canvas, subject: Subject) -> str:
         ha="right" if len(arms) > 4 else "center",
     )
     unit_ticks(ax, list(values.units), MANY_UNITS)
+    if n * len(arms) <= WRITTEN:
+        for (row, column), rank in np.ndenumerate(ranks[:, place]):
+            if np.isfinite(rank):
+                colour = "white" if rank > (1 + len(arms)) / 2 else BLACK
+                ax.text(column, row, f"{rank:g}", ha="center", va="center", fontsize=6.5, color=colour)
     ax.grid(visible=False)
     bar = canvas.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
     bar.set_label("rank within the unit (1 is best)")

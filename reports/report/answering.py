@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from orledger.audit.registry.words import Outcome
-from orledger.reports.report.wording import short
+from orledger import studies
+from orledger.audit.registry.words import DECIDED, Outcome, Variant
+from orledger.reports.report.ledger import gather
+from orledger.reports.report.wording import Names, registered, said, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from orledger.reports.report.wording import Said
+    from orledger.reports.source import Database
 
 MOST = 10  # comparisons that are answered on the first screen; the others stand with their hypothesis
 
@@ -32,13 +35,23 @@ def answers(tests: Sequence[Mapping[str, Any]]) -> list[Sentence]:
     return [
         Sentence(t["test_id"], _leads(t, t["said"]), _shown(t), _why(t), _by(t, t["said"]))
         for t in tests
-        if t["variant"] == "declared" and t["p"] is not None and t["wins"] is not None and len(t["said"].sides) == 2
+        if t["variant"] == Variant.DECLARED
+        and t["p"] is not None
+        and t["wins"] is not None
+        and len(t["said"].sides) == 2
     ]
 
 
-def _leads(test: Mapping[str, Any], said: Said) -> str:
+def answered(results: Database) -> list[Sentence]:
+    """The sentences for the newest audit of ``results``."""
+    ledger = gather(results)
+    hypotheses, names = registered(ledger.registrations), Names(studies.labels(studies.present(results)))
+    return answers([{**t, "said": said(t, hypotheses.get(t["registration"]), names)} for t in ledger.tests])
+
+
+def _leads(test: Mapping[str, Any], words: Said) -> str:
     wins, losses, draws = test["wins"], test["losses"], test["draws"] or 0
-    first, second = said.sides if wins >= losses else said.sides[::-1]
+    first, second = words.sides if wins >= losses else words.sides[::-1]
     more, fewer = max(wins, losses), min(wins, losses)
     unit = f" ({test['unit']})" if test["unit"] else ""
     counted = f"{more} of {test['n']} units{unit}"
@@ -49,23 +62,23 @@ def _leads(test: Mapping[str, Any], said: Said) -> str:
 
 
 def _shown(test: Mapping[str, Any]) -> str:
-    if test["outcome"] in (Outcome.LESS, Outcome.GREATER, Outcome.DIFFERENT):
+    if test["outcome"] in DECIDED:
         return "Shown"
     return "Could not have been shown" if test["outcome"] == Outcome.UNTESTABLE else "Not shown"
 
 
 def _why(test: Mapping[str, Any]) -> str:
     p, corrected, level = short(test["p"]), test["p_holm"], short(test["alpha"])
-    said = f"p = {p}" + ("" if corrected is None else f", after Holm's correction {short(corrected)}")
+    given = f"p = {p}" + ("" if corrected is None else f", after Holm's correction {short(corrected)}")
     if test["outcome"] != Outcome.UNTESTABLE:
-        return f"{said}, at level {level}"
+        return f"{given}, at level {level}"
     before = "" if corrected is None else " before the correction"
     return f"a sample like this can give no p below {short(test['floor'])}{before}, and the level is {level}; more units are needed"
 
 
-def _by(test: Mapping[str, Any], said: Said) -> str:
+def _by(test: Mapping[str, Any], words: Said) -> str:
     if test["effect"] is None or test["low"] is None or test["high"] is None:
         return ""
     differing = test["test"] == "signed_rank" and test["transform"] == "none"
-    what = f"{said.sides[0]} minus {said.sides[1]}" if differing else str(test["effect_name"])
+    what = f"{words.sides[0]} minus {words.sides[1]}" if differing else str(test["effect_name"])
     return f"{what}: {short(test['effect'])}, interval [{short(test['low'])}, {short(test['high'])}]"

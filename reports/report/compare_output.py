@@ -21,29 +21,32 @@ if TYPE_CHECKING:
     from orledger.reports.report.compare import Comparison
 
 
-def ratio_table(result: Comparison, metric: str = "rmse", case: str = "a") -> Table:
-    """Right over left of ``metric`` for every arm of a case: median, range, worst disagreement (the form of Table Aport)."""
-    rows = []
-    for row in result.rules.filter((result.rules["case"] == case) & (result.rules["metric"] == metric)).to_dicts():
-        key = f"{row['block']} {row['arm']}"
+def ratio_table(result: Comparison) -> Table:
+    """Right over left of every scalar, by block, arm and metric: median, range, worst disagreement."""
+    blocks: dict[str, list[Row]] = {}
+    for row in result.rules.to_dicts():
+        block = f"{row['case']}/{row['block']}"
         cells = (
             Text(row["arm"]),
-            Text(row["block"]),
+            Text(row["metric"]),
             Number(row["n"], rules.INTEGER),
             Number(row["median_ratio"], rules.fixed(3)),
             Range(row["low"], row["high"], rules.significant(4), what=("min", "max")),
             Number(row["worst"], rules.significant(3).times()),
         )
-        rows.append(Row(key, cells))
+        blocks.setdefault(block, []).append(Row(f"{block} {row['arm']} {row['metric']}", cells))
     heads = (
-        *columns("l", "arm", "block"),
+        *columns("l", "arm", "metric"),
         *columns("r", "n"),
         *columns("c", "median ratio", "range"),
         Column("worst", Text("worst disagreement")),
     )
-    caption = Text(f"{metric} of {result.right} over {result.left}, cell by cell; 1 would be exact reproduction.")
-    empty = (Row("none", (Text("none"), *(Blank() for _ in heads[1:]))),)
-    return Table(caption, heads, (Group(tuple(rows) or empty),), name="compare", title=f"Ratios of {metric}")
+    caption = Text(
+        f"Every scalar of {result.right} over that of {result.left}, cell by cell, where both have one sign; 1 would be exact reproduction."
+    )
+    groups = [Group(tuple(rows), Text(block)) for block, rows in blocks.items()]
+    empty = Group((Row("none", (Text("none"), *(Blank() for _ in heads[1:]))),))
+    return Table(caption, heads, tuple(groups or [empty]), name="compare", title="Ratios")
 
 
 def comparison_tables(result: Comparison, folder: Path) -> list[Path]:

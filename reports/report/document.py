@@ -31,7 +31,7 @@ from orledger.schema.materialising import materialised
 from orledger.wording import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.reports.figures.figure import Drawn
@@ -165,12 +165,12 @@ ORDER BY paper, weight DESC, id
 """
 
 
-def stored_findings(db: Database) -> dict[str, list[dict[str, Any]]]:
-    """What `orledger recheck --into` stored and needs an explanation, by paper, the weightiest first."""
+def stored_findings(db: Database, shown: Collection[str] = ()) -> dict[str, list[dict[str, Any]]]:
+    """What `orledger recheck --into` stored and needs an explanation, by paper, the weightiest first; not a paper whose findings are all ``shown``."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in db.sql(PAPERS).iter_rows(named=True):
         found.setdefault(row["paper"], []).append(row)
-    return found
+    return {paper: rows for paper, rows in found.items() if any(row["id"] not in shown for row in rows)}
 
 
 def heading(chosen: Sequence[Study]) -> str:
@@ -264,7 +264,7 @@ def render_report(
         most=MOST,
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
-        papers=stored_findings(db),
+        papers=stored_findings(db, {f.id for f in checked}),
         verdicts=sorted(Counter(f.verdict for f in checked).items()),
     )  # fmt: skip
     return visible(page)

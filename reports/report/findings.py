@@ -14,7 +14,7 @@ from orledger.errors import UsageError
 from orledger.reports.jinja import environment
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import Ledger, gather
-from orledger.reports.report.wording import number
+from orledger.reports.report.wording import Names, headline, number
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import markdown_inline
 
@@ -68,7 +68,14 @@ def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Stu
     checked = recheck(printed.publication)
     labels = studies.labels(here)
     env = environment(html=False)
-    env.filters |= {"text": markdown_inline, "short": short, "arm": lambda key: labels.get(key, key)}
+    names = Names(labels)
+    env.filters |= {
+        "text": markdown_inline,
+        "short": short,
+        "arm": lambda key: labels.get(key, key),
+        "headline": headline,
+        "named": names.within,
+    }
     return env.get_template("findings.md.j2").render(
         ledger=ledger,
         conclusions=printed.conclusions,

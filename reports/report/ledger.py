@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.audit.datasets.origins import Trust, trust
 from orledger.reports.report.missing import ARM_REFUSALS, CELL_REFUSALS, UNSAID
-from orledger.reports.source import content_hash
+from orledger.reports.source import database_hash
 from orledger.schema import receipts
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def gather(db: Database) -> Ledger:
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
     return Ledger(
-        content_hash=content_hash(db),
+        content_hash=database_hash(db),
         runs=_dicts(db.sql(RUNS)),
         blocks=_dicts(db.sql(BLOCKS)),
         arm_refusals=_dicts(db.sql(ARM_REFUSALS)) + _dicts(db.sql(UNSAID)),

@@ -55,12 +55,12 @@ class Opening:
         return {"opened": self.shown, "numbers": self.links}
 
     def words(self, table: str) -> str:
-        """What a reader of ``table`` is told about its numbers; empty where there are none."""
+        """What a reader of ``table`` is told about numbers that do not open; empty where all do."""
         known, total = len(self.links.get(table, [])), self.counts.get(table, 0)
         if not total:
             return ""
         if not known:
             return "The queries below give the rows behind these numbers."
-        which = "Every number" if known == total else f"{known} of {total} numbers"
-        rest = "" if known == total else " The others follow from the queries below."
-        return f"{which} of Table {table} open{'s' if known == total else ''} to the records and the query behind it, here and in orledger serve.{rest}"
+        if known == total:
+            return ""
+        return f"{known} of {total} numbers of Table {table} open to the records and the query behind them. The others follow from the queries below."

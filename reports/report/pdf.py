@@ -41,9 +41,9 @@ class LatexError(OrledgerError):
 
 
 def compile_document(folder: Path, name: str, latex: str) -> Path:
-    """Run ``latex`` twice (for page references) on ``name``.tex in ``folder``, without shell escape; returns the PDF."""
+    """Run ``latex`` on ``name``.tex in ``folder`` until its page references settle, at most four times, without shell escape; returns the PDF."""
     command = [latex, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
-    for _ in range(2):
+    for run in range(4):
         try:
             done = subprocess.run(
                 command, cwd=folder, env=os.environ | ENVIRONMENT, capture_output=True, timeout=SECONDS, check=False
@@ -55,6 +55,8 @@ def compile_document(folder: Path, name: str, latex: str) -> Path:
             raise LatexError(
                 f"pdflatex failed on {name}.tex:\n{tail}", hint="the HTML report does not need LaTeX: --no-pdf"
             )
+        if run and b"Rerun to get" not in done.stdout:
+            break
     return folder / f"{name}.pdf"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orledger import studies
 from orledger.errors import UsageError
 from orledger.reports.audit_rows import AuditRows
-from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, content_hash
+from orledger.reports.source import NothingToShowError, Planned, Remembering, Source, database_hash
 from orledger.reports.tables import declared as declarations
 from orledger.reports.tables import generic_specs
 from orledger.reports.tables.table import empty
@@ -94,7 +94,7 @@ def build(
         table = spec.build(source)
     except NothingToShowError as nothing:
         table = empty(spec.name, spec.title, nothing.message)
-    database = content_hash(results) if database is None else database
+    database = database_hash(results) if database is None else database
     queries = (*source.queries, *source.cited.queries())
     name, title = table.name or spec.name, table.title or spec.title
     notes = (*table.notes, *source.notes())
@@ -113,7 +113,7 @@ def build_tables(
     With ``names`` only these; they may then belong to any installed study.
     """
     here = studies.present(results) if chosen is None else chosen
-    database, once = content_hash(results), Remembering(results)  # tables of one block ask the same questions
+    database, once = database_hash(results), Remembering(results)  # tables of one block ask the same questions
     known = offered(once, here, here if names is None else studies.installed() if chosen is None else chosen)
     specs = list(known.values()) if names is None else wanted(names, known)
     named, audit = studies.labels(here), AuditRows(once)

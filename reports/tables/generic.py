@@ -10,7 +10,7 @@ from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
 from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
-from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, join
+from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed
 from orledger.schema.layouts import literal
 from orledger.wording import some
 
@@ -138,7 +138,7 @@ def _value(subject: Subject, unit: str, arm: str, value: float, rank: float, sty
         return number
     place = Number(float(rank), fixed(0 if float(rank).is_integer() else 1))
     place = place.of_records(subject.values.rows(unit), subject.metric)
-    return join(number, " (", place, ")", names=("", "rank"))
+    return bracketed(number, place, "rank")
 
 
 def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:

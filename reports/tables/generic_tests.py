@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
-from orledger.reports.origin import Answer, Origin
+from orledger.reports.origin import answered
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, interval_of, notes
@@ -17,6 +17,7 @@ from orledger.schema.layouts import literal
 if TYPE_CHECKING:
     from orledger.reports.audit_rows import AuditRows, TestRow
     from orledger.reports.generic import Subject
+    from orledger.reports.origin import Origin
     from orledger.reports.source import Database
 
 TESTED = ("signed_rank", "sign", "friedman", "skillings_mack")
@@ -159,13 +160,9 @@ def refusal_table(results: Database, case: str) -> Table:
 
 def refused(case: str, arm: str, reason: str) -> Origin:
     """The cells in which ``arm`` refused for ``reason``."""
-    return Origin(
-        (
-            Answer(
-                "SELECT cell_id, cell, arm, refused, refused_by\nFROM all_refusals\n"
-                f"WHERE case_name = {literal(case)} AND arm = {literal(arm)} AND refused = {literal(reason)}\nORDER BY ALL"
-            ),
-        )
+    return answered(
+        "SELECT cell_id, cell, arm, refused, refused_by\nFROM all_refusals\n"
+        f"WHERE case_name = {literal(case)} AND arm = {literal(arm)} AND refused = {literal(reason)}\nORDER BY ALL"
     )
 
 

@@ -147,6 +147,11 @@ def n_cell(row: Cited) -> Value:
     return row if isinstance(row, Absent) else Number(row.n, rules.INTEGER).of(row)
 
 
+def floor_cell(row: Cited) -> Value:
+    """The smallest p that the test of a row could have given."""
+    return row if isinstance(row, Absent) else number(row.floor, rules.P_VALUE, row.why_absent).of(row)
+
+
 def rank_quotes(row: Cited, ranks: Mapping[str, str]) -> dict[str, Value]:
     """Statistic and p of a test of ranks, and the mean ranks of the arms in ``ranks`` under the names it gives them."""
     if isinstance(row, Absent) or row.statistic is None:

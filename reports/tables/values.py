@@ -287,6 +287,11 @@ def join(*parts: Value | str, names: tuple[str, ...] = ()) -> Join:
     return Join(parts, names)
 
 
+def bracketed(main: Value, aside: Value, name: str) -> Join:
+    """``main`` with ``aside``, called ``name`` in CSV files, in brackets behind it."""
+    return join(main, " (", aside, ")", names=("", name))
+
+
 def best(cells: list[Value], scores: list[float | None], *, lower: bool = True) -> list[Value]:
     """The cells with the best score in bold (all of them when several are equal); absent scores never win."""
     known = [s for s in scores if s is not None]

@@ -5,13 +5,16 @@ has the file and the library.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from contextlib import closing
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
-from foreign_file import comparison, computed, query, run, study
+from foreign_file import MAPPING, comparison, computed, query, run, study
 
 from orledger.audit.registry import registration
 from orledger.audit.registry.reading import parse_hypothesis
@@ -19,9 +22,6 @@ from orledger.schema import chain, viewing
 from orledger.schema.opening import connect
 from orledger.schema.transactions import transaction
 from orledger.study import Case, Study
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LESS = comparison('test = "sign"\narms = ["a", "b"]')
 GREATER = LESS.replace('"c is less"', '"c is greater"')
@@ -109,7 +109,7 @@ def test_a_chain_made_anew_from_the_middle_verifies_and_does_not_fit_a_noted_hea
         noted = chain.head(con)
     assert noted is not None
     h = parse_hypothesis(LESS, "x.toml")
-    with closing(connect(path, "write")) as con:
+    with closing(connect(path, "write")) as con, transaction(con):
         entries = con.execute("SELECT sequence, kind, written, payload FROM ledger ORDER BY 1").fetchall()
         items = con.execute("SELECT sequence, part, key, digest FROM ledger_item").fetchall()
         at = next(e[0] for e in entries if e[1] == "plan")
@@ -277,3 +277,43 @@ def test_a_source_that_would_read_a_file_of_this_machine(tmp_path: Path) -> None
     assert done.exit_code == 6
     assert "recheck_finding is a view, and a table is expected" in done.output
     assert not (tmp_path / "out.duckdb").exists()
+
+
+MORE = "\n".join(["dataset,seed,a,b,c", *(f"d{k % 4},{k},1,2,3" for k in range(8))]) + "\n"
+VOUCHED = {
+    "a record": ("UPDATE record SET value = value - 5 WHERE arm = 'a'", "import", "the content hash differs|a row was changed: cell"),
+    "a refusal": ("DELETE FROM refusal", "import", "the content hash differs|a row was changed: cell"),
+    "a direction": ("UPDATE metric SET better = 'higher'", "import", "a row was changed: metric"),
+    "a count of units": ("UPDATE registered SET units = 3", "merge", "a row was changed: registered"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def registered_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study that was imported, with a text registered after it; not to be changed."""
+    path = study(tmp_path_factory.mktemp("vouched"))
+    (path.parent / "x.toml").write_text(comparison('test = "sign"\narms = ["a", "b"]'), encoding="utf-8")
+    assert run("register", path.parent / "x.toml", "--db", path).exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize("what", VOUCHED)
+def test_an_honest_command_does_not_vouch_for_what_was_edited_before_it(
+    registered_study: Path, tmp_path: Path, what: str
+) -> None:
+    """Another column for the same cells, or a merge of the same text, enters the edited rows into the chain; as they were found."""
+    edit, way, found = VOUCHED[what]
+    path = Path(shutil.copy(registered_study, tmp_path / "s.duckdb"))
+    (tmp_path / "more.csv").write_text(MORE, encoding="utf-8")
+    (tmp_path / "more.toml").write_text(MAPPING.replace('"m"', '"further"'), encoding="utf-8")
+    with duckdb.connect(str(path)) as con:
+        con.execute(edit)
+    words = {
+        "import": ("import", tmp_path / "more.csv", "--mapping", tmp_path / "more.toml", "--db", path),
+        "merge": ("db", "merge", path, registered_study),
+    }
+    done = run(*words[way])
+    assert done.exit_code == 0, done.output
+    seen = run("verify", "--db", path)
+    assert seen.exit_code == 6
+    assert re.search(found, seen.output)

@@ -148,3 +148,29 @@ def test_what_must_not_hold_and_is_unknown_is_said():
     assert found.reason.startswith("because supported (a less (n = 6, p = 0.031))")
     alone = decided([rule("supported", never=["b greater"])], {"b": "less"})
     assert alone.reason == "because supported (b less (n = 6, p = 0.031))"
+
+
+def test_of_several_terms_those_that_hold_are_quoted():
+    found = decided(
+        [rule("supported", some=["a less", "b less"], never=["b greater"])], {"a": "less", "b": "undecided"}
+    )
+    assert found.reason == "because supported (a less (n = 6, p = 0.031))"
+    assert found.evidence == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("support", "claims", "blocked"),
+    [
+        (rule("supported", ["a less"], never=["W fails"]), {"W": "fails"}, ("W",)),
+        (rule("supported", ["a less"], never=["W holds"]), {"W": "fails"}, ()),
+        (rule("supported", ["a less", "W fails"]), {"W": "fails"}, ()),
+        (rule("supported", ["a less"], ["V holds", "W holds"]), {"V": "fails", "W": "fails"}, ("V", "W")),
+        (rule("supported", ["a less"], ["V holds", "W holds"]), {"V": "holds", "W": "fails"}, ()),
+        (rule("supported", [], ["a less", "W holds"]), {"W": "fails"}, ()),
+        (rule("supported", ["a less", "W holds", "V holds"]), {"V": "holds", "W": "fails"}, ("W",)),
+    ],
+)
+def test_only_claims_that_failed_and_stand_in_the_way_block_support(support, claims, blocked):
+    found = decided([support], {"a": "untestable", **claims}, needs=("a",))
+    assert found.verdict == (Verdict.PARTIAL if blocked else Verdict.UNTESTABLE)
+    assert found.evidence == (*blocked, "a")

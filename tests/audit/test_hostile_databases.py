@@ -171,3 +171,23 @@ def test_the_tables_that_ship_are_the_tables_of_a_new_database(honest: Path) -> 
     with duckdb.connect(str(honest), read_only=True) as con:
         assert objects.code_findings(con) == []
         assert set(objects.shipped_tables(9)) >= {"registered", "registration", "ledger"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["payload = repeat('[', 100000) || repeat(']', 100000)", "kind = 'merge', payload = '{\"histories\": 7}'"],
+    ids=["deep", "odd"],
+)
+def test_what_an_entry_says_may_be_anything(honest: Path, tmp_path: Path, change: str) -> None:
+    path = meddled(honest, tmp_path, [f"UPDATE ledger SET {change}"])
+    done = run("verify", "--db", path)
+    assert (done.exit_code, "an entry was changed" in done.output) == (6, True)
+    new = run("db", "merge", tmp_path / "new.duckdb", path)
+    assert (new.exit_code, (tmp_path / "new.duckdb").exists()) == (6, False)
+
+
+def test_merging_into_a_file_without_its_history_makes_none_up(honest: Path, tmp_path: Path) -> None:
+    path = meddled(honest, tmp_path, ["DELETE FROM ledger", "DELETE FROM ledger_item"])
+    assert run("db", "merge", path, honest).exit_code == 0
+    done = run("verify", "--db", path)
+    assert (done.exit_code, "a row is not in the chain" in done.output) == (6, True)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from foreign_file import HEAD, computed, run
 
+import orledger
 from orledger.audit.evaluation import auditing
 from orledger.audit.statistics.clusters import intraclass
 from orledger.schema.opening import connect
@@ -53,7 +54,18 @@ def level(folder: Path, body: str, cells: dict[tuple[str, int], dict[str, float 
 KEPT = "the level of 0.05 is kept"
 CASES = {
     "every unit entered": (text(C), values(), 0, KEPT),
-    "cells that were never computed": (text(C), values(), 3, KEPT),
+    "cells that were never computed": (
+        text(C, head=HEAD),
+        values(),
+        3,
+        "no level is claimed: c used 12 of the 15 units that were fixed",
+    ),
+    "cells that were never computed, at any time": (
+        text(C.replace('"sign"', '"sign_anytime"'), head=HEAD),
+        values(),
+        3,
+        KEPT,
+    ),
     "a side refused": (
         text(C),
         values(refused=2),
@@ -90,6 +102,38 @@ def test_the_level_is_kept_or_the_reason_is_said(tmp_path: Path, name: str) -> N
     found = level(tmp_path, body, cells, planned)
     assert words in found
     assert found.startswith("the level") == (words == KEPT)
+
+
+def test_units_that_are_logged_until_it_suits_claim_no_level(tmp_path: Path) -> None:
+    """A loop plans nothing: who stops when the sign test says what he likes has fixed no number of units."""
+    for name, units, words in (("free", "", "was not fixed before the first result"), ("held", "units = 12\n", KEPT)):
+        (tmp_path / f"{name}.toml").write_text(
+            text(C + units).replace('block = "t"', 'block = "main"').replace('case = "s"', f'case = "{name}"'),
+            encoding="utf-8",
+        )
+        path = tmp_path / f"{name}.duckdb"
+        assert run("register", tmp_path / f"{name}.toml", "--db", path).exit_code == 0
+        with orledger.study(name, path, better={"m": "lower"}) as log:
+            for seed in range(12):
+                cell = log.cell(seed=seed)
+                cell.log("a", m=float(seed))
+                cell.log("b", m=20.0 + seed)
+        found = json.loads(run("audit", "--db", path, "--json").output)["hypotheses"][0]
+        assert words in found["level"], found
+
+
+def test_a_verdict_that_no_rule_gave_has_its_numbers_and_its_coarser_row(tmp_path: Path) -> None:
+    """Undecided, and refuted by the file's own choice: what was tested is quoted, and its unit is as fine as before."""
+    cells = {(f"d{k // 2}", k): {"a": 10.0 + (-1) ** k * (k + 1), "b": 10.0} for k in range(12)}
+    path = computed(tmp_path / "s.duckdb", cells)
+    (tmp_path / "x.toml").write_text(
+        text(C, head=HEAD).replace('otherwise = "inconclusive"', 'otherwise = "refuted"'), encoding="utf-8"
+    )
+    found = json.loads(run("audit", "--registry", tmp_path / "x.toml", "--db", path, "--json").output)["hypotheses"][0]
+    assert found["verdict"] == "refuted"
+    assert "Not supported because of: c undecided (n = 12, p = 1," in found["reason"]
+    assert found["population"].endswith("not other values of dataset")
+    assert found["coarser_verdict"] is not None
 
 
 def test_units_that_share_a_dataset_are_too_fine_for_other_datasets(tmp_path: Path) -> None:

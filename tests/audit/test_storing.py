@@ -36,7 +36,7 @@ def test_an_audit_that_cannot_be_stored_whole_leaves_the_rows_of_the_one_before(
     """The writing of one table fails, after others were written: neither the new rows are there, nor are old ones gone."""
     before = rows(audited.con)
     assert all(before[t] for t in TABLES)
-    insert = storing._insert
+    insert = storing.insert_rows
 
     def failing(con, name, *rest):
         if name == table:
@@ -46,7 +46,7 @@ def test_an_audit_that_cannot_be_stored_whole_leaves_the_rows_of_the_one_before(
     def no_chain(*_):
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr(storing, "_insert", failing)
+    monkeypatch.setattr(storing, "insert_rows", failing)
     if table == "the chain":
         monkeypatch.setattr(storing.chain, "append", no_chain)
     same = examine(audited.results)  # the same data: its rows take the place of those that are there

@@ -57,7 +57,7 @@ class Mutant:
         operator = get_operator(self.operator)(**dict(self.arguments))
         found = mutate_code(source(self.module), operator, self.occurrence)
         try:
-            same = found is None or ast.dump(ast.parse(found)) == ast.dump(ast.parse(source(self.module)))
+            same = found is None or ast.dump(ast.parse(found)) == _dumped(self.module)
         except SyntaxError:
             return None
         return None if same else str(found)
@@ -113,6 +113,11 @@ def copied(module: str) -> Path:
 @functools.cache
 def source(module: str) -> str:
     return copied(module).read_text(encoding="utf-8")
+
+
+@functools.cache
+def _dumped(module: str) -> str:
+    return ast.dump(ast.parse(source(module)))
 
 
 @functools.cache

@@ -112,3 +112,17 @@ def test_a_table_with_the_name_of_a_case_is_not_that_case(monkeypatch: pytest.Mo
     assert studies.having(["a"]) == [runs, named]
     assert studies.having(["a"], brought_in=["a"]) == [named]
     assert studies.having(["a"], [runs], brought_in=["a"]) == [runs, named]  # beside the table, or asked for by name
+
+
+def test_a_study_toml_that_lies_beside_a_table_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one asks for by name may bring modules, behind those that are installed; what merely lies there may not."""
+    (tmp_path / "study.toml").write_text(
+        'name = "e"\ntables = ["evil"]\nviews = "/etc"\nhypotheses = ".."\n[cases.e]\npackage = "evil"\n[labels]\nx = "X"\n'
+    )
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    study = studies.shown(tmp_path)
+    assert (study.cases, study.labels) == ((Case("e"),), {"x": "X"})
+    assert not any((study.tables, study.figures, study.views, study.hypotheses, study.path))
+    assert str(tmp_path) not in sys.path
+    assert studies.from_folder(tmp_path).tables == ("evil",)
+    assert sys.path[-1] == str(tmp_path)

@@ -23,7 +23,7 @@ from orledger.paper.tables import b as tables_b
 from orledger.paper.tables import c as tables_c
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.drawing import declared, draw, select, write_figures
-from orledger.reports.figures.figure import Canvas, decade, power
+from orledger.reports.figures.figure import Canvas, decade, few, power, sparse
 from orledger.reports.figures.style import RED, house_style, spread
 from orledger.reports.source import Source
 from orledger.reports.tables import latex
@@ -311,3 +311,16 @@ def test_no_two_arms_of_one_case_look_alike():
         ("ei", "ucb", "k1", "k2", "k5"),
     ):
         assert len({(LOOKS[a].colour, LOOKS[a].marker) for a in arms}) == len(arms)
+
+
+def test_ticks_of_an_axis_with_two_signs_are_decades_on_both_sides_and_few():
+    assert sparse(-3e5, 2e4, 10.0, 3) == [-1e5, -1e3, -10.0, 0.0, 1e2, 1e4]
+    assert sparse(-0.5, 0.5, 1.0, 3) == [0.0]  # nothing reaches the logarithmic part
+    assert sparse(-0.5, 100.0, 1.0, 5) == [0.0, 1.0, 10.0, 100.0]
+
+
+def test_a_narrow_logarithmic_axis_has_two_or_three_ticks_inside_it():
+    for low, high in ((0.61, 0.93), (0.08, 2.1), (1.2, 90.0), (0.3, 1.9)):
+        ticks = few(low, high)
+        assert 2 <= len(ticks) <= 3
+        assert all(low <= tick <= high for tick in ticks)

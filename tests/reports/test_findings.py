@@ -10,7 +10,7 @@ from orledger.paper.printed import PRINTED
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
 from orledger.reports.report.ledger import ARM_REFUSALS, gather
-from orledger.reports.source import content_hash
+from orledger.reports.source import database_hash
 from orledger.reports.tables.building import build, declared
 from orledger.reports.tables.table import empty
 
@@ -96,8 +96,8 @@ def test_refusals_that_differ_in_numbers_only_are_one_line():
 
 
 def test_the_findings_name_the_database_by_the_hash_that_the_tables_carry(audited, document):
-    assert content_hash(audited) in document
-    assert build(declared()["dictionary"], audited).database == content_hash(audited)
+    assert database_hash(audited) in document
+    assert build(declared()["dictionary"], audited).database == database_hash(audited)
     assert ".duckdb" not in document
 
 

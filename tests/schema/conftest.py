@@ -1,11 +1,34 @@
-"""A database that opens, and is damaged where its records are."""
+"""A database that opens, and is damaged where its records are; and a new one in memory."""
 
 from __future__ import annotations
 
+import functools
+import tempfile
 from pathlib import Path
 
 import duckdb
 import pytest
+from database_copies import copied
+
+from orledger.schema import migrate
+
+
+@functools.cache
+def _empty() -> tempfile.TemporaryDirectory[str]:
+    """A folder with a new database, for as long as the process lives."""
+    place = tempfile.TemporaryDirectory()
+    with duckdb.connect(str(Path(place.name) / "empty.duckdb")) as con:
+        migrate.migrate(con)
+    return place
+
+
+before_forks = _empty  # tests/mutants makes it once, and not for every mutant
+
+
+@pytest.fixture(scope="module")
+def new_db() -> duckdb.DuckDBPyConnection:
+    """A new database in memory for all tests of a file."""
+    return copied(Path(_empty().name) / "empty.duckdb")
 
 
 @pytest.fixture

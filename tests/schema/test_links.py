@@ -7,10 +7,13 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import duckdb
+import numpy as np
 import pytest
 
 from orledger.schema import chain
-from orledger.schema.ledger import Entry, subject
+from orledger.schema.ledger import Entry, replaced, subject
+from orledger.schema.transactions import transaction
+from orledger.schema.writing import Outcome, PlannedCell, Writer
 
 START = datetime(2026, 1, 1)
 
@@ -114,10 +117,12 @@ def test_items_belong_to_their_entry(con):
 
 
 def test_rows_are_as_the_chain_recorded_them(con):
-    con.execute("INSERT INTO run VALUES ('kept', 'x'), ('gone', 'x'), ('changed', 'x'), ('taken', 'x')")
-    chain.append(con, "run", {}, {"run": ["kept", "gone", "changed", "taken"]}, now=START)
-    con.execute("DELETE FROM run WHERE run_id = 'taken'")
-    chain.append(con, "run", {}, {"run": ["taken"]}, now=START)
+    with transaction(con):
+        con.execute("INSERT INTO run VALUES ('kept', 'x'), ('gone', 'x'), ('changed', 'x'), ('taken', 'x')")
+        chain.append(con, "run", {}, {"run": ["kept", "gone", "changed", "taken"]}, now=START)
+    with transaction(con):
+        con.execute("DELETE FROM run WHERE run_id = 'taken'")
+        chain.append(con, "run", {}, {"run": ["taken"]}, now=START)
     assert list(chain._rows(con)) == []
     con.execute("DELETE FROM run WHERE run_id = 'gone'")
     con.execute("UPDATE run SET state = 'y' WHERE run_id = 'changed'")
@@ -133,6 +138,19 @@ def test_rows_are_as_the_chain_recorded_them(con):
         "run past": ("a row is not in the chain", "run was written past the ledger"),
         "run taken": ("a row is not in the chain", "run was written past the ledger"),
     }
+
+
+def test_a_row_that_was_changed_past_the_ledger_is_not_vouched_for_later(con):
+    with transaction(con):
+        con.execute("INSERT INTO run VALUES ('a', 'x'), ('b', 'x')")
+        chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
+    con.execute("UPDATE run SET state = 'edited' WHERE run_id = 'a'")
+    with transaction(con):
+        con.execute("UPDATE run SET state = 'ended'")
+        made = chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
+    vouched = con.execute("SELECT key FROM ledger_item WHERE sequence = ?", [made.sequence]).fetchall()
+    assert vouched == [("b",)]
+    assert [(f.rule, f.where) for f in chain._rows(con)] == [("a row was changed", "run a")]
 
 
 def test_an_entry_is_never_before_the_one_before(con):
@@ -163,17 +181,15 @@ def test_the_first_entry_vouches_for_what_is_there(con):
 
 
 def test_a_migration_vouches_for_what_it_changed_and_nothing_else(con):
-    con.execute("INSERT INTO run VALUES ('a', 'x'), ('b', 'x')")
-    chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
+    with transaction(con):
+        con.execute("INSERT INTO run VALUES ('a', 'x'), ('b', 'x')")
+        chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
     con.execute("UPDATE run SET state = 'tampered' WHERE run_id = 'a'")
     before = set(chain.disagreeing(con))
     con.execute("UPDATE run SET state = 'migrated' WHERE run_id = 'b'")
     made = chain.renew(con, "2.sql", before)
     assert (made.kind, made.summary) == ("migration", {"file": "2.sql"})
     assert [f.where for f in chain._rows(con)] == ["run a"]
-    con.execute("UPDATE run SET state = 'again' WHERE run_id = 'b'")
-    chain.renew(con, "3.sql", None)
-    assert [f.where for f in chain._rows(con)] == ["run a", "run b"]
 
 
 def registered(con, name, text, parent=None, day=1, done=0, stored=None, reaches=("toy",)):
@@ -208,13 +224,16 @@ def test_a_hypothesis_has_one_text_in_force(con):
 
 def test_a_registration_counts_the_cells_that_the_chain_saw_before_it(con):
     for k, (case, state) in enumerate((("toy", "done"), ("toy", "refused"), ("toy", "failed"), ("other", "done"))):
-        con.execute("INSERT INTO cell VALUES (?, ?, ?, ?, ?)", [f"c{k}", case, f"c{k}", state, START])
-        chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=START)
-    honest = registered(con, "A", "one", done=2)
-    fewer = registered(con, "B", "two", done=1)
-    chain.append(con, "registration", {}, {"registration": [honest, fewer]}, now=START + timedelta(days=1))
-    con.execute("INSERT INTO cell VALUES ('c9', 'toy', 'c9', 'done', ?)", [START + timedelta(days=1)])
-    chain.append(con, "cells", {}, {"cell": ["c9"]}, now=START + timedelta(days=2))
+        with transaction(con):
+            con.execute("INSERT INTO cell VALUES (?, ?, ?, ?, ?)", [f"c{k}", case, f"c{k}", state, START])
+            chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=START)
+    with transaction(con):
+        honest = registered(con, "A", "one", done=2)
+        fewer = registered(con, "B", "two", done=1)
+        chain.append(con, "registration", {}, {"registration": [honest, fewer]}, now=START + timedelta(days=1))
+    with transaction(con):
+        con.execute("INSERT INTO cell VALUES ('c9', 'toy', 'c9', 'done', ?)", [START + timedelta(days=1)])
+        chain.append(con, "cells", {}, {"cell": ["c9"]}, now=START + timedelta(days=2))
     assert [(f.rule, f.where, f.detail) for f in chain._counts(con)] == [
         ("a registration came after more cells", "B", "it says that 1 cells were done, and the chain had seen 2")
     ]
@@ -222,10 +241,10 @@ def test_a_registration_counts_the_cells_that_the_chain_saw_before_it(con):
 
 def test_a_row_lies_between_its_entry_and_the_one_before(con):
     for k, hours in enumerate((0, 5, 10)):
-        con.execute(
-            "INSERT INTO cell VALUES (?, 'toy', ?, 'done', ?)", [f"c{k}", f"n{k}", START + timedelta(hours=hours)]
-        )
-        chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=START + timedelta(hours=hours))
+        at = START + timedelta(hours=hours)
+        with transaction(con):
+            con.execute("INSERT INTO cell VALUES (?, 'toy', ?, 'done', ?)", [f"c{k}", f"n{k}", at])
+            chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=at)
     assert list(chain._times(con)) == []
     con.execute("UPDATE cell SET finished = ? WHERE cell_id = 'c1'", [START - timedelta(hours=1)])
     con.execute("UPDATE cell SET finished = ? WHERE cell_id = 'c2'", [START + timedelta(hours=11)])
@@ -233,3 +252,50 @@ def test_a_row_lies_between_its_entry_and_the_one_before(con):
         ("a time does not fit the chain", "cell n1", f"{START - timedelta(hours=1)}, and the chain recorded it between {START} and {START + timedelta(hours=5)}"),
         ("a time does not fit the chain", "cell n2", f"{START + timedelta(hours=11)}, and the chain recorded it between {START + timedelta(hours=5)} and {START + timedelta(hours=10)}"),
     ]  # fmt: skip
+
+
+def test_what_was_planned_and_what_came_of_it_are_vouched_for_apart(con):
+    with transaction(con):
+        con.execute("INSERT INTO cell VALUES ('c', 'toy', 'n', 'planned', NULL)")
+        chain.append(con, "plan", {}, {"plan": ["c"]}, now=START)
+    con.execute("UPDATE cell SET state = 'done'")
+    assert [f.where for f in chain._rows(con)] == ["cell c"]
+    con.execute("UPDATE cell SET state = 'planned'")
+    with transaction(con):
+        con.execute("UPDATE cell SET state = 'done'")
+        chain.append(con, "cells", {}, {"cell": ["c"]}, now=START)
+    assert list(chain._rows(con)) == []
+    con.execute("UPDATE cell SET name = 'other'")
+    assert [f.where for f in chain._rows(con)] == ["plan c"]
+
+
+def test_the_hash_of_an_entry_is_as_it_is_defined():
+    made = entry(3, "p" * 64, kind="run", payload='{"x":1}')
+    text = f'[1,3,"run","2026-01-01T03:00:00.000000","{{\\"x\\":1}}","{subject([])}","{"p" * 64}"]'
+    assert made.hash == sha256(text.encode()).hexdigest()
+    assert subject([("b", "k", "d"), ("a", "k", "d")]) == sha256(b'["a","k","d"]\n["b","k","d"]').hexdigest()
+
+
+def test_replaced_results_are_counted_by_study_with_the_time_of_the_last(con):
+    assert replaced(con, ["toy"]) == (0, "")
+    told = [("cells", {"toy": 2, "other": 5}), ("cells", {"toy": 1}), ("cells", {"other": 7}), ("run", {"toy": 9})]
+    for hours, (kind, studies) in enumerate(told):
+        chain.append(con, kind, {"replaced": studies}, now=START + timedelta(hours=hours))
+    chain.append(con, "cells", {"done": 1}, now=START + timedelta(days=1))
+    assert replaced(con, ["toy"]) == (3, "2026-01-01 01:00:00")
+    assert replaced(con, ["toy", "other"]) == (15, "2026-01-01 02:00:00")
+    assert replaced(con, ["nobody"]) == (0, "")
+
+
+def test_verification_reads_what_cells_hold_where_it_is_asked(new_db):
+    writer = Writer("in memory", con=new_db)
+    texts, none = np.array(["a"], dtype=object), np.array([None], dtype=object)
+    index = np.ma.array(np.zeros(1, dtype=np.int32), mask=[True])
+    rows = {"arm": texts, "metric": texts, "label": none, "idx": index, "value": np.array([1.0])}
+    writer.plan([PlannedCell("c", "toy", "main", "toy/c", {"k": 1}, "{}", "1")])
+    writer.store("c", Outcome("done", columns=rows))
+    writer._complete()
+    assert chain.verify(new_db) == []
+    new_db.execute("UPDATE record SET value = 2")
+    assert [f.rule for f in chain.verify(new_db)] == ["the content hash differs"]
+    assert chain.verify(new_db, contents=False) == []

@@ -20,6 +20,8 @@ from orledger.schema.reading import SnapshotWarning, open_results
 from orledger.schema.snapshot import publish_snapshot
 from orledger.schema.writing import Outcome, PlannedCell, Writer
 
+pytestmark = pytest.mark.usefixtures("really_new")
+
 
 def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -283,11 +285,13 @@ def test_leftovers_of_killed_processes_are_removed(db: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     leftover = db.with_name(f".{db.name}.{dead.pid}.part")
+    nested = db.with_name(f".{leftover.name}.{dead.pid}.part")  # of one in the making
     mine = db.with_name(f".{db.name}.{os.getppid()}.part")
-    leftover.touch()
-    mine.touch()
+    for path in (leftover, nested, mine):
+        path.touch()
     connect(db, "write").close()
     assert not leftover.exists()
+    assert not nested.exists()
     assert mine.exists()
 
 

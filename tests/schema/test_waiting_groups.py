@@ -31,10 +31,10 @@ class Store:
 
 
 class Turn:
-    """A lock that nobody else wants; whoever waits is told to end."""
+    """A lock that nobody else wants; whoever waits is told to end, or does what ``meanwhile`` says and goes on."""
 
     def __init__(self, groups):
-        self.groups, self.waits, self.told = groups, [], 0
+        self.groups, self.waits, self.told, self.meanwhile = groups, [], 0, []
 
     def __enter__(self):
         return self
@@ -44,7 +44,10 @@ class Turn:
 
     def wait(self, left):
         self.waits.append(left)
-        self.groups._closed = True
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        else:
+            self.groups._closed = True
 
     def notify(self):
         self.told += 1
@@ -79,6 +82,7 @@ def test_the_first_cell_is_committed_at_once_and_the_next_ones_wait(groups, cloc
     assert groups.stored_cells == ["a"]
     assert groups._turn.told == 2  # the thread learns that somebody waits
     groups.close()
+    assert groups._closed
     assert groups.writer.groups[1:] == [(["b", "c"], "run")]
     assert groups.stored_cells == ["a", "b", "c"]
 
@@ -111,6 +115,14 @@ def test_the_thread_waits_as_long_as_the_first_cell_may(groups, clock):
     groups._closed, groups._pending = False, {}
     groups._wait_and_commit()
     assert groups._turn.waits[1:] == [None]
+
+
+def test_the_thread_looks_again_after_it_has_waited(groups, clock):
+    groups._pending, groups._since = {"a": CELL}, clock[0]
+    groups._turn.meanwhile = [lambda: clock.__setitem__(0, clock[0] + LONGEST_WAIT)]
+    groups._wait_and_commit()
+    assert groups._turn.waits == [LONGEST_WAIT, None]
+    assert groups.stored_cells == ["a"]
 
 
 def test_the_thread_commits_what_has_waited_long_enough(groups, clock):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-import duckdb
 import pytest
 
 from orledger import studies
 from orledger.errors import DatabaseError
-from orledger.schema import catalogue, migrate, study_views, viewing
+from orledger.schema import catalogue, study_views, viewing
 from orledger.schema.catalogue import Arm, Catalogue, Key, Metric, merged, unknown
 from orledger.schema.layouts import Layout, layouts, literal
 from orledger.schema.selecting import Condition, Selection, equal, select
@@ -137,9 +136,8 @@ def add(con, cell, keys, records=(), refusals=(), state="done", case="lab", bloc
 
 
 @pytest.fixture(scope="module")
-def con():
-    made = duckdb.connect()
-    migrate.migrate(made, migrate.shipped_migrations())
+def con(new_db):
+    made = new_db
     add(
         made,
         "c1",
@@ -277,6 +275,14 @@ def test_an_entry_keeps_its_place_its_study_and_its_words(undone):
 # ---- bringing views up to date --------------------------------------------------------------------------------------------
 
 
+def stale(con):
+    return viewing.stale(viewing.standing(con))
+
+
+def altered(con):
+    return viewing.altered(con, viewing.standing(con))
+
+
 def held(con):
     return {row[0]: row[1:] for row in ask(con, "SELECT name, objects FROM migration WHERE kind = 'views'")}
 
@@ -284,10 +290,10 @@ def held(con):
 def test_views_are_made_anew_when_the_catalogue_has_changed_and_not_before(undone):
     assert not viewing.pending(undone)
     assert not viewing.refresh(undone)
-    assert viewing.stale(undone) == []
+    assert stale(undone) == []
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
     assert viewing.pending(undone)
-    assert viewing.stale(undone) == [viewing.GENERATED]
+    assert stale(undone) == [viewing.GENERATED]
     assert viewing.refresh(undone)
     assert not viewing.pending(undone)
     assert ask(undone, "SELECT count(fresh), count(m) FROM lab_main") == [(0, 3)]
@@ -312,15 +318,15 @@ def test_views_of_studies_follow_their_texts(undone, tmp_path, monkeypatch):
     assert held(undone)["lab/best.sql"] == (["lab_best"],)
     assert not viewing.refresh(undone, [one])
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST.replace("max", "min")),))
-    assert viewing.stale(undone) == ["lab/best.sql"]
-    assert viewing.altered(undone) == []  # of another version: stale names it
+    assert stale(undone) == ["lab/best.sql"]
+    assert altered(undone) == []  # of another version: stale names it
     assert viewing.refresh(undone)
     assert ask(undone, "SELECT m FROM lab_best") == [(2.0,)]
-    assert viewing.stale(undone) == []
+    assert stale(undone) == []
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
     assert viewing.refresh(undone)  # the views below were made anew, and so was this one
     assert ask(undone, "SELECT m FROM lab_best") == [(2.0,)]
-    assert viewing.altered(undone) == []
+    assert altered(undone) == []
 
 
 def test_what_earlier_versions_wrote_by_hand_goes(undone):
@@ -336,17 +342,34 @@ def test_what_earlier_versions_wrote_by_hand_goes(undone):
 
 
 def test_views_that_were_altered_are_named(undone, tmp_path, monkeypatch):
-    assert viewing.altered(undone) == []
+    assert altered(undone) == []
     undone.execute("CREATE OR REPLACE VIEW lab_main_cells AS SELECT 1 AS x")
     undone.execute("DROP VIEW other_one")
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST),))
-    assert viewing.altered(undone) == ["lab_main_cells", "other_one"]
+    assert altered(undone) == ["lab_main_cells", "other_one"]
     undone.execute("CREATE VIEW lab_best AS SELECT 1 AS m")  # under the name of one of the study's, and not recorded
-    assert viewing.altered(undone) == ["lab_best", "lab_main_cells", "other_one"]
+    assert altered(undone) == ["lab_best", "lab_main_cells", "other_one"]
     assert ask(undone, "SELECT count(*) FROM duckdb_views() WHERE temporary AND NOT internal") == [(0,)]
 
 
-def test_a_text_of_views_that_cannot_be_applied_is_named(undone, tmp_path):
+def test_a_view_of_a_study_that_was_altered_is_named_and_one_of_another_version_is_not(undone, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST),))
+    viewing.refresh(undone)
+    undone.execute("CREATE OR REPLACE VIEW lab_best AS SELECT 1 AS m")
+    assert altered(undone) == ["lab_best"]
+    undone.execute("CREATE OR REPLACE VIEW lab_main_cells AS SELECT 1 AS x")
+    catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
+    assert altered(undone) == ["lab_best"]  # the generated ones are stale, and made anew by the next who writes
+
+
+def test_two_blocks_that_would_share_a_name_both_get_a_longer_one():
+    found = layouts([Catalogue("x", (Metric("y_z", "a", "m"),)), Catalogue("x_y", (Metric("Z", "a", "m"), Metric("w", "a", "m")))])  # fmt: skip
+    assert [len(v.name) for v in found] == [len("x_y_z_12345678")] * 2 + [len("x_y_w")]
+
+
+def test_a_text_of_views_that_cannot_be_applied_is_named(undone):
+    with pytest.raises(DatabaseError, match=r"'CREATE TABLE t .* is refused"):
+        viewing._apply(undone, "lab/best.sql", "CREATE TABLE t (i INTEGER)")
     with pytest.raises(DatabaseError, match=r"lab/best.sql could not be applied, and the database is as it was"):
         viewing._apply(undone, "lab/best.sql", "CREATE VIEW lab_main AS SELECT 1 AS x;")
 
@@ -404,6 +427,8 @@ def test_a_selection_of_a_real_view(con):
     series = Selection("lab", "main", ["a"], ["s"], ["k"], indexed=True)
     assert [r[3:] for r in ask(con, series.sql(wide))] == [(1, "a", None, 0, 5.0)]
     assert ask(con, Selection("lab", "main", ["a"], ["none"], ["k"]).sql(wide)) == []
+    texts = [Selection("lab", "main", ["a"], ["m"], [], where={"k": k}) for k in ("1", "01")]
+    assert [len(ask(con, one.sql(wide))) for one in texts] == [2, 0]  # a text is compared as a text
     assert (chosen.holds({"k": "1", "j": "x"}), chosen.holds({"k": "3", "j": "x"}), chosen.holds({"k": "1"})) == (True, False, False)  # fmt: skip
     assert ask(con, f"SELECT cell_id FROM lab_main_cells WHERE {chosen.cells_sql(wide)}") == [("c1",)]
     assert Selection("lab", "main", [], [], []).cells_sql(wide) == "true"

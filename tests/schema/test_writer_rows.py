@@ -33,8 +33,8 @@ def cells(*names, case="toy"):
 
 
 @pytest.fixture(scope="module")
-def writer(tmp_path_factory):
-    with Writer(tmp_path_factory.mktemp("writer") / "results.duckdb") as made:
+def writer(new_db):
+    with Writer("in memory", con=new_db) as made:
         yield made
 
 
@@ -107,12 +107,12 @@ def test_a_cell_is_replaced_alone_and_the_chain_says_what_was_lost(writer):
 
 
 def test_a_result_in_place_of_a_refusal_is_a_replacement_and_the_same_refusal_is_none(writer):
-    writer.plan(cells("f1", "f2"))
+    writer.plan(cells("f1", "f2", "f3"))
     refused = Outcome("refused", reason="no")
-    writer.store_many([("f1", refused), ("f2", refused)])
-    assert last(writer)[1] == {"run": None, "refused": 2}
-    writer.store_many([("f1", refused), ("f2", done())])
-    assert last(writer)[1] == {"run": None, "refused": 1, "done": 1, "replaced": {"toy": 1}}
+    writer.store_many([("f1", refused), ("f2", refused), ("f3", refused)])
+    assert last(writer)[1] == {"run": None, "refused": 3}
+    writer.store_many([("f1", refused), ("f2", done()), ("f3", refused)])
+    assert last(writer)[1] == {"run": None, "refused": 2, "done": 1, "replaced": {"toy": 1}}
 
 
 def test_a_failed_cell_has_no_hash_and_counts_no_records(writer):
