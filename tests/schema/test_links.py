@@ -12,6 +12,7 @@ import pytest
 
 from orledger.schema import chain
 from orledger.schema.ledger import Entry, replaced, subject
+from orledger.schema.transactions import transaction
 from orledger.schema.writing import Outcome, PlannedCell, Writer
 
 START = datetime(2026, 1, 1)
@@ -116,10 +117,12 @@ def test_items_belong_to_their_entry(con):
 
 
 def test_rows_are_as_the_chain_recorded_them(con):
-    con.execute("INSERT INTO run VALUES ('kept', 'x'), ('gone', 'x'), ('changed', 'x'), ('taken', 'x')")
-    chain.append(con, "run", {}, {"run": ["kept", "gone", "changed", "taken"]}, now=START)
-    con.execute("DELETE FROM run WHERE run_id = 'taken'")
-    chain.append(con, "run", {}, {"run": ["taken"]}, now=START)
+    with transaction(con):
+        con.execute("INSERT INTO run VALUES ('kept', 'x'), ('gone', 'x'), ('changed', 'x'), ('taken', 'x')")
+        chain.append(con, "run", {}, {"run": ["kept", "gone", "changed", "taken"]}, now=START)
+    with transaction(con):
+        con.execute("DELETE FROM run WHERE run_id = 'taken'")
+        chain.append(con, "run", {}, {"run": ["taken"]}, now=START)
     assert list(chain._rows(con)) == []
     con.execute("DELETE FROM run WHERE run_id = 'gone'")
     con.execute("UPDATE run SET state = 'y' WHERE run_id = 'changed'")
@@ -135,6 +138,19 @@ def test_rows_are_as_the_chain_recorded_them(con):
         "run past": ("a row is not in the chain", "run was written past the ledger"),
         "run taken": ("a row is not in the chain", "run was written past the ledger"),
     }
+
+
+def test_a_row_that_was_changed_past_the_ledger_is_not_vouched_for_later(con):
+    with transaction(con):
+        con.execute("INSERT INTO run VALUES ('a', 'x'), ('b', 'x')")
+        chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
+    con.execute("UPDATE run SET state = 'edited' WHERE run_id = 'a'")
+    with transaction(con):
+        con.execute("UPDATE run SET state = 'ended'")
+        made = chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
+    vouched = con.execute("SELECT key FROM ledger_item WHERE sequence = ?", [made.sequence]).fetchall()
+    assert vouched == [("b",)]
+    assert [(f.rule, f.where) for f in chain._rows(con)] == [("a row was changed", "run a")]
 
 
 def test_an_entry_is_never_before_the_one_before(con):
@@ -165,8 +181,9 @@ def test_the_first_entry_vouches_for_what_is_there(con):
 
 
 def test_a_migration_vouches_for_what_it_changed_and_nothing_else(con):
-    con.execute("INSERT INTO run VALUES ('a', 'x'), ('b', 'x')")
-    chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
+    with transaction(con):
+        con.execute("INSERT INTO run VALUES ('a', 'x'), ('b', 'x')")
+        chain.append(con, "run", {}, {"run": ["a", "b"]}, now=START)
     con.execute("UPDATE run SET state = 'tampered' WHERE run_id = 'a'")
     before = set(chain.disagreeing(con))
     con.execute("UPDATE run SET state = 'migrated' WHERE run_id = 'b'")
@@ -207,13 +224,16 @@ def test_a_hypothesis_has_one_text_in_force(con):
 
 def test_a_registration_counts_the_cells_that_the_chain_saw_before_it(con):
     for k, (case, state) in enumerate((("toy", "done"), ("toy", "refused"), ("toy", "failed"), ("other", "done"))):
-        con.execute("INSERT INTO cell VALUES (?, ?, ?, ?, ?)", [f"c{k}", case, f"c{k}", state, START])
-        chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=START)
-    honest = registered(con, "A", "one", done=2)
-    fewer = registered(con, "B", "two", done=1)
-    chain.append(con, "registration", {}, {"registration": [honest, fewer]}, now=START + timedelta(days=1))
-    con.execute("INSERT INTO cell VALUES ('c9', 'toy', 'c9', 'done', ?)", [START + timedelta(days=1)])
-    chain.append(con, "cells", {}, {"cell": ["c9"]}, now=START + timedelta(days=2))
+        with transaction(con):
+            con.execute("INSERT INTO cell VALUES (?, ?, ?, ?, ?)", [f"c{k}", case, f"c{k}", state, START])
+            chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=START)
+    with transaction(con):
+        honest = registered(con, "A", "one", done=2)
+        fewer = registered(con, "B", "two", done=1)
+        chain.append(con, "registration", {}, {"registration": [honest, fewer]}, now=START + timedelta(days=1))
+    with transaction(con):
+        con.execute("INSERT INTO cell VALUES ('c9', 'toy', 'c9', 'done', ?)", [START + timedelta(days=1)])
+        chain.append(con, "cells", {}, {"cell": ["c9"]}, now=START + timedelta(days=2))
     assert [(f.rule, f.where, f.detail) for f in chain._counts(con)] == [
         ("a registration came after more cells", "B", "it says that 1 cells were done, and the chain had seen 2")
     ]
@@ -221,10 +241,10 @@ def test_a_registration_counts_the_cells_that_the_chain_saw_before_it(con):
 
 def test_a_row_lies_between_its_entry_and_the_one_before(con):
     for k, hours in enumerate((0, 5, 10)):
-        con.execute(
-            "INSERT INTO cell VALUES (?, 'toy', ?, 'done', ?)", [f"c{k}", f"n{k}", START + timedelta(hours=hours)]
-        )
-        chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=START + timedelta(hours=hours))
+        at = START + timedelta(hours=hours)
+        with transaction(con):
+            con.execute("INSERT INTO cell VALUES (?, 'toy', ?, 'done', ?)", [f"c{k}", f"n{k}", at])
+            chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=at)
     assert list(chain._times(con)) == []
     con.execute("UPDATE cell SET finished = ? WHERE cell_id = 'c1'", [START - timedelta(hours=1)])
     con.execute("UPDATE cell SET finished = ? WHERE cell_id = 'c2'", [START + timedelta(hours=11)])
@@ -235,11 +255,15 @@ def test_a_row_lies_between_its_entry_and_the_one_before(con):
 
 
 def test_what_was_planned_and_what_came_of_it_are_vouched_for_apart(con):
-    con.execute("INSERT INTO cell VALUES ('c', 'toy', 'n', 'planned', NULL)")
-    chain.append(con, "plan", {}, {"plan": ["c"]}, now=START)
+    with transaction(con):
+        con.execute("INSERT INTO cell VALUES ('c', 'toy', 'n', 'planned', NULL)")
+        chain.append(con, "plan", {}, {"plan": ["c"]}, now=START)
     con.execute("UPDATE cell SET state = 'done'")
     assert [f.where for f in chain._rows(con)] == ["cell c"]
-    chain.append(con, "cells", {}, {"cell": ["c"]}, now=START)
+    con.execute("UPDATE cell SET state = 'planned'")
+    with transaction(con):
+        con.execute("UPDATE cell SET state = 'done'")
+        chain.append(con, "cells", {}, {"cell": ["c"]}, now=START)
     assert list(chain._rows(con)) == []
     con.execute("UPDATE cell SET name = 'other'")
     assert [f.where for f in chain._rows(con)] == ["plan c"]

@@ -275,6 +275,14 @@ def test_an_entry_keeps_its_place_its_study_and_its_words(undone):
 # ---- bringing views up to date --------------------------------------------------------------------------------------------
 
 
+def stale(con):
+    return viewing.stale(viewing.standing(con))
+
+
+def altered(con):
+    return viewing.altered(con, viewing.standing(con))
+
+
 def held(con):
     return {row[0]: row[1:] for row in ask(con, "SELECT name, objects FROM migration WHERE kind = 'views'")}
 
@@ -282,10 +290,10 @@ def held(con):
 def test_views_are_made_anew_when_the_catalogue_has_changed_and_not_before(undone):
     assert not viewing.pending(undone)
     assert not viewing.refresh(undone)
-    assert viewing.stale(viewing.standing(undone)) == []
+    assert stale(undone) == []
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
     assert viewing.pending(undone)
-    assert viewing.stale(viewing.standing(undone)) == [viewing.GENERATED]
+    assert stale(undone) == [viewing.GENERATED]
     assert viewing.refresh(undone)
     assert not viewing.pending(undone)
     assert ask(undone, "SELECT count(fresh), count(m) FROM lab_main") == [(0, 3)]
@@ -310,15 +318,15 @@ def test_views_of_studies_follow_their_texts(undone, tmp_path, monkeypatch):
     assert held(undone)["lab/best.sql"] == (["lab_best"],)
     assert not viewing.refresh(undone, [one])
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST.replace("max", "min")),))
-    assert viewing.stale(viewing.standing(undone)) == ["lab/best.sql"]
-    assert viewing.altered(undone, viewing.standing(undone)) == []  # of another version: stale names it
+    assert stale(undone) == ["lab/best.sql"]
+    assert altered(undone) == []  # of another version: stale names it
     assert viewing.refresh(undone)
     assert ask(undone, "SELECT m FROM lab_best") == [(2.0,)]
-    assert viewing.stale(viewing.standing(undone)) == []
+    assert stale(undone) == []
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
     assert viewing.refresh(undone)  # the views below were made anew, and so was this one
     assert ask(undone, "SELECT m FROM lab_best") == [(2.0,)]
-    assert viewing.altered(undone, viewing.standing(undone)) == []
+    assert altered(undone) == []
 
 
 def test_what_earlier_versions_wrote_by_hand_goes(undone):
@@ -334,13 +342,13 @@ def test_what_earlier_versions_wrote_by_hand_goes(undone):
 
 
 def test_views_that_were_altered_are_named(undone, tmp_path, monkeypatch):
-    assert viewing.altered(undone, viewing.standing(undone)) == []
+    assert altered(undone) == []
     undone.execute("CREATE OR REPLACE VIEW lab_main_cells AS SELECT 1 AS x")
     undone.execute("DROP VIEW other_one")
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST),))
-    assert viewing.altered(undone, viewing.standing(undone)) == ["lab_main_cells", "other_one"]
+    assert altered(undone) == ["lab_main_cells", "other_one"]
     undone.execute("CREATE VIEW lab_best AS SELECT 1 AS m")  # under the name of one of the study's, and not recorded
-    assert viewing.altered(undone, viewing.standing(undone)) == ["lab_best", "lab_main_cells", "other_one"]
+    assert altered(undone) == ["lab_best", "lab_main_cells", "other_one"]
     assert ask(undone, "SELECT count(*) FROM duckdb_views() WHERE temporary AND NOT internal") == [(0,)]
 
 
@@ -348,10 +356,10 @@ def test_a_view_of_a_study_that_was_altered_is_named_and_one_of_another_version_
     monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST),))
     viewing.refresh(undone)
     undone.execute("CREATE OR REPLACE VIEW lab_best AS SELECT 1 AS m")
-    assert viewing.altered(undone) == ["lab_best"]
+    assert altered(undone) == ["lab_best"]
     undone.execute("CREATE OR REPLACE VIEW lab_main_cells AS SELECT 1 AS x")
     catalogue.store(undone, Catalogue("lab", (metric("fresh"),)))
-    assert viewing.altered(undone) == ["lab_best"]  # the generated ones are stale, and made anew by the next who writes
+    assert altered(undone) == ["lab_best"]  # the generated ones are stale, and made anew by the next who writes
 
 
 def test_two_blocks_that_would_share_a_name_both_get_a_longer_one():
