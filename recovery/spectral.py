@@ -126,6 +126,10 @@ class Spectral:
         if self.given is None:
             return None
         G, y, exact = self.given
+        if (
+            exact is None and self.dropped == 0
+        ):  # `delta` is one number: the eigenvectors stay, and nothing is factored again
+            return replace(self, s2=self.s2 + self.delta[0], resolution=0.0, given=None)
         G = G + (np.diag(self.delta) if namespace(G) is np else namespace(G).diag(self.delta))
         return replace(Spectral.from_gram(G, y, exact=exact, rank_tol=0.0), given=None)
 

@@ -33,7 +33,8 @@ class ProcessesEngine:
 
     def run(self, jobs: Sequence[Job], fn: JobFunction, resources: Resources) -> Iterator[Done | Failed]:
         """The outcomes as they arrive; a cell is reported as soon as it is computed, before its job is."""
-        queue = deque(jobs)
+        # Jobs of many cells first, otherwise as planned: a long job that begins last would end alone.
+        queue = deque(sorted(jobs, key=lambda job: len(job.cells), reverse=True))
         workers = [_Worker(fn, resources.threads) for _ in range(min(resources.workers, len(queue)))]
         try:
             while workers:

@@ -67,23 +67,28 @@ def append(
     vouched for, and go on disagreeing. The time is never before that of the entry before, whatever the clock.
     """
     items: list[Item] = []
-    with closing(con.cursor()) as before:  # it sees what was there before this transaction
-        for part, keys in (rows or {}).items():
-            found = dict(digests(con, part, keys))
-            edited = _edited(before, part, keys)
-            items += [(part, key, found.get(key, NO_ROWS)) for key in dict.fromkeys(keys) if key not in edited]
+    for part, keys in (rows or {}).items():
+        found, edited = dict(digests(con, part, keys)), _edited(con, part, keys)
+        items += [(part, key, found.get(key, NO_ROWS)) for key in dict.fromkeys(keys) if key not in edited]
     return _add(con, kind, payload, items, now)
 
 
-def _edited(before: DuckDBPyConnection, part: str, keys: Collection[str]) -> set[str]:
-    """Of ``keys``, those whose rows were changed past the ledger: a later entry does not vouch for them in its turn."""
-    try:
-        known, held = newest(before, part, keys), dict(digests(before, part, keys))
-    except CatalogException:  # the table itself is made in this transaction
+def _edited(con: DuckDBPyConnection, part: str, keys: Collection[str]) -> set[str]:
+    """Of ``keys``, those whose rows were changed past the ledger: a later entry does not vouch for them in its turn.
+
+    Outside a transaction what was there before is gone, and nothing can be said.
+    """
+    asked = "SELECT txid_current()"  # a transaction keeps its number
+    if con.execute(asked).fetchall() != con.execute(asked).fetchall():
         return set()
-    edited = {key for key in {**known, **held} if known.get(key, NO_ROWS) != held.get(key, NO_ROWS)}
-    if part == "cell" and (again := set(held) - edited):
-        edited |= changed_cells(before, again)
+    with closing(con.cursor()) as before:  # it sees what was there before this transaction
+        try:
+            known, held = newest(before, part, keys), dict(digests(before, part, keys))
+        except CatalogException:  # the table itself is made in this transaction
+            return set()
+        edited = {key for key in {**known, **held} if known.get(key, NO_ROWS) != held.get(key, NO_ROWS)}
+        if part == "cell" and (again := set(held) - edited):
+            edited |= changed_cells(before, again)
     return edited
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -159,12 +160,22 @@ def _load(con: duckdb.DuckDBPyConnection, name: str, entry: dict[str, Any], fold
         )
     file = folder / f"{name}.parquet"
     try:
-        con.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM read_parquet({literal(str(file))})')
+        con.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM {rows_of(file)}')
         rows = con.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0]
     except duckdb.Error as error:
         raise VerificationError(f"{file} cannot be loaded: {error}") from error
     if rows != entry["rows"]:
         raise VerificationError(f"{file} holds {rows} rows, and the manifest says {entry['rows']}")
+
+
+def rows_of(file: Path) -> str:
+    """The rows of the Parquet file ``file`` in SQL."""
+    return f"read_parquet({literal(exactly(file))})"
+
+
+def exactly(path: Path) -> str:
+    """The pattern that matches ``path`` and no other: DuckDB takes a name with brackets, stars or question marks for one."""
+    return re.sub(r"([*?[])", r"[\1]", str(path))
 
 
 def _sha256(file: Path) -> str:

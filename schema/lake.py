@@ -43,7 +43,8 @@ def open_lake(folder: Path, **config: Any) -> Results:
                 if name != "lock_configuration":
                     con.execute(f"SET {name} = {_text(value) if isinstance(value, str) else value}")
             # From here on: these files, nothing else, and no way back.
-            con.execute(f"SET allowed_directories = [{_text(str(folder.absolute()))}]")
+            here = folder.absolute()  # DuckDB compares the text of a pattern, too
+            con.execute(f"SET allowed_directories = [{_text(str(here))}, {_text(exchange.exactly(here))}]")
             con.execute("SET enable_external_access = false")
             con.execute("SET lock_configuration = true")
         except BaseException:
@@ -93,8 +94,8 @@ def _attach(con: duckdb.DuckDBPyConnection, table: str, folder: Path, corpora: S
         if not (corpus / f"{table}.parquet").is_file():  # of an older schema, which had no such table
             continue
         name = corpus.relative_to(folder).as_posix() if corpus != folder else corpus.name
-        file = _text(str((corpus / f"{table}.parquet").absolute()))
-        parts.append(f"SELECT *, {_text(name)} AS corpus FROM read_parquet({file})")
+        rows = exchange.rows_of((corpus / f"{table}.parquet").absolute())
+        parts.append(f"SELECT *, {_text(name)} AS corpus FROM {rows}")
     if not parts:
         con.execute(f"ALTER TABLE {table} ADD COLUMN corpus VARCHAR")
         return

@@ -54,7 +54,7 @@ def read_table(path: Path) -> pl.DataFrame:
         return folder.read(path)
     try:
         if path.suffix.lower() in PARQUET:
-            return pl.read_parquet(path)
+            return pl.read_parquet(path, glob=False)  # a name with brackets is a name
         data = path.read_bytes()
         if b"\0" in data:
             raise DataError(

@@ -23,7 +23,7 @@ SPECIAL = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}",
     '"': "{''}", "`": r"\textasciigrave{}", "–": "--", "—": "---", "†": r"\ensuremath{\dagger}", "‡": r"\ensuremath{\ddagger}", "§": r"\S{}",
     "×": r"\ensuremath{\times}", "·": r"\ensuremath{\cdot}", "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "±": r"\ensuremath{\pm}",
-    "−": r"\ensuremath{-}", "→": r"\ensuremath{\to}", "κ": r"\ensuremath{\kappa}", "λ": r"\ensuremath{\lambda}", "σ": r"\ensuremath{\sigma}",
+    "−": r"\ensuremath{-}", "→": r"\ensuremath{\to}", "…": r"\ldots{}", "κ": r"\ensuremath{\kappa}", "λ": r"\ensuremath{\lambda}", "σ": r"\ensuremath{\sigma}",
     "ρ": r"\ensuremath{\rho}", "η": r"\ensuremath{\eta}", "μ": r"\ensuremath{\mu}", "α": r"\ensuremath{\alpha}", "ε": r"\ensuremath{\varepsilon}",
     "Δ": r"\ensuremath{\Delta}", "²": r"\ensuremath{^2}", "\u00a0": "~", "√": r"\ensuremath{\surd}", "↔": r"\ensuremath{\leftrightarrow}",
 }  # fmt: skip

@@ -109,7 +109,7 @@ def test_a_chain_made_anew_from_the_middle_verifies_and_does_not_fit_a_noted_hea
         noted = chain.head(con)
     assert noted is not None
     h = parse_hypothesis(LESS, "x.toml")
-    with closing(connect(path, "write")) as con:
+    with closing(connect(path, "write")) as con, transaction(con):
         entries = con.execute("SELECT sequence, kind, written, payload FROM ledger ORDER BY 1").fetchall()
         items = con.execute("SELECT sequence, part, key, digest FROM ledger_item").fetchall()
         at = next(e[0] for e in entries if e[1] == "plan")

@@ -260,6 +260,29 @@ def test_a_snapshot_that_a_killed_run_left_is_not_believed(database: Path) -> No
         mirror.close()
 
 
+def test_a_run_that_has_published_nothing_is_waited_for(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says so, asks again by itself, and answers as soon as there is something."""
+    monkeypatch.setattr("orledger.explorer.mirror._held", lambda _: True)
+    with TestClient(application(Explorer(database)), base_url="http://localhost") as client:
+        answer = client.get("/run")
+        assert answer.status_code == 503
+        assert '<meta http-equiv="refresh" content="2">' in answer.text
+        assert "has published no snapshot yet" in answer.text
+        monkeypatch.setattr("orledger.explorer.mirror._held", lambda _: False)
+        assert "The latest run" in client.get("/run").text
+
+
+def test_a_file_that_cannot_be_served_is_named_as_the_user_named_it(tmp_path: Path) -> None:
+    """Not as the private copy that was looked at."""
+    (tmp_path / "foreign.duckdb").write_text("no database", encoding="utf-8")
+    mirror = Mirror(tmp_path / "foreign.duckdb", Limits())
+    try:
+        with pytest.raises(DatabaseError, match=re.escape(f"{tmp_path}/foreign.duckdb is not a DuckDB database")):
+            mirror.look()
+    finally:
+        mirror.close()
+
+
 def test_pages_are_kept_as_long_as_the_database_and_no_more_than_so_many(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,3 +82,17 @@ def test_bad_input_is_refused():
         fitted.radii(points[:, :1], 1.0, ETA)
     with pytest.raises(InputError, match="points are empty"):
         fitted.radii(points[:0], 1.0, ETA)
+
+
+def test_the_widened_problem_of_a_whole_basis_is_the_one_factored_anew():
+    """Without exact rows the same number is added to every eigenvalue; what is computed from G + delta I by itself agrees."""
+    rng = np.random.default_rng(5)
+    X, y = rng.random((40, 2)), rng.standard_normal(40)
+    G = np.exp(-np.sqrt(((X[:, None] - X) ** 2).sum(-1)))
+    spec = Spectral.from_gram(G, y)
+    assert spec.dropped == 0
+    anew = Spectral.from_gram(G + np.diag(spec.delta), y, rank_tol=0.0)
+    np.testing.assert_allclose(spec.widened.s2, anew.s2, rtol=1e-12)
+    assert (spec.widened.s2 > spec.s2).all()
+    assert occam(spec.widened, 1.0).rho == pytest.approx(occam(anew, 1.0).rho, rel=1e-10)
+    assert spec.widened.widened is None

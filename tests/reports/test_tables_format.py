@@ -282,3 +282,7 @@ def test_tables_that_are_put_together_wrongly_are_refused():
 
 def test_an_empty_table_says_why():
     assert "Nothing to show: no cells" in render.plain(empty("T", "Title", "no cells").caption)
+
+
+def test_dots_in_a_reason_are_set_by_latex_and_not_spelled_as_a_code_point():
+    assert latex.escape("eta = … is below") == r"eta = \ldots{} is below"

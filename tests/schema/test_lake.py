@@ -131,3 +131,18 @@ def test_an_older_corpus_is_read_where_its_tables_have_the_columns(lake: tuple[P
     (corpus / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UsageError, match="whose table cell has no host"):
         open_lake(tmp_path / "lake")
+
+
+def test_a_folder_whose_name_is_a_pattern_is_itself(lake: tuple[Path, Path], tmp_path: Path) -> None:
+    """x[1] matches x1, and is another corpus: both are read, and importing one brings in its own rows."""
+    top = tmp_path / "la[k]e?"
+    shutil.copytree(lake[0] / "2026" / "part1", top / "x[1]")
+    shutil.copytree(lake[0] / "2026" / "part2", top / "x1")
+    with open_lake(top) as many, open_results(lake[1]) as one:
+        query = "SELECT cell_id FROM record ORDER BY ALL"
+        assert many.sql(query).equals(one.sql(query))
+        assert set(many.sql("SELECT DISTINCT corpus FROM cell")["corpus"]) == {"x[1]", "x1"}
+    exchange.import_folder(top / "x[1]", tmp_path / "back.duckdb")
+    with open_results(tmp_path / "back.duckdb") as back, open_lake(lake[0] / "2026" / "part1") as part1:
+        ids = "SELECT cell_id FROM cell ORDER BY 1"
+        assert back.sql(ids).equals(part1.sql(ids))
