@@ -252,14 +252,24 @@ def test_ctrl_c_ends_a_query(toy_db: Path) -> None:
     query = "SELECT count(*) FROM range(1000000000000) a, range(1000000) b"
     words = [sys.executable, "-m", "orledger", "sql", query, "--db", str(toy_db)]
     patient = {**os.environ, "ORLEDGER_SQL_SECONDS": "3600"}  # the keys may come late on a busy machine
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True, env=patient)
+    process = subprocess.Popen(
+        words,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=patient,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore the key
+    )
     opened = Path(f"/proc/{process.pid}/fd")
     while process.poll() is None and not any(link.resolve() == toy_db for link in opened.iterdir()):
         time.sleep(0.1)  # however long a busy machine takes to open the database
-    while process.poll() is None:  # a key that is pressed before the query has begun may have to be pressed again
+    for _ in range(20):  # a key that is pressed before the query has begun may have to be pressed again
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(15)
+            break
+    else:
+        process.kill()
     _, message = process.communicate()  # a query that ran into its time limit would say so, with another code
     assert (process.returncode, message) == (130, "stopped by Ctrl-C\n")
