@@ -23,7 +23,7 @@ def materialised(results: Results, queries: Iterable[str]) -> Results:
     """
     con = results.con.cursor()
     asked = "\n".join(queries)
-    if results.rows("SELECT count(*) AS records FROM record")[0]["records"] <= MOST:
+    if results.sql("SELECT count(*) FROM record").item() <= MOST:
         for layout in read(results.con):
             for view in (layout.name, layout.series, f"{layout.name}_cells"):
                 if view and identifier(view) in asked:

@@ -105,7 +105,7 @@ def test_filters_chart_query_and_downloads(browser: Browser, address: str) -> No
     page.goto(f"{address}/cells")
     page.select_option("select[name='key.seed']", "4")
     page.click("text=Show")
-    page.wait_for_selector("text=1 cells")
+    page.wait_for_selector(r"text=/\b1 cell\b/")
     page.click("text=mine/c4")
     page.wait_for_selector("h1:has-text('mine/c4')")
     page.goto(f"{address}/metric?metric=mine/main/error&group=seed")
@@ -177,7 +177,7 @@ def test_a_run_is_seen_from_start_to_end(browser: Browser, tmp_path: Path) -> No
             page.wait_for_selector("text=a run is writing", state="detached")
             assert run.wait(timeout=PATIENCE / 1000) == 0
             page.goto(f"{address}/cells?state=failed")
-            page.wait_for_selector("text=1 cells")
+            page.wait_for_selector(r"text=/\b1 cell\b/")
         finally:
             run.kill()
     assert problems == []
