@@ -77,8 +77,8 @@ def _why(test: Mapping[str, Any]) -> str:
 
 
 def _by(test: Mapping[str, Any], words: Said) -> str:
-    if test["effect"] is None or test["low"] is None or test["high"] is None:
-        return ""
+    if test["effect"] is None or test["low"] is None or test["high"] is None or not test["level"]:
+        return ""  # so few units allow no interval
     differing = test["test"] == "signed_rank" and test["transform"] == "none"
     what = f"{words.sides[0]} minus {words.sides[1]}" if differing else str(test["effect_name"])
-    return f"{what}: {short(test['effect'])}, interval [{short(test['low'])}, {short(test['high'])}]"
+    return f"{what}: {short(test['effect'])}, {100 * test['level']:.3g}% interval [{short(test['low'])}, {short(test['high'])}]"
