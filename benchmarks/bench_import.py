@@ -3,8 +3,8 @@
     python benchmarks/bench_import.py
 
 The table has 200 datasets, 10 methods and 50 seeds, so 10,000 cells. Both sides start from the same CSV file. orledger stores
-more: cells with their keys and content hashes, the catalogue, the ledger's chain, and every entry is checked. What the issue
-asks for is 2 s and 10 s on a machine that does nothing else; processor time is shown beside the time on the clock.
+more: cells with their keys and content hashes, the catalogue, the ledger's chain, and every entry is checked. The aims are
+2 s and 10 s on a machine that does nothing else; processor time is shown beside the time on the clock.
 """
 
 from __future__ import annotations
