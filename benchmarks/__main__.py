@@ -142,7 +142,9 @@ def main() -> int:
     print(
         f"\n{sum(met)} of {len(met)} targets met, {failed} scripts failed, {taken:.0f} s on {where['cpu']} (load {busy})"
     )
-    command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
+    chosen = [word for name in options.only or () for word in ("--only", name)]
+    written = ["--markdown", str(options.markdown)] if options.markdown else []
+    command = shlex.join(["python", "-m", "benchmarks", *["--quick"] * options.quick, *chosen, *written])
     report = {"command": command, "quick": options.quick, "seconds": taken, "machine": where, "comparisons": compared, "growth": grown}  # fmt: skip
     for path, text in (
         (options.json, json.dumps(report, indent=2) + "\n"),
