@@ -22,8 +22,8 @@ import torch
 from orledger.runners.case_b.nets import ROLES, build_network, net_data, schedule_of, train_nets
 from orledger.runners.case_b.network import Network, initial, views
 from orledger.runners.case_b.plan import SETTINGS
-from orledger.runners.case_b.problem import Problem, load_table, make_problem
-from orledger.runners.case_b.training import NetData, Schedule
+from orledger.runners.case_b.problem import SplitRows, load_table, make_problem
+from orledger.runners.case_b.training import AdamSchedule, NetData
 from orledger.runners.cells import Context
 from orledger.runners.settings import resolve
 
@@ -62,7 +62,7 @@ class PlainNet(torch.nn.Module):
         return (torch.log(noise) + ((y - mean) ** 2 + variance) / (2 * noise**2)).mean()
 
 
-def one_at_a_time(network: Network, data: NetData, schedule: Schedule) -> PlainNet:
+def one_at_a_time(network: Network, data: NetData, schedule: AdamSchedule) -> PlainNet:
     """A plain net after the whole schedule."""
     net = PlainNet(network, views(initial(network.shape, [data.init], torch.float64, "cpu"), network.shape))
     optimizer = torch.optim.Adam(net.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
@@ -76,7 +76,7 @@ def one_at_a_time(network: Network, data: NetData, schedule: Schedule) -> PlainN
     return net
 
 
-def problems(settings: dict) -> list[Problem]:
+def problems(settings: dict) -> list[SplitRows]:
     """The diabetes i.i.d. cells of the main block: three seeds, four noise levels."""
     table = load_table("diabetes", settings, Context(offline=True))
     return [make_problem(table, "iid", seed, rel, settings) for seed in range(3) for rel in (0.0, 0.1, 0.25, 0.5)]
@@ -95,7 +95,7 @@ def run(*, quick: bool = False) -> list[dict]:
     network, _ = build_network(cells[0].x_fit.shape[1], settings)
     schedule = schedule_of(settings)
     sample = [net_data(cells[i], "dak", settings) for i in (0, 5)]
-    one_at_a_time(network, net_data(cells[1], "dak", settings), Schedule(2, 32, 0.01, 5e-4))  # warm up
+    one_at_a_time(network, net_data(cells[1], "dak", settings), AdamSchedule(2, 32, 0.01, 5e-4))  # warm up
     began = time.process_time()
     for data in sample:
         one_at_a_time(network, data, schedule)

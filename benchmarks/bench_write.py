@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from orledger.schema.grouping import Groups
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rows import row, show
@@ -63,7 +63,7 @@ class Orledger:
     def store(self, first: int, block: list[dict[str, np.ndarray]]) -> None:
         groups = Groups(self.writer, None, lambda _cell, _outcome: None)
         for k, cell in enumerate(block, start=first):
-            groups.add(cell_name(k), Outcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
+            groups.add(cell_name(k), CellOutcome("done", seconds=0.0, backend="cpu/float64", columns=cell))
         groups.close()
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from orledger.audit.evaluation.auditing import audit
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.schema.grouping import Groups
 from orledger.schema.reading import open_results
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,10 +100,12 @@ def written(path: Path, cells: int, size: int) -> None:
             declined = [("pruned", "no bound for this design", 0.5)] if k % 10 == 0 else []
             made = columns(k, size)
             groups.add(
-                cell_name(k), Outcome("done", seconds=0.1, backend="cpu/float64", columns=made, refusals=declined)
+                cell_name(k), CellOutcome("done", seconds=0.1, backend="cpu/float64", columns=made, refusals=declined)
             )
         for k in range(cells, cells + FAILED):
-            groups.add(cell_name(k), Outcome("failed", error="Traceback (most recent call last)\nValueError: singular"))
+            groups.add(
+                cell_name(k), CellOutcome("failed", error="Traceback (most recent call last)\nValueError: singular")
+            )
         groups.close()
         writer.end_run(RUN, "incomplete")
 

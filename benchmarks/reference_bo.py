@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
 
     from orledger.runners.case_c.loop import LoopSpec
-    from orledger.runners.case_c.objectives import Problem
+    from orledger.runners.case_c.objectives import SearchProblem
 
 MUS = np.logspace(-12, 12, 97)
 
@@ -70,7 +70,7 @@ def model_radius(model: SingleTaskGP, x: torch.Tensor, y: torch.Tensor, rest: to
     )
 
 
-def plain_trajectory(problem: Problem, spec: LoopSpec, arm: str) -> list[int]:
+def plain_trajectory(problem: SearchProblem, spec: LoopSpec, arm: str) -> list[int]:
     """The candidates one arm chooses, from the same initial design, parameters and budget as the fast loop."""
     raw, actions = spec.raw, []
     for _ in range(spec.evaluations - len(problem.initial)):

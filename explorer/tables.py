@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from orledger import studies
-from orledger.reports.drilldown import Drilldown, Place, address, cell_at, command
+from orledger.reports.drilldown import Drilldown, NumberPlace, address, cell_at, command
 from orledger.reports.figures import drawing
 from orledger.reports.figures.style import METADATA, house_style
 from orledger.reports.tables.building import build, offered
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from orledger.explorer.mirror import Copied
-    from orledger.reports.drilldown import Opened
+    from orledger.reports.drilldown import OpenedNumber
     from orledger.reports.tables.building import TableSpec
     from orledger.reports.tables.table import Table
 
@@ -36,7 +36,7 @@ DRAWING = threading.Lock()  # matplotlib's settings belong to the process
 class Shown:
     """A query behind a number with the head of its answer."""
 
-    opened: Opened
+    opened: OpenedNumber
     columns: list[str]
     rows: list[tuple[Any, ...]]
     total: int
@@ -84,7 +84,7 @@ def table_page(results: Copied, name: str) -> dict[str, Any] | None:
 
 def number_page(results: Copied, asked: Mapping[str, str]) -> dict[str, Any] | None:
     """One number of a table with the rows behind it and the queries that give them; None when there is no such number."""
-    place = Place(asked.get("table", ""), asked.get("row", ""), asked.get("column", ""))
+    place = NumberPlace(asked.get("table", ""), asked.get("row", ""), asked.get("column", ""))
     found = table(results, place.table)
     value = None if found is None else cell_at(found, place.row, place.column)
     if found is None or value is None:

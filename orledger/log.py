@@ -25,7 +25,7 @@ from orledger.errors import DataError, UsageError
 from orledger.schema.catalogue import Catalogue, Metric
 from orledger.schema.frames import frame
 from orledger.schema.grouping import Groups
-from orledger.schema.outcomes import Outcome, PlannedCell
+from orledger.schema.outcomes import CellOutcome, PlannedCell
 from orledger.schema.writing import Writer
 from orledger.wording import counted
 
@@ -202,7 +202,7 @@ class LoggedCell:
         self._stored(())
         return self
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CellOutcome:
         """Everything the cell holds."""
         places = list(self.rows)
         texts = {
@@ -213,7 +213,7 @@ class LoggedCell:
         )
         value = np.fromiter(self.rows.values(), dtype=float, count=len(places))
         refusals = [(arm, reason, None) for arm, reason in self.refusals.items()]
-        return Outcome("done", columns={**texts, "idx": idx, "value": value}, refusals=refusals)
+        return CellOutcome("done", columns={**texts, "idx": idx, "value": value}, refusals=refusals)
 
     def planned(self) -> PlannedCell:
         """The row of ``cell`` that says what it is."""
@@ -266,7 +266,7 @@ class _PlanningWriter(Writer):
         super().__init__(path)
         self.described: dict[str, PlannedCell] = {}
 
-    def store_many(self, outcomes: Iterable[tuple[str, Outcome]], run_id: str | None = None) -> None:
+    def store_many(self, outcomes: Iterable[tuple[str, CellOutcome]], run_id: str | None = None) -> None:
         """The outcomes of several cells in one transaction, those that are new planned in it."""
         batch = list(outcomes)
         with self.transaction():

@@ -26,7 +26,7 @@ GROUP = "orledger.studies"
 FILE = "study.toml"
 
 
-class Database(Protocol):
+class Queryable(Protocol):
     """Anything that answers SQL with a frame."""
 
     def sql(self, query: str, params: Any = None) -> pl.DataFrame:
@@ -183,7 +183,7 @@ def having(names: Collection[str], extra: Sequence[Study] = (), *, brought_in: C
     ]
 
 
-def present(results: Database, extra: Sequence[Study] = ()) -> list[Study]:
+def present(results: Queryable, extra: Sequence[Study] = ()) -> list[Study]:
     """The studies among ``extra`` and the installed ones that have a cell in the database, in that order."""
     rows = results.sql(CASES_HERE).rows()
     return having([r[0] for r in rows], extra, brought_in=[r[0] for r in rows if r[1]])

@@ -21,7 +21,7 @@ ARMS = "SELECT case_name, arm FROM arm ORDER BY case_name, position"
 
 
 @dataclass(frozen=True)
-class Metric:
+class CatalogueMetric:
     """What the catalogue says of a metric."""
 
     name: str
@@ -31,14 +31,14 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Place:
+class CatalogueBlock:
     """One block of a case: its keys in order, its arms, and the metrics by name."""
 
     case: str
     block: str
     keys: tuple[str, ...]
     arms: tuple[str, ...]
-    metrics: dict[str, Metric]
+    metrics: dict[str, CatalogueMetric]
     said: str  # file and table that ask for it
 
     def require(self, kind: str, name: str, known: Iterable[str]) -> None:
@@ -46,7 +46,7 @@ class Place:
         require(self.said, kind, name, known)
 
 
-def place(results: Database, study: Study, display: TableDisplay | FigureDisplay) -> Place:
+def place(results: Database, study: Study, display: TableDisplay | FigureDisplay) -> CatalogueBlock:
     """Where the numbers of ``display`` are; an error that names what does not occur in the data, with the nearest name."""
     own = [c.name for c in study.cases]
     if display.case is None and len(own) != 1:
@@ -64,12 +64,12 @@ def place(results: Database, study: Study, display: TableDisplay | FigureDisplay
         found = f"in {', '.join(blocks)}" if blocks else "together in no block"
         raise UsageError(f"{display.place}: {', '.join(wanted)} stands {found}", hint="name one with block = ...")
     block = display.block or blocks[0]
-    return Place(
+    return CatalogueBlock(
         case,
         block,
         tuple(k for c, b, k in results.sql(KEYS).iter_rows() if (c, b) == (case, block)),
         tuple(a for c, a in results.sql(ARMS).iter_rows() if c == case),
-        {m: Metric(m, better, idx, text) for _, b, m, better, idx, text in metrics if b == block},
+        {m: CatalogueMetric(m, better, idx, text) for _, b, m, better, idx, text in metrics if b == block},
         display.place,
     )
 

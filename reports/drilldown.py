@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from orledger.reports.narrowing import Within, common
+from orledger.reports.narrowing import HeldRows, common
 from orledger.reports.origin import PLACE, Answer, AuditRow, Given, Records
 from orledger.reports.tables.table import TableError
 from orledger.schema.layouts import identifier, literal
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 AUDITED = {"test_result": "test_id", "claim": "claim_id", "disposition": "disposition_id"}
 
 
-class Place(NamedTuple):
+class NumberPlace(NamedTuple):
     """Where a number stands: the name of its table, and the keys of its row and column."""
 
     table: str
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedNumber:
     """A query with what its rows are; ``cells`` is how many cells they belong to, None where they belong to none.
 
     ``rows`` is its answer where that was read to check the query, so that nobody needs to ask again.
@@ -58,7 +58,7 @@ class Behind:
     """What stands behind one number: in words, and as queries whose rows are all of it."""
 
     words: str
-    queries: tuple[Opened, ...]
+    queries: tuple[OpenedNumber, ...]
 
 
 def is_number(value: Value) -> bool:
@@ -67,12 +67,12 @@ def is_number(value: Value) -> bool:
     return "number" in kinds or (bool(value.origin) and "text" in kinds)
 
 
-def numbers(table: Table) -> Iterator[tuple[Place, Value]]:
+def numbers(table: Table) -> Iterator[tuple[NumberPlace, Value]]:
     """Every cell of ``table`` that prints a number, in order; the first column names the rows."""
     for row in table.rows():
         for column, cell in list(zip(table.columns, row.cells, strict=True))[1:]:
             if is_number(cell):
-                yield Place(table.name, row.key, column.key), cell
+                yield NumberPlace(table.name, row.key, column.key), cell
 
 
 def cell_at(table: Table, row: str, column: str) -> Value | None:
@@ -82,7 +82,7 @@ def cell_at(table: Table, row: str, column: str) -> Value | None:
     return None if found is None or place is None else found.cells[place]
 
 
-def address(place: Place) -> str:
+def address(place: NumberPlace) -> str:
     """The page of the explorer that shows what is behind the number."""
     return "/number?" + urlencode(place._asdict())
 
@@ -104,7 +104,7 @@ class Drilldown:
 
     def __post_init__(self) -> None:
         self._read = self.read or cache(self.results.sql)
-        self._asked: dict[str, Within] = {}
+        self._asked: dict[str, HeldRows] = {}
         self._stored: dict[str, dict[str, pl.DataFrame]] = {}
 
     @cached_property
@@ -124,31 +124,31 @@ class Drilldown:
         given = [p.words for p in value.origin.parts if isinstance(p, Given)]
         return Behind("; ".join(dict.fromkeys([*(o.title for o in found), *given])), found)
 
-    def _audited(self, part: AuditRow) -> Opened:
+    def _audited(self, part: AuditRow) -> OpenedNumber:
         """The row that the audit stored. A report opens most of them, so it reads their table once."""
         key = AUDITED[part.table]
         query = f"SELECT *\nFROM {part.table}\nWHERE {key} = {literal(part.id)}"
         if self.read is not None:
-            return Opened(f"the audit's row in {part.table}", query, None, self.read(query))
+            return OpenedNumber(f"the audit's row in {part.table}", query, None, self.read(query))
         if part.table not in self._stored:
             rows = self._read(f"SELECT * FROM {part.table}")
             self._stored[part.table] = {name: rows[i : i + 1] for i, name in enumerate(rows[key])}
-        return Opened(f"the audit's row in {part.table}", query, None, self._stored[part.table].get(part.id))
+        return OpenedNumber(f"the audit's row in {part.table}", query, None, self._stored[part.table].get(part.id))
 
-    def _opened(self, part: Part) -> Iterator[Opened]:
+    def _opened(self, part: Part) -> Iterator[OpenedNumber]:
         if isinstance(part, Answer):
-            yield Opened("rows that were counted or read", part.sql)
+            yield OpenedNumber("rows that were counted or read", part.sql)
         elif isinstance(part, AuditRow):
             stored = self._audited(part)
             yield stored
             units: Iterable[str | None] = (
                 () if stored.rows is None or part.table == "disposition" else stored.rows["units_sql"]
             )
-            yield from (Opened("the values of its units", sql) for sql in units if sql)
+            yield from (OpenedNumber("the values of its units", sql) for sql in units if sql)
         elif isinstance(part, Records):
             yield from self._records(part)
 
-    def _records(self, part: Records) -> Iterator[Opened]:
+    def _records(self, part: Records) -> Iterator[OpenedNumber]:
         """One query per block and view that has some of the records; together their answers are exactly ``part``."""
         groups: dict[tuple[str, str, bool], list[tuple[Any, ...]]] = {}
         for row in part.rows.iter_rows():
@@ -167,17 +167,17 @@ class Drilldown:
             at = there.positions(wanted)
             conditions = [*there.conditions(at, wanted), where]
             arms = ", ".join(sorted({row[1] for row in wanted}))
-            yield Opened(
+            yield OpenedNumber(
                 f"{len(wanted):,} record{'s' * (len(wanted) != 1)} of {view}: {', '.join(columns)} of {arms}",
                 select(shown, identifier(view), conditions, [*layout.key_columns, *places, "cell_id"]),
                 len({row[0] for row in wanted}),
                 there.rows[at],
             )
 
-    def _within(self, query: str, places: tuple[str, ...], keys: tuple[str, ...]) -> Within:
+    def _within(self, query: str, places: tuple[str, ...], keys: tuple[str, ...]) -> HeldRows:
         if query not in self._asked:
             rows = self._read(query)
-            self._asked[query] = Within(rows.cast({p: PLACE[p] for p in places}), places, keys)
+            self._asked[query] = HeldRows(rows.cast({p: PLACE[p] for p in places}), places, keys)
         return self._asked[query]
 
 

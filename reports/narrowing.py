@@ -26,7 +26,7 @@ LISTED = 24  # values of a key that a condition names one by one; beyond that th
 
 
 @dataclass
-class Within:
+class HeldRows:
     """An answer to select from: its columns are cell_id, ``places`` (arm, label, and idx of a series), ``keys`` and others."""
 
     rows: pl.DataFrame

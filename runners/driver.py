@@ -17,7 +17,7 @@ from orledger.runners.interrupts import Interrupted, Interruptions
 from orledger.runners.progress import Reporter, Silent
 from orledger.schema.grouping import Groups
 from orledger.schema.snapshot import publish_snapshot, remove_snapshot
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -112,7 +112,7 @@ def run_plan(
         signum = None
         by_id = {cell.id: cell for cell in cells}
 
-        def stored(cell_id: str, outcome: Outcome) -> None:
+        def stored(cell_id: str, outcome: CellOutcome) -> None:
             counts[outcome.state] += 1
             reporter.stored(by_id[cell_id], outcome.state, _detail(outcome))
 
@@ -227,15 +227,15 @@ def _planned(cell: Cell, job: Job) -> PlannedCell:
     return PlannedCell(cell.id, cell.case, cell.block, cell.name, cell.keys, canonical(cell.spec), HASH_VERSION, job.id)
 
 
-def _outcome(event: Done | Failed) -> Outcome:
+def _outcome(event: Done | Failed) -> CellOutcome:
     if isinstance(event, Failed):
-        return Outcome("failed", error=event.error)
+        return CellOutcome("failed", error=event.error)
     result = event.result
     if result.state not in ("done", "refused"):
         raise OrledgerError(
             f"{event.cell.name}: a case returned the state {result.state!r}; done and refused are known"
         )
-    return Outcome(
+    return CellOutcome(
         state=result.state,
         reason=result.reason,
         seconds=result.seconds,
@@ -248,7 +248,7 @@ def _outcome(event: Done | Failed) -> Outcome:
     )
 
 
-def _detail(outcome: Outcome) -> str | None:
+def _detail(outcome: CellOutcome) -> str | None:
     if outcome.error is not None:
         return outcome.error.strip().splitlines()[-1]
     return outcome.reason

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from orledger.errors import UsageError
 from orledger.runners.engines import THREAD_VARIABLES, Done, Failed, JobFunction, Resources, outcomes
-from orledger.runners.ray_nodes import Head, HeadLostError, Node, difference, here, require_alike
+from orledger.runners.ray_nodes import HeadLostError, HeadNode, Node, difference, here, require_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def _compute(job: Job, fn: JobFunction, ours: Node) -> list[Done | Failed] | tup
     return list(outcomes(job, fn)) if problem is None else problem
 
 
-def _collected(ray: Any, task: Any, job: Job, head: Head) -> list[Done | Failed]:
+def _collected(ray: Any, task: Any, job: Job, head: HeadNode) -> list[Done | Failed]:
     try:
         found: list[Done | Failed] | tuple[str, str] = ray.get(task)
     except ray.exceptions.RayError as error:
@@ -124,9 +124,9 @@ def _knock(address: str) -> None:
 
 
 @contextmanager
-def _session(ray: Any, resources: Resources) -> Iterator[Head]:
+def _session(ray: Any, resources: Resources) -> Iterator[HeadNode]:
     if ray.is_initialized():
-        yield Head(ray.get_runtime_context().gcs_address)
+        yield HeadNode(ray.get_runtime_context().gcs_address)
         return
     in_main = threading.current_thread() is threading.main_thread()
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)} if in_main else {}
@@ -154,6 +154,6 @@ def _session(ray: Any, resources: Resources) -> Iterator[Head]:
     for number, handler in handlers.items():
         signal.signal(number, handler)
     try:
-        yield Head(ray.get_runtime_context().gcs_address)
+        yield HeadNode(ray.get_runtime_context().gcs_address)
     finally:
         ray.shutdown()

@@ -101,7 +101,7 @@ def _last_line(error: Exception) -> str:
     return lines[-1] if lines else type(error).__name__
 
 
-class Head:
+class HeadNode:
     """The head's control process, knocked at now and then; ``require`` raises once it has been away for too long."""
 
     def __init__(self, address: str) -> None:

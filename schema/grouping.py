@@ -15,7 +15,7 @@ from orledger.errors import DatabaseError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orledger.schema.outcomes import Outcome
+    from orledger.schema.outcomes import CellOutcome
     from orledger.schema.writing import Writer
 
 T = TypeVar("T")
@@ -33,11 +33,11 @@ class Groups:
     thread commits what has waited long enough while the next cell is still being computed.
     """
 
-    def __init__(self, writer: Writer, run_id: str | None, stored: Callable[[str, Outcome], None]) -> None:
+    def __init__(self, writer: Writer, run_id: str | None, stored: Callable[[str, CellOutcome], None]) -> None:
         self.writer = writer
         self.run_id = run_id
         self.stored = stored
-        self._pending: dict[str, Outcome] = {}
+        self._pending: dict[str, CellOutcome] = {}
         self._records = 0
         self._since = 0.0
         self._committed = float("-inf")
@@ -48,7 +48,7 @@ class Groups:
         self._thread = threading.Thread(target=self._wait_and_commit, name="group-commit", daemon=True)
         self._thread.start()
 
-    def add(self, cell_id: str, outcome: Outcome) -> None:
+    def add(self, cell_id: str, outcome: CellOutcome) -> None:
         """Takes one outcome; raises what a commit in the background raised."""
         with self._turn:
             self._raise()

@@ -25,7 +25,7 @@ PLANNED = ("case_name", "block", "name", "keys", "spec", "hash_version", "job_id
 
 
 @dataclass(frozen=True)
-class Part:
+class VouchedRows:
     """Rows that the ledger vouches for: a table, its key, and the columns and rows that count."""
 
     table: str
@@ -35,22 +35,22 @@ class Part:
     where: str = "TRUE"
 
 
-PARTS: dict[str, Part] = {
-    "registration": Part("registration", "hash"),
-    "registered": Part("registered", "registration"),
-    "run": Part("run", "run_id"),
-    "setting": Part("setting", "run_id"),
-    "metric": Part("metric", "case_name"),
-    "key": Part("key", "case_name"),
-    "arm": Part("arm", "case_name"),
-    "study": Part("study", "case_name"),
-    "plan": Part("cell", "cell_id", only=PLANNED),
-    "cell": Part("cell", "cell_id", without=PLANNED, where="state <> 'planned'"),
-    "audit": Part("audit", "audit_id"),
-    "test_result": Part("test_result", "audit_id"),
-    "claim": Part("claim", "audit_id"),
-    "disposition": Part("disposition", "audit_id"),
-    "published": Part("published", "id"),
+PARTS: dict[str, VouchedRows] = {
+    "registration": VouchedRows("registration", "hash"),
+    "registered": VouchedRows("registered", "registration"),
+    "run": VouchedRows("run", "run_id"),
+    "setting": VouchedRows("setting", "run_id"),
+    "metric": VouchedRows("metric", "case_name"),
+    "key": VouchedRows("key", "case_name"),
+    "arm": VouchedRows("arm", "case_name"),
+    "study": VouchedRows("study", "case_name"),
+    "plan": VouchedRows("cell", "cell_id", only=PLANNED),
+    "cell": VouchedRows("cell", "cell_id", without=PLANNED, where="state <> 'planned'"),
+    "audit": VouchedRows("audit", "audit_id"),
+    "test_result": VouchedRows("test_result", "audit_id"),
+    "claim": VouchedRows("claim", "audit_id"),
+    "disposition": VouchedRows("disposition", "audit_id"),
+    "published": VouchedRows("published", "id"),
 }
 
 # Cells whose plan entered a history before any cell of their study had an outcome in it. What is imported or logged is

@@ -33,7 +33,7 @@ class PlannedCell:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """What came of one cell: ``columns`` holds arm, metric, label, idx (masked) and value, equally long."""
 
     state: str
@@ -78,7 +78,7 @@ def planned_columns(cells: Sequence[PlannedCell]) -> Columns:
     }
 
 
-def settled_rows(cells: Mapping[str, Outcome], run_id: str | None, now: datetime) -> list[dict[str, Any]]:
+def settled_rows(cells: Mapping[str, CellOutcome], run_id: str | None, now: datetime) -> list[dict[str, Any]]:
     """For each cell, the columns of ``cell`` that its outcome fills."""
     return [
         {
@@ -98,7 +98,7 @@ def settled_rows(cells: Mapping[str, Outcome], run_id: str | None, now: datetime
     ]
 
 
-def record_columns(cells: Mapping[str, Outcome]) -> Columns:
+def record_columns(cells: Mapping[str, CellOutcome]) -> Columns:
     """The records of all cells, one below the other, with the column cell_id in front."""
     parts = [outcome.records for outcome in cells.values()]
     sizes = [part["value"].size for part in parts]

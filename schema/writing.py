@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue, chain, declaring, explaining, opening, viewing
-from orledger.schema.outcomes import Outcome, PlannedCell, dataset_row, planned_columns, record_columns, settled_rows
+from orledger.schema.outcomes import (
+    CellOutcome,
+    PlannedCell,
+    dataset_row,
+    planned_columns,
+    record_columns,
+    settled_rows,
+)
 from orledger.schema.transactions import transaction
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from orledger.schema.catalogue import Catalogue
     from orledger.study import Study
 
-__all__ = ["Outcome", "PlannedCell", "Writer"]
+__all__ = ["CellOutcome", "PlannedCell", "Writer"]
 
 # Types of the columns of a cell's outcome, and of the tables of its smaller rows after the cell.
 SETTLED_TYPES = {
@@ -131,11 +138,11 @@ class Writer:
         """The state of every cell, by id."""
         return dict(self._known())
 
-    def store(self, cell_id: str, outcome: Outcome, run_id: str | None = None) -> None:
+    def store(self, cell_id: str, outcome: CellOutcome, run_id: str | None = None) -> None:
         """One cell's outcome in one transaction, in place of whatever the cell held before."""
         self.store_many([(cell_id, outcome)], run_id)
 
-    def store_many(self, outcomes: Iterable[tuple[str, Outcome]], run_id: str | None = None) -> None:
+    def store_many(self, outcomes: Iterable[tuple[str, CellOutcome]], run_id: str | None = None) -> None:
         """The outcomes of several cells in one transaction, each in place of whatever its cell held before."""
         batch = list(outcomes)
         cells = dict(batch)
@@ -195,7 +202,7 @@ def _replaced(
     con: DuckDBPyConnection,
     records: Any,  # noqa: ARG001 - DuckDB reads it by its name
     again: Sequence[str],
-    cells: Mapping[str, Outcome],
+    cells: Mapping[str, CellOutcome],
 ) -> dict[str, int]:
     """How many cells of each study lose a number that they had, or a refusal for a result; adding numbers replaces none.
 

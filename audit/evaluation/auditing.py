@@ -12,11 +12,11 @@ from orledger.audit.evaluation.claims import ClaimResult, check
 from orledger.audit.evaluation.comparisons import Evaluation, evaluate
 from orledger.audit.evaluation.dispositions import Decision, decide
 from orledger.audit.evaluation.families import correct_families
-from orledger.audit.evaluation.history import Look, with_history
+from orledger.audit.evaluation.history import EarlierLook, with_history
 from orledger.audit.evaluation.names import check_names
 from orledger.audit.evaluation.sensitivity import Sensitivity, at_coarser_unit, deciding, speaks
 from orledger.audit.evaluation.storing import digest, store
-from orledger.audit.evaluation.units import Ledger, layouts
+from orledger.audit.evaluation.units import UnitReader, layouts
 from orledger.audit.registry import known
 from orledger.audit.registry.quantities import RecordSource
 from orledger.audit.registry.registration import (
@@ -72,7 +72,7 @@ class AuditFinding:
     decision: Decision | None
     sensitivity: Sensitivity | None
     known: Registered = Registered.BEFORE
-    earlier: tuple[Look, ...] = ()
+    earlier: tuple[EarlierLook, ...] = ()
     remarks: tuple[str, ...] = ()
     level: str = ""
     receipt: Earlier | None = None
@@ -195,7 +195,7 @@ def examine(results: Results, limits: Limits | None = None) -> Audit:
     hypotheses = [r.parsed() for r in registrations]
     copies = _copied(results, hypotheses)
     try:
-        ledger = Ledger(results, copies, limits or Limits())
+        ledger = UnitReader(results, copies, limits or Limits())
         findings = tuple(
             with_history(results, find(ledger, r, h), audit_id, data_hash)
             for r, h in zip(registrations, hypotheses, strict=True)
@@ -215,7 +215,7 @@ def naming(hypothesis: Hypothesis, name: str) -> Iterator[None]:
         raise type(error)(f"{hypothesis.file}: {name}: {error.message}", hint=error.hint) from error
 
 
-def find(ledger: Ledger, registration: Registration, hypothesis: Hypothesis) -> AuditFinding:
+def find(ledger: UnitReader, registration: Registration, hypothesis: Hypothesis) -> AuditFinding:
     """Tests, claims and disposition of one hypothesis."""
     claims: list[ClaimResult] = []
     evaluated: list[Evaluation] = []

@@ -13,7 +13,7 @@ from orledger.audit.evaluation.pairing import Matched, match, unit_name
 from orledger.audit.evaluation.predicates import PREDICATES, combined
 from orledger.audit.evaluation.preparing import without
 from orledger.audit.evaluation.refusals import with_refused
-from orledger.audit.evaluation.units import Ledger, Units, load_units
+from orledger.audit.evaluation.units import UnitReader, Units, load_units
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import ClaimState, Clearly
 from orledger.wording import counted
@@ -47,7 +47,7 @@ class ClaimResult:
     clearly: tuple[Clearly, ...] = ()
 
 
-def check(ledger: Ledger, claim: Claim) -> ClaimResult:
+def check(ledger: UnitReader, claim: Claim) -> ClaimResult:
     """``claim`` evaluated on the database.
 
     It is missing when no unit has the values it needs, and when it would hold but a whole group that was planned

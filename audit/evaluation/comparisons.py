@@ -14,7 +14,7 @@ from orledger.audit.evaluation.planned import UNFIXED, Fixed, fixed_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
-from orledger.audit.evaluation.units import Ledger, Units, effective_unit, load_units
+from orledger.audit.evaluation.units import UnitReader, Units, effective_unit, load_units
 from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import Margin, Outcome, Refusals, Untestable, Variant
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Comparison
-    from orledger.audit.registry.known import Known
+    from orledger.audit.registry.known import RegisteredUnits
 
     Builder = Callable[[Variant, bool, TestResult], "Evaluation"]
 
@@ -73,7 +73,7 @@ class Evaluation:
     fixed: Fixed = UNFIXED
 
 
-def evaluate(ledger: Ledger, comparison: Comparison, known: Known | None = None) -> list[Evaluation]:
+def evaluate(ledger: UnitReader, comparison: Comparison, known: RegisteredUnits | None = None) -> list[Evaluation]:
     """The evaluations of ``comparison``: the one to decide with first, then the naive one where values are nested in their
     unit, then the one that flips whole coarser units. ``known`` is what was stored about it when it was registered.
     """
@@ -88,7 +88,7 @@ def evaluate(ledger: Ledger, comparison: Comparison, known: Known | None = None)
     return [replace(both(a, b), fixed=fixed) for a, b in zip(*bounds, strict=True)]
 
 
-def _evaluated(ledger: Ledger, comparison: Comparison, sign: int = 1) -> list[Evaluation]:
+def _evaluated(ledger: UnitReader, comparison: Comparison, sign: int = 1) -> list[Evaluation]:
     """The evaluations with one way of counting refusals."""
     names = [name for name, _ in comparison.sides]
     units = [load_units(ledger, quantity, comparison.pair) for _, quantity in comparison.sides]

@@ -25,7 +25,7 @@ ONE_BY_ONE = 8  # tests whose number of units is told in a remark of its own
 
 
 @dataclass(frozen=True)
-class Look:
+class EarlierLook:
     """An earlier audit of the same hypothesis, on other data."""
 
     created: str
@@ -71,7 +71,7 @@ def _studies(finding: AuditFinding) -> list[str]:
     return list(finding.registration.reaches or sorted({q.case for q in finding.hypothesis.quantities}))
 
 
-def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> tuple[Look, ...]:
+def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> tuple[EarlierLook, ...]:
     """Audits of ``hypothesis`` on other data, oldest first; an audit repeated counts those before its first time."""
     found = results.sql(
         "SELECT strftime(a.created, '%Y-%m-%d %H:%M:%S') AS created, a.n_cells AS cells, d.verdict FROM audit a"
@@ -80,10 +80,10 @@ def looks(results: Results, hypothesis: str, audit_id: str, data_hash: str) -> t
         " ORDER BY a.created, a.audit_id",
         {"name": hypothesis, "data": data_hash, "own": audit_id},
     )
-    return tuple(Look(*row) for row in found.iter_rows())
+    return tuple(EarlierLook(*row) for row in found.iter_rows())
 
 
-def remarks(finding: AuditFinding, earlier: tuple[Look, ...]) -> tuple[str, ...]:
+def remarks(finding: AuditFinding, earlier: tuple[EarlierLook, ...]) -> tuple[str, ...]:
     """What a reader must know beside the verdict: corrections, other unit counts than registered, and repeated looks."""
     found = [
         f"the text was corrected on {c['date']} after results had been seen: {c['note']}"

@@ -27,7 +27,7 @@ class UnknownNameError(UsageError):
 
 
 @dataclass(frozen=True)
-class Known:
+class CaseNames:
     """What one case has: by block, the keys of its cells with their values; its arms and metrics; whether it was imported."""
 
     blocks: frozenset[str]
@@ -40,7 +40,7 @@ class Known:
 def check_names(results: Results, hypotheses: Iterable[Hypothesis]) -> None:
     """Raises for the first name that does not occur, if the case it belongs to has any cells; without cells nothing can be known."""
     cases = set(results.sql("SELECT DISTINCT case_name FROM all_cells")["case_name"].to_list())
-    known: dict[str, Known] = {}
+    known: dict[str, CaseNames] = {}
     for h in hypotheses:
         parts: tuple[Comparison | Claim, ...] = (*h.comparisons, *h.claims)
         for part in parts:
@@ -72,7 +72,7 @@ def _unknown(place: str, kind: str, name: str, names: list[str], near: list[str]
     return UnknownNameError(f"{place}: no {kind} {name!r} occurs in the data", hint=hint)
 
 
-def _named(q: Quantity, pair: tuple[str, ...], known: Known) -> Iterator[tuple[str, str, list[str], bool]]:
+def _named(q: Quantity, pair: tuple[str, ...], known: CaseNames) -> Iterator[tuple[str, str, list[str], bool]]:
     """Kind, name, the names there are, and whether it must be one of them, for everything that ``q`` names.
 
     A value of a key may belong to a part of the plan that was not run: unless the study was imported whole, it is a mistake
@@ -105,7 +105,7 @@ def _texts(condition: Condition) -> list[str]:
     return [v for v in condition.values if isinstance(v, str)] if condition.operator in ("eq", "in") else []
 
 
-def _known(results: Results, case: str) -> Known:
+def _known(results: Results, case: str) -> CaseNames:
     cells = results.sql(
         "SELECT DISTINCT block, e.key AS key, e.value AS value FROM"
         " (SELECT block, unnest(map_entries(keys)) AS e FROM all_cells WHERE case_name = ?)",
@@ -126,7 +126,7 @@ def _known(results: Results, case: str) -> Known:
     for block, key in described.iter_rows():
         keys.setdefault(block, {}).setdefault(key, set())
     listed = [*arms] + [a for text in catalogue["arms"].to_list() for a in (text or "").split(", ") if a]
-    return Known(
+    return CaseNames(
         blocks=frozenset((*keys, *(b for text in catalogue["block"].to_list() for b in text.split(", ")))),
         arms=frozenset((*named["arm"].to_list(), *refused["arm"].to_list(), *listed)),
         metrics=frozenset((*named["metric"].to_list(), *catalogue["metric"].to_list())),

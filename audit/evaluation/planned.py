@@ -11,9 +11,9 @@ from orledger.audit.registry.quantities import cells_sql
 from orledger.schema.ledger import PLANNED_EARLY
 
 if TYPE_CHECKING:
-    from orledger.audit.evaluation.units import Ledger
+    from orledger.audit.evaluation.units import UnitReader
     from orledger.audit.registry.hypotheses import Comparison
-    from orledger.audit.registry.known import Known
+    from orledger.audit.registry.known import RegisteredUnits
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Fixed:
 UNFIXED = Fixed()
 
 
-def fixed_units(ledger: Ledger, comparison: Comparison, known: Known | None) -> Fixed:
+def fixed_units(ledger: UnitReader, comparison: Comparison, known: RegisteredUnits | None) -> Fixed:
     """The number of units that ``comparison`` is held to; ``known`` is what was stored when it was registered."""
     if comparison.units is not None:
         return Fixed(comparison.units, "was registered for {}", early=True)
@@ -40,7 +40,7 @@ def fixed_units(ledger: Ledger, comparison: Comparison, known: Known | None) -> 
     return Fixed(found, "was planned, before the first result, for {}", early=found is not None)
 
 
-def planned_units(ledger: Ledger, comparison: Comparison) -> int | None:
+def planned_units(ledger: UnitReader, comparison: Comparison) -> int | None:
     """The independent units of ``comparison`` that were planned before the first result; None where that is not known."""
     early = ledger.recall("planned early", lambda: ledger.results.sql(PLANNED_EARLY))
     if comparison.test not in MATCHED or early.is_empty():

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.evaluation.units import Ledger, effective_unit
+from orledger.audit.evaluation.units import UnitReader, effective_unit
 from orledger.audit.registry.quantities import cells_sql
 from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.statistics.powers import KNOWN, power_at, units_for
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Power:
+class ComparisonPower:
     """``planned`` and ``done``: independent units in the database; ``floor``: smallest p attainable with all planned units and
     no ties, after the correction of its family; ``needed``: fewest units at which it could reach alpha, NULL where p has no
     floor; ``power``: probability to decide if the probability of superiority is ``effect``; ``n_for_power``: units for 0.8.
@@ -44,12 +44,12 @@ class Power:
         return self.planned > 0 if self.needed is None else self.planned >= self.needed
 
 
-def power(results: Results, hypotheses: Iterable[Hypothesis], effect: float | None = None) -> list[Power]:
+def power(results: Results, hypotheses: Iterable[Hypothesis], effect: float | None = None) -> list[ComparisonPower]:
     """One row per comparison of ``hypotheses``; reads the plan of the database and none of its records.
 
     ``effect`` is the probability of superiority for comparisons that declare none (``expect``).
     """
-    ledger = Ledger(results)
+    ledger = UnitReader(results)
     found = []
     for h in hypotheses:
         sizes = Counter(c.family for c in h.comparisons if c.family is not None)
@@ -57,14 +57,14 @@ def power(results: Results, hypotheses: Iterable[Hypothesis], effect: float | No
     return found
 
 
-def _power(ledger: Ledger, hypothesis: str, c: Comparison, size: int, effect: float | None) -> Power:
+def _power(ledger: UnitReader, hypothesis: str, c: Comparison, size: int, effect: float | None) -> ComparisonPower:
     c = replace(c, unit=effective_unit(ledger, c))
     counts = [_units(ledger, c, side) for side in range(len(c.sides))]
     planned, done = min(p for p, _ in counts), min(d for _, d in counts)
     floor = attainable(c.test, planned, side=c.side, arms=len(c.sides))
     level = c.alpha / size  # Holm's first step: what the strongest of the family must reach
     expected = c.expect if c.expect is not None else effect if c.test in KNOWN else None
-    return Power(
+    return ComparisonPower(
         hypothesis=hypothesis,
         comparison=c.id,
         test=c.test,
@@ -80,7 +80,7 @@ def _power(ledger: Ledger, hypothesis: str, c: Comparison, size: int, effect: fl
     )
 
 
-def _units(ledger: Ledger, c: Comparison, side: int) -> tuple[int, int]:
+def _units(ledger: UnitReader, c: Comparison, side: int) -> tuple[int, int]:
     """Independent units planned and done on one side; the cells are counted, not their values."""
     quantity = c.sides[side][1]
     keys = tuple(c.unit)

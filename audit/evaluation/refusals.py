@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
-from orledger.audit.evaluation.units import Ledger, load_units
+from orledger.audit.evaluation.units import UnitReader, load_units
 from orledger.audit.registry.quantities import cells_sql
 from orledger.audit.registry.words import Refusals
 from orledger.schema.layouts import identifier, literal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orledger.audit.registry.quantities import Quantity
 
 
-def refused_units(ledger: Ledger, quantity: Quantity, keys: tuple[str, ...]) -> pl.DataFrame:
+def refused_units(ledger: UnitReader, quantity: Quantity, keys: tuple[str, ...]) -> pl.DataFrame:
     """The units (keys) of ``quantity`` whose cell refused or failed, or in which its arm refused."""
     arm = quantity.refused or (quantity.source.arm if quantity.source else None)
     cells = cells_sql(ledger.surface, quantity, keys, states=("done", "refused", "failed"), extra=", state")
@@ -33,7 +33,7 @@ def refused_units(ledger: Ledger, quantity: Quantity, keys: tuple[str, ...]) -> 
     return found.cast(pl.String)
 
 
-def counted(ledger: Ledger, comparison: Comparison, m: Matched, sign: int = 1) -> Matched:
+def counted(ledger: UnitReader, comparison: Comparison, m: Matched, sign: int = 1) -> Matched:
     """``m`` (prepared differences) with the units that one side alone refused, as its policy says; others stay dropped.
 
     A refusal is a loss for the side that refused, as large as the largest difference there is; ``sign`` -1 turns it into a
@@ -66,7 +66,7 @@ def counted(ledger: Ledger, comparison: Comparison, m: Matched, sign: int = 1) -
     )
 
 
-def with_refused(ledger: Ledger, claim: Claim, m: Matched) -> Matched:
+def with_refused(ledger: UnitReader, claim: Claim, m: Matched) -> Matched:
     """``m`` with the refused units of a claim about one side at the value ``refused_as``."""
     assert claim.refused_as is not None
     keys = list(claim.pair)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orledger.audit.evaluation.auditing import Audit, AuditFinding
     from orledger.audit.evaluation.claims import ClaimResult
     from orledger.audit.evaluation.comparisons import Evaluation
-    from orledger.audit.evaluation.power import Power
+    from orledger.audit.evaluation.power import ComparisonPower
 
 
 def audit_lines(
@@ -208,7 +208,7 @@ def _claim_data(c: ClaimResult) -> dict[str, Any]:
     }
 
 
-def power_rows(rows: Sequence[Power]) -> list[dict[str, Any]]:
+def power_rows(rows: Sequence[ComparisonPower]) -> list[dict[str, Any]]:
     """The power table as rows for print or JSON."""
     return [
         {

@@ -31,7 +31,7 @@ WHY = {"reason": pl.String, "declined": pl.Boolean}
 
 
 @dataclass(frozen=True)
-class Ledger:
+class UnitReader:
     """Where values are read from: the wide views of results open for reading.
 
     An audit copies what it needs of a view into a temporary table once (``copies``, by view), so that a hundred comparisons
@@ -89,12 +89,12 @@ class Units:
     absent: pl.DataFrame
 
 
-def load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units:
+def load_units(ledger: UnitReader, quantity: Quantity, keys: Sequence[str]) -> Units:
     """The values of ``quantity`` per unit named by ``keys``, and the planned units that have none."""
     return ledger.recall((quantity, tuple(keys)), lambda: _load_units(ledger, quantity, keys))
 
 
-def _load_units(ledger: Ledger, quantity: Quantity, keys: Sequence[str]) -> Units:
+def _load_units(ledger: UnitReader, quantity: Quantity, keys: Sequence[str]) -> Units:
     wanted = quantity.raw_keys(keys)
     rows = ledger.values(quantity, keys)
     missing = [k for k in (*wanted, "value") if k not in rows.columns]
@@ -149,7 +149,7 @@ def _check_types(rows: pl.DataFrame, keys: Sequence[str]) -> None:
 
 
 def _absent(
-    ledger: Ledger,
+    ledger: UnitReader,
     quantity: Quantity,
     wanted: Sequence[str],
     rows: pl.DataFrame,
@@ -190,7 +190,7 @@ def _absent(
     return missing.select(*wanted, reason, declined.alias("declined")).unique(maintain_order=True).sort(wanted)
 
 
-def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.DataFrame:
+def _planned(ledger: UnitReader, quantity: Quantity, wanted: Sequence[str]) -> pl.DataFrame:
     """Every cell that a quantity could have a value in: its keys, its state, and the reason for any state but done."""
     reason = (
         ", state, CASE state WHEN 'planned' THEN 'cell not computed' WHEN 'failed' THEN 'cell failed'"
@@ -200,7 +200,7 @@ def _planned(ledger: Ledger, quantity: Quantity, wanted: Sequence[str]) -> pl.Da
     return found.with_columns(pl.col("cell_id", "state", "reason", *wanted).cast(pl.String))
 
 
-def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
+def effective_unit(ledger: UnitReader, comparison: Comparison) -> tuple[str, ...]:
     """The keys of the independent unit in this database: those of pair when every cell has the setting that makes it so."""
     if comparison.independent_when is None or not comparison.nested:
         return comparison.unit
@@ -215,11 +215,11 @@ def effective_unit(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
     return comparison.pair
 
 
-def _any_row(ledger: Ledger, query: str) -> bool:
+def _any_row(ledger: UnitReader, query: str) -> bool:
     return bool(ledger.results.sql(query).item())
 
 
-def _refusals(ledger: Ledger, quantity: Quantity) -> pl.DataFrame:
+def _refusals(ledger: UnitReader, quantity: Quantity) -> pl.DataFrame:
     layout = ledger.surface.layout(quantity)
     table = ledger.surface.table(layout, layout.name)
     query = f"SELECT cell_id, arm, refused AS refusal FROM {table} WHERE refused IS NOT NULL"

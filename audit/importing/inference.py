@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orledger.audit.importing import words
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
-from orledger.audit.importing.mapping import FILE_COLUMN, Mapping, Metric
+from orledger.audit.importing.mapping import FILE_COLUMN, MappedMetric, Mapping
 from orledger.audit.importing.suspicions import doubtful_arms, require_bare_numbers
 from orledger.errors import DataError, UsageError
 
@@ -109,7 +109,7 @@ def _long(
     names = columns.values(metric)
     mapping = replace(
         start, form="long", keys=keys, arm=arm, metric=metric, value=value, idx=idx,
-        metrics=tuple(Metric(n, n) for n in names), ignore=_ignored(columns, (*keys, arm, metric, value, idx, start.reason)),
+        metrics=tuple(MappedMetric(n, n) for n in names), ignore=_ignored(columns, (*keys, arm, metric, value, idx, start.reason)),
     )  # fmt: skip
     return _with_unit(Guess(mapping, names[0], (), (), told), columns, wishes)
 
@@ -122,7 +122,7 @@ def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
     keys, _ = _keys(columns, [c for c in left if c not in spread], [], wishes, told)
     measure = wishes.metrics[0] if wishes.metrics else "value"
     mapping = replace(
-        start, form="wide", keys=keys, arms=tuple(arms), fixed_metric=measure, metrics=(Metric(measure, measure),),
+        start, form="wide", keys=keys, arms=tuple(arms), fixed_metric=measure, metrics=(MappedMetric(measure, measure),),
         ignore=_ignored(columns, (*keys, *arms, start.reason)),
     )  # fmt: skip
     return _with_unit(Guess(mapping, measure, (), (), told), columns, wishes)
@@ -166,7 +166,7 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
     parts = _complementary(columns, metrics, keys)
     mapping = replace(
         start, form="rows", keys=keys, arm=arm, columns=tuple(metrics), idx=idx,
-        metrics=tuple(Metric(m, m) for m in metrics), ignore=_ignored(columns, (*keys, arm, *metrics, idx, start.reason)),
+        metrics=tuple(MappedMetric(m, m) for m in metrics), ignore=_ignored(columns, (*keys, arm, *metrics, idx, start.reason)),
     )  # fmt: skip
     usual = [m for word in words.DECIDING for m in metrics if words.plain(m) == word]
     primary = next(

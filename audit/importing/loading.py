@@ -16,7 +16,7 @@ from orledger.audit.importing.merging import Change, Merged, left_behind, merge,
 from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
-from orledger.schema.writing import Outcome, PlannedCell
+from orledger.schema.writing import CellOutcome, PlannedCell
 from orledger.wording import counted, some
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _planned(mapping: Mapping, cells: Sequence[tuple[str, str, Sequence[str], st
     ]
 
 
-def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, Outcome]]:
+def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, CellOutcome]]:
     """What each touched cell holds from now on, with the files that its numbers came from among its facts."""
     records = merged.records.sort("cell_id", maintain_order=True)
     texts = {c: records[c].to_numpy() for c in ("arm", "metric", "label")}
@@ -201,7 +201,7 @@ def _outcomes(merged: Merged, digests: dict[str, str]) -> Iterator[tuple[str, Ou
         steps = absent[n] if bare else idx[part]
         yield (
             cell,
-            Outcome(
+            CellOutcome(
                 "done",
                 columns={**columns, "idx": steps, "value": value[part]},
                 refusals=[(arm, reason, None) for arm, reason in merged.refusals.get(cell, ())],

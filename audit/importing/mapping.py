@@ -20,7 +20,7 @@ SCALES = ("common", "own")
 
 
 @dataclass(frozen=True)
-class Metric:
+class MappedMetric:
     """One metric: what it is, its direction and scale, and the key values to which it applies when the table does not name it.
 
     ``scale`` is ``common`` where differences on different units can be weighed against each other, ``own`` where every unit has
@@ -65,7 +65,7 @@ class Mapping:
     ignore: tuple[str, ...] = ()
     missing: tuple[str, ...] = MISSING
     decimal: str = "."
-    metrics: tuple[Metric, ...] = ()
+    metrics: tuple[MappedMetric, ...] = ()
     combined: str | None = None
     combines: tuple[str, ...] = ()
     reason_wins: bool = False
@@ -78,18 +78,18 @@ class Mapping:
         single = (self.arm, self.metric, self.value, self.label, self.idx, self.reason)
         return (*self.keys, *(c for c in single if c), *self.arms, *self.columns)
 
-    def described(self, name: str) -> Metric:
+    def described(self, name: str) -> MappedMetric:
         """The metric called ``name``, as the mapping describes it or by its name alone."""
         if name == self.combined:
             turned = [m.name for m in self.metrics if m.better == "lower" and m.name in self.combines]
             sign = f"; the sign of {' and '.join(turned)} is changed" if turned else ""
-            return Metric(
+            return MappedMetric(
                 name,
                 f"{' or '.join(self.combines)}, whichever the cell has, higher is better{sign}",
                 "higher",
                 scale="own",
             )
-        return next((m for m in self.metrics if m.name == name), Metric(name, name))
+        return next((m for m in self.metrics if m.name == name), MappedMetric(name, name))
 
 
 def read_mapping(path: Path) -> Mapping:
@@ -211,9 +211,9 @@ def _missing(top: TomlTable) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _metric(t: TomlTable) -> Metric:
+def _metric(t: TomlTable) -> MappedMetric:
     where = t.table("where", TomlTable({}, t.file, "where"))
-    metric = Metric(
+    metric = MappedMetric(
         t.text("name"),
         t.text("description"),
         t.choice("better", ("lower", "higher"), None),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from orledger.audit.importing import words
 from orledger.audit.importing.asking import Questions, questions
 from orledger.audit.importing.inference import Guess, Wishes, as_mapped
-from orledger.audit.importing.mapping import Mapping, Metric
+from orledger.audit.importing.mapping import MappedMetric, Mapping
 from orledger.errors import UsageError
 from orledger.schema.layouts import identifier, literal
 
@@ -76,7 +76,7 @@ def _mapping(results: Results, layout: Layout, wishes: Wishes) -> Mapping:
     return Mapping(
         study=layout.case, block=layout.block, form="long", keys=tuple(layout.keys), file=str(results.path), arm="arm",
         metric="metric", value="value", label="label", idx=None if primary in layout.scalars else "idx",
-        metrics=tuple(Metric(name, name, known[name], scale=wishes.scale) for name in order),
+        metrics=tuple(MappedMetric(name, name, known[name], scale=wishes.scale) for name in order),
     )  # fmt: skip
 
 

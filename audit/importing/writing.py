@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from orledger.audit.importing.mapping import Mapping, Metric
+    from orledger.audit.importing.mapping import MappedMetric, Mapping
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _shape(mapping: Mapping) -> list[str]:
     return [*lines, *(["reason_wins = true"] if mapping.reason_wins else [])]
 
 
-def _metric(metric: Metric) -> list[str]:
+def _metric(metric: MappedMetric) -> list[str]:
     lines = ["[[metric]]", f"name = {quoted(metric.name)}", f"description = {quoted(metric.description)}"]
     lines += [f"better = {quoted(metric.better)}"] if metric.better else []
     lines += [f"scale = {quoted(metric.scale)}"] if metric.scale else []

@@ -26,7 +26,7 @@ DECLARED, PLANNED, PRESENT, UNKNOWN = "declared", "planned", "present", "not kno
 
 
 @dataclass(frozen=True)
-class Known:
+class RegisteredUnits:
     """A row of the table registered; ``units`` is None where their number is not known yet."""
 
     comparison: str
@@ -44,7 +44,7 @@ class Known:
         return astuple(self)[:5]
 
 
-def known(con: DuckDBPyConnection, hypothesis: Hypothesis) -> Iterator[Known]:
+def known(con: DuckDBPyConnection, hypothesis: Hypothesis) -> Iterator[RegisteredUnits]:
     """What the database behind ``con`` knows about the comparisons of ``hypothesis`` now; only plans and states are read."""
     surface = Surface({(layout.case, layout.block): layout for layout in viewing.read(con)})
     sizes = Counter(c.family for c in hypothesis.comparisons)
@@ -52,7 +52,7 @@ def known(con: DuckDBPyConnection, hypothesis: Hypothesis) -> Iterator[Known]:
         unit, units, basis = _units(con, surface, c)
         sides = json.dumps([name for name, _ in c.sides], ensure_ascii=False)
         size = None if c.family is None else sizes[c.family]
-        yield Known(c.id, c.test, sides, c.family, size, ", ".join(unit), units, basis)
+        yield RegisteredUnits(c.id, c.test, sides, c.family, size, ", ".join(unit), units, basis)
 
 
 def store(con: DuckDBPyConnection, registration: str, hypothesis: Hypothesis) -> None:
@@ -71,12 +71,12 @@ SELECT comparison, test, sides, family, family_size, unit, units, basis FROM reg
 """
 
 
-def stored(con: DuckDBPyConnection, registration: str, hypothesis: Hypothesis) -> dict[str, Known]:
+def stored(con: DuckDBPyConnection, registration: str, hypothesis: Hypothesis) -> dict[str, RegisteredUnits]:
     """The rows of ``registration`` by comparison; VerificationError when they do not say what its text says.
 
     Empty for a text that an earlier version registered, or several databases that were merged.
     """
-    found = [Known(*row) for row in con.execute(STORED, {"hash": registration}).fetchall()]
+    found = [RegisteredUnits(*row) for row in con.execute(STORED, {"hash": registration}).fetchall()]
     if found and {k.fixed for k in found} != {k.fixed for k in known(con, hypothesis)}:
         raise VerificationError(
             f"{hypothesis.id}: the comparisons that were registered as {registration[:12]} are not those of its text",

@@ -34,7 +34,7 @@ GROUP BY level, seed, idx ORDER BY level, seed, point
 
 
 @dataclass(frozen=True)
-class Band:
+class BandColumns:
     """A band and the error of the estimator at its centre, by their columns, with names for people."""
 
     half: str
@@ -46,8 +46,8 @@ class Band:
 
 
 BANDS = (
-    Band("certificate", "error", "global certificate", "error of the recovery", BLUE, "-"),
-    Band(
+    BandColumns("certificate", "error", "global certificate", "error of the recovery", BLUE, "-"),
+    BandColumns(
         "half",
         "half_error",
         f"conditional half-width ({DELIVERED.replace('=', ' = ')})",
@@ -55,7 +55,7 @@ BANDS = (
         GREEN,
         "-",
     ),
-    Band("gp_half", "gp_error", "GP credible band", "error of the GP mean", ORANGE, "--"),
+    BandColumns("gp_half", "gp_error", "GP credible band", "error of the GP mean", ORANGE, "--"),
 )
 NONE = "no Case A certificates in this database"
 
@@ -111,7 +111,7 @@ def draw_slices(canvas: Canvas) -> str:
     )
 
 
-def _misses(data: pl.DataFrame, band: Band) -> str:
+def _misses(data: pl.DataFrame, band: BandColumns) -> str:
     """How many points have an error above their band, of those that have a band."""
     known = data.drop_nulls([band.half, band.error])
     return f"{known.filter(pl.col(band.error) > pl.col(band.half)).height} of {known.height}"

@@ -14,7 +14,7 @@ from orledger.paper.tables.a import once_without_noise
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, bracketed, join
 from orledger.schema.frames import as_number
 from orledger.schema.selecting import Selection
@@ -124,7 +124,7 @@ def table_acert(source: Source) -> Table:
         not independent: coverage bounds are descriptive.""",
         points=points,
     )  # fmt: skip
-    layout = Layout("footnotesize", 6.0) if len(block.levels) < 3 else Layout("scriptsize", 2.5)
+    layout = PrintSize("footnotesize", 6.0) if len(block.levels) < 3 else PrintSize("scriptsize", 2.5)
     return Table(caption, columns, groups, layout=layout)
 
 

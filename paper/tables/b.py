@@ -14,7 +14,7 @@ from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Span, Table
 from orledger.reports.tables.values import Blank, Number, Text, Value, best, bracketed
 from orledger.schema.selecting import Selection
 
@@ -102,7 +102,7 @@ def table_bshift(source: Source) -> Table:
         for m, h in (("coverage", "cov"), ("width", "wid"), ("score", "IS"))
     ]
     spans = tuple(Span(4 + 3 * i, 3, Text(label)) for i, label in enumerate(SHIFT_ARMS.values()))
-    return Table(caption, tuple(columns), (Group(tuple(rows)),), spans, layout=Layout("scriptsize", 2.5))
+    return Table(caption, tuple(columns), (Group(tuple(rows)),), spans, layout=PrintSize("scriptsize", 2.5))
 
 
 @table("Barms", "Case B: all arms", case="b")
@@ -158,4 +158,4 @@ def table_barms(source: Source) -> Table:
         Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("coverage", Text("coverage")), Column("width", Text("median half-width")),
         Column("score", Text("interval score")), Column("penalty", Text("penalty share")),
     )  # fmt: skip
-    return Table(caption, columns, tuple(groups), quotes=quotes, layout=Layout("footnotesize", 4.0))
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("footnotesize", 4.0))

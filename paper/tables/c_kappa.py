@@ -17,7 +17,7 @@ from orledger.paper.tables.c import ARMS, KEYS, benchmark_name, dispersions, par
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Span, Table
 from orledger.reports.tables.values import Count, Number, Text, Value, join
 from orledger.schema.frames import as_number
 from orledger.schema.selecting import Selection
@@ -109,7 +109,7 @@ def table_ckappa(source: Source) -> Table:
         Column("escape", Text("escape"), "r"), Column("ucb", Text("UCB = 1×")),
     )  # fmt: skip
     spans = (Span(1, 2, sym.DISPERSION), Span(3, 5, Text("inert seeds")))
-    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=Layout("scriptsize", 2.5))
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=PrintSize("scriptsize", 2.5))
 
 
 def escape(widths: pl.DataFrame, why: s.Why) -> Value:
@@ -196,7 +196,7 @@ def table_cinv(source: Source) -> Table:
         Column("path same", Text("identical"), "r"), Column("path differs", Text("differ"), "r"),
     )  # fmt: skip
     spans = (Span(1, 2, Text("one step")), Span(3, 2, Text("whole trajectory")))
-    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=Layout("footnotesize", 6.0))
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=PrintSize("footnotesize", 6.0))
 
 
 def trajectories(

@@ -18,14 +18,14 @@ from orledger.recovery.regression.calibration import (
 from orledger.recovery.regression.model import fit_model
 
 if TYPE_CHECKING:
-    from orledger.recovery.regression.model import Model, Settings
+    from orledger.recovery.regression.model import CertifiedModel, Settings
 
 
 @dataclass(frozen=True)
 class SplitCalibration:
     """Scores (n, q) of held-out rows X (n, p) under one model that has not seen them."""
 
-    model: Model
+    model: CertifiedModel
     X: np.ndarray
     scores: np.ndarray
 
@@ -62,7 +62,7 @@ class SplitCalibration:
 class CrossCalibration:
     """Scores (n, q) of all rows, each under the model of `models` that was fitted without its fold (n,)."""
 
-    models: tuple[Model, ...]
+    models: tuple[CertifiedModel, ...]
     fold: np.ndarray
     scores: np.ndarray
 
@@ -85,13 +85,13 @@ class CrossCalibration:
         )
 
 
-def residual_scores(model: Model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def residual_scores(model: CertifiedModel, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """|y - centre| / spread (n, q) of rows that the model has not seen."""
     centre, spread = model.centre_and_spread(X)
     return np.abs(y - centre) / spread
 
 
-def calibrate_split(model: Model, X: np.ndarray, y: np.ndarray) -> SplitCalibration:
+def calibrate_split(model: CertifiedModel, X: np.ndarray, y: np.ndarray) -> SplitCalibration:
     """The split calibration of a model on held-out rows X (n, p), y (n, q)."""
     return SplitCalibration(model, X, residual_scores(model, X, y))
 

@@ -16,7 +16,7 @@ from orledger.recovery.regression.model import fit_model
 if TYPE_CHECKING:
     from orledger.recovery.projection import Projection
     from orledger.recovery.regression.head import Head
-    from orledger.recovery.regression.model import Model, Settings
+    from orledger.recovery.regression.model import CertifiedModel, Settings
 
 FADED = 1e-40
 """Features below this are zero to every digit of the certificate."""
@@ -25,7 +25,7 @@ HELD_OUT = 0.25
 """Share of the rows on which radius = "validation" finds the inflation."""
 
 
-def function_intervals(model: Model, X: np.ndarray, radius: np.ndarray) -> np.ndarray:
+def function_intervals(model: CertifiedModel, X: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """Edges (n, 2, q) of what every theta with |theta| <= radius and misfit <= eta allows at rows X, rounding allowed for."""
     out = np.empty((len(X), 2, len(model.heads)))
     for head in model.heads:
@@ -42,7 +42,7 @@ def function_intervals(model: Model, X: np.ndarray, radius: np.ndarray) -> np.nd
     return out
 
 
-def functionals(model: Model, head: Head, X: np.ndarray) -> Projection:
+def functionals(model: CertifiedModel, head: Head, X: np.ndarray) -> Projection:
     """The values at rows X as functionals of theta; what the features do not span of a row counts as seen by no data."""
     Z, unseen = model.columns(X)
     # Far from every landmark features fade to numbers whose squares are no numbers; what they said is in `unseen` by then.

@@ -22,7 +22,7 @@ from orledger.recovery.regression.errors import LevelWarning, NotCalibratedError
 from orledger.recovery.regression.factor import Sums
 from orledger.recovery.regression.frames import as_frame
 from orledger.recovery.regression.maps import check_map, fit_map, median_distance
-from orledger.recovery.regression.model import Model, Settings, fit_model, model_of_sums
+from orledger.recovery.regression.model import CertifiedModel, Settings, fit_model, model_of_sums
 from orledger.recovery.regression.parameters import check_parameters, row_weights
 from orledger.recovery.regression.shift import density_ratio
 
@@ -282,7 +282,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.single_ = y.ndim == 1
         return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
 
-    def _adopt(self, model: Model, inflation: np.ndarray | None, *, keep_radius: bool = False) -> Self:
+    def _adopt(self, model: CertifiedModel, inflation: np.ndarray | None, *, keep_radius: bool = False) -> Self:
         """Self with the attributes of a fitted model and its calibration."""
         self.model_, self.solver_ = model, model.solver
         heads = model.heads

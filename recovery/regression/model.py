@@ -45,7 +45,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Model:
+class CertifiedModel:
     """A fitted model: rows X (n, p) to centres and spreads (n, q), one column per output."""
 
     features: FeatureMap
@@ -84,7 +84,7 @@ class Model:
 
 def fit_model(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, settings: Settings, rng: np.random.Generator
-) -> Model:
+) -> CertifiedModel:
     """The model of rows X (n, p), targets y (n, q) and weights (n,), fitted whole or in blocks according to its size."""
     features = _map(X, y, settings, rng)
     width = X.shape[1] if settings.kernel == "linear" else len(features(X[:1])[0])
@@ -110,14 +110,14 @@ def fit_model(
             with_local_scale(head, (_block(X, y[:, j], weight, features, factor, rows) for rows in parts))
             for j, head in enumerate(heads)
         )
-    return Model(features, factor, heads, settings.score, solver)
+    return CertifiedModel(features, factor, heads, settings.score, solver)
 
 
-def model_of_sums(sums: Sums, features: FeatureMap, settings: Settings) -> Model:
+def model_of_sums(sums: Sums, features: FeatureMap, settings: Settings) -> CertifiedModel:
     """The model of sums over blocks that are gone; without rows there is no local scale, only the certificate's shape."""
     factor = factor_sums(sums, settings.columns)
     heads = tuple(fit_head(factor, j, settings.noise) for j in range(len(factor.y_mean)))
-    return Model(features, factor, heads, settings.score, "normal")
+    return CertifiedModel(features, factor, heads, settings.score, "normal")
 
 
 def _map(X: np.ndarray, y: np.ndarray, settings: Settings, rng: np.random.Generator) -> FeatureMap:

@@ -20,7 +20,7 @@ from orledger.studies import labels
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orledger.reports.displays import Place
+    from orledger.reports.displays import CatalogueBlock
     from orledger.reports.source import Database
     from orledger.study import Study
     from orledger.study_displays import FigureDisplay
@@ -49,7 +49,7 @@ def offers(results: Database, chosen: Sequence[Study]) -> Iterator[FigureSpec]:
             yield FigureSpec(display.name, at.case, display.title, partial(drawn, draw, subject))
 
 
-def check(results: Database, study: Study, display: FigureDisplay) -> Place:
+def check(results: Database, study: Study, display: FigureDisplay) -> CatalogueBlock:
     """Where the numbers of ``display`` are, after its names were found in the data."""
     at = place(results, study, display)
     if display.key is not None:
@@ -57,7 +57,7 @@ def check(results: Database, study: Study, display: FigureDisplay) -> Place:
     return at
 
 
-def _subject(results: Database, display: FigureDisplay, at: Place) -> Subject:
+def _subject(results: Database, display: FigureDisplay, at: CatalogueBlock) -> Subject:
     """What the audit compared by the metric; for kinds that show values only, the values of all arms where it compared nothing."""
     audited = [s for s in subjects(results) if (s.case, s.block) == (at.case, at.block)]
     found = [s for s in audited if s.metric == display.metric]

@@ -20,7 +20,7 @@ MOST = 10  # comparisons that are answered on the first screen; the others stand
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ComparisonAnswer:
     """One comparison in words, all of it from one row of the audit: who leads, whether that is shown, why or why not, by how much."""
 
     test_id: str
@@ -30,10 +30,10 @@ class Sentence:
     by: str
 
 
-def answers(tests: Sequence[Mapping[str, Any]]) -> list[Sentence]:
+def answers(tests: Sequence[Mapping[str, Any]]) -> list[ComparisonAnswer]:
     """A sentence for every comparison of two sides, unit by unit, in the order of the audit."""
     return [
-        Sentence(t["test_id"], _leads(t, t["said"]), _shown(t), _why(t), _by(t, t["said"]))
+        ComparisonAnswer(t["test_id"], _leads(t, t["said"]), _shown(t), _why(t), _by(t, t["said"]))
         for t in tests
         if t["variant"] == Variant.DECLARED
         and t["p"] is not None
@@ -42,7 +42,7 @@ def answers(tests: Sequence[Mapping[str, Any]]) -> list[Sentence]:
     ]
 
 
-def answered(results: Database) -> list[Sentence]:
+def answered(results: Database) -> list[ComparisonAnswer]:
     """The sentences for the newest audit of ``results``."""
     ledger = gather(results)
     hypotheses, names = registered(ledger.registrations), Names(studies.labels(studies.present(results)))

@@ -20,7 +20,7 @@ ACROSS, SAME, UNKNOWN = "across CPU kinds", "on one CPU kind", "CPU unknown"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DatabaseComparison:
     """What two databases have in common and where they differ; frames are sorted, so equal inputs give equal text."""
 
     left: str
@@ -106,12 +106,12 @@ def _differing(marked: pl.DataFrame) -> pl.DataFrame:
     return marked.filter(~pl.col("same")).sort(rank, "cell").select(columns)
 
 
-def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "right")) -> Comparison:
+def compare(left: Database, right: Database, names: tuple[str, str] = ("left", "right")) -> DatabaseComparison:
     """The comparison of two databases, cells matched by their ids and records by arm, metric, label and index."""
     cells = left.sql(CELLS), right.sql(CELLS)
     marked = _marked(*cells)
     found = compare_records(left, right, *cells)
-    return Comparison(
+    return DatabaseComparison(
         left=names[0],
         right=names[1],
         cells=_cells(*cells),

@@ -18,10 +18,10 @@ from orledger.wording import visible
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orledger.reports.report.compare import Comparison
+    from orledger.reports.report.compare import DatabaseComparison
 
 
-def ratio_table(result: Comparison) -> Table:
+def ratio_table(result: DatabaseComparison) -> Table:
     """Right over left of every scalar, by block, arm and metric: median, range, worst disagreement."""
     blocks: dict[str, list[Row]] = {}
     for row in result.rules.to_dicts():
@@ -49,7 +49,7 @@ def ratio_table(result: Comparison) -> Table:
     return Table(caption, heads, tuple(groups or [empty]), name="compare", title="Ratios")
 
 
-def comparison_tables(result: Comparison, folder: Path) -> list[Path]:
+def comparison_tables(result: DatabaseComparison, folder: Path) -> list[Path]:
     """The ratio table as LaTeX, CSV and Markdown in ``folder``; returns the paths."""
     table = ratio_table(result)
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def comparison_tables(result: Comparison, folder: Path) -> list[Path]:
     return paths
 
 
-def comparison_html(result: Comparison) -> str:
+def comparison_html(result: DatabaseComparison) -> str:
     """The whole comparison as one self-contained page."""
     frames = {
         "Cells": result.cells,

@@ -25,7 +25,7 @@ WHERE cell_id >= $low AND ($high IS NULL OR cell_id < $high)
 
 
 @dataclass(frozen=True)
-class Records:
+class RecordComparison:
     """What became of the records that both sides have, and how many stand on one side only; see ``Comparison``."""
 
     records: pl.DataFrame
@@ -34,7 +34,9 @@ class Records:
     unmatched: int
 
 
-def compare_records(left: Database, right: Database, left_cells: pl.DataFrame, right_cells: pl.DataFrame) -> Records:
+def compare_records(
+    left: Database, right: Database, left_cells: pl.DataFrame, right_cells: pl.DataFrame
+) -> RecordComparison:
     """The records of the cells that both sides have done, matched by arm, metric, label and index.
 
     Everything is added up range by range. What stays is per arm and metric, per trajectory, and the ratio of each scalar that
@@ -51,7 +53,7 @@ def compare_records(left: Database, right: Database, left_cells: pl.DataFrame, r
         pairs += len(matched)
         parts.append((_summary(matched), _ratios(matched), _paths(matched)))
     summaries, ratios, paths = (pl.concat(frames) for frames in zip(*parts, strict=True))
-    return Records(
+    return RecordComparison(
         records=summaries.group_by(BY).agg(pl.col(SUMMED).sum(), pl.col(LARGEST).max()).sort(BY),
         rules=_rules(ratios),
         paths=paths.sort("first_difference", "cell", "arm", nulls_last=True),

@@ -18,7 +18,7 @@ from orledger.reports.figures.style import svg
 from orledger.reports.report.answering import MOST, answers
 from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
-from orledger.reports.report.ledger import Ledger, gather
+from orledger.reports.report.ledger import ReportFacts, gather
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
 from orledger.reports.report.templating import environment
@@ -119,7 +119,7 @@ def table_view(db: Database, table: Table, opening: Opening | None = None) -> Ta
     return TableView(table.name, table.title, markup, tuple(pack.ask(q) for q in table.queries), said)
 
 
-def headings(ledger: Ledger, chosen: Sequence[Study]) -> dict[str, str]:
+def headings(ledger: ReportFacts, chosen: Sequence[Study]) -> dict[str, str]:
     """The headings of the report: the cases of ``chosen`` studies, then every other case that has cells, then the reference."""
     titles = {c.name: c.title or f"Case {c.name}" for s in chosen for c in s.cases}
     return titles | {name: name for name in ledger.cases if name not in titles} | {REFERENCE: "Reference"}
@@ -150,7 +150,7 @@ def case_views(
     ]
 
 
-def totals(ledger: Ledger) -> dict[str, int]:
+def totals(ledger: ReportFacts) -> dict[str, int]:
     """Counts over all blocks, and how often an arm declined."""
     keys = ("planned", "done", "refused", "failed", "missing")
     counts = {k: sum(int(b[k]) for b in ledger.blocks) for k in keys}
@@ -179,7 +179,7 @@ def heading(chosen: Sequence[Study]) -> str:
     return f"Audit report: {', '.join(titles)}" if titles else "Audit report"
 
 
-def tell(ledger: Ledger, pack: Pack, labels: Mapping[str, str]) -> dict[str, str]:
+def tell(ledger: ReportFacts, pack: Pack, labels: Mapping[str, str]) -> dict[str, str]:
     """Give every test and claim of ``ledger`` its words and its rows; returns the titles of the hypotheses."""
     hypotheses, names = registered(ledger.registrations), Names(labels)
     for row in (*ledger.tests, *ledger.claims):

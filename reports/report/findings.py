@@ -13,7 +13,7 @@ from orledger.audit.recheck.model import Verdict
 from orledger.errors import UsageError
 from orledger.reports.jinja import environment
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
-from orledger.reports.report.ledger import Ledger, gather
+from orledger.reports.report.ledger import ReportFacts, gather
 from orledger.reports.report.wording import Names, headline, number
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import markdown_inline
@@ -62,7 +62,7 @@ def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Stu
             "no study in this database brings printed numbers to compare with",
             hint="orledger report shows everything else",
         )
-    ledger: Ledger = gather(db)
+    ledger: ReportFacts = gather(db)
     tables = build_tables(db, planned, chosen=here)
     found = differences(tables, printed)
     checked = recheck(printed.publication)

@@ -50,7 +50,7 @@ FROM dataset GROUP BY ALL ORDER BY name, origin
 
 
 @dataclass(frozen=True)
-class Ledger:
+class ReportFacts:
     """Everything the report states that is neither a table nor a figure; lists of dictionaries, ready to render."""
 
     content_hash: str
@@ -83,7 +83,7 @@ def _dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return frame.to_dicts()
 
 
-def gather(db: Database) -> Ledger:
+def gather(db: Database) -> ReportFacts:
     """The ledger of the database behind ``db``; tests and dispositions are those of its newest audit."""
     newest = _dicts(db.sql(NEWEST_AUDIT))
     audit = newest[0] if newest else None
@@ -100,7 +100,7 @@ def gather(db: Database) -> Ledger:
     claims = _dicts(db.sql(CLAIMS, key))
     for claim in claims:
         claim["counterexamples"] = json.loads(claim["counterexamples"] or "[]")
-    return Ledger(
+    return ReportFacts(
         content_hash=database_hash(db),
         runs=_dicts(db.sql(RUNS)),
         blocks=_dicts(db.sql(BLOCKS)),

@@ -11,7 +11,7 @@ from orledger.reports.report.packing import WHOLE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orledger.reports.drilldown import Opened, Place
+    from orledger.reports.drilldown import NumberPlace, OpenedNumber
     from orledger.reports.report.packing import Pack
     from orledger.reports.tables.table import Table
 
@@ -22,18 +22,18 @@ class Opening:
 
     pack: Pack
     drilldown: Drilldown
-    places: dict[Opened, int] = field(default_factory=dict)
+    places: dict[OpenedNumber, int] = field(default_factory=dict)
     shown: list[tuple[str, str, int]] = field(default_factory=list)
     links: dict[str, list[list[int]]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
-    def of(self, table: Table) -> Callable[[Place], str | None]:
+    def of(self, table: Table) -> Callable[[NumberPlace], str | None]:
         """What gives every number of ``table`` its address on the page; None for one whose origin is not known."""
         values = dict(numbers(table))
         mine = self.links.setdefault(table.name, [])
         self.counts[table.name] = len(values)
 
-        def address(place: Place) -> str | None:
+        def address(place: NumberPlace) -> str | None:
             behind = self.drilldown.behind(values[place])
             if behind is None:
                 return None
@@ -42,7 +42,7 @@ class Opening:
 
         return address
 
-    def _place(self, opened: Opened) -> int:
+    def _place(self, opened: OpenedNumber) -> int:
         if opened not in self.places:
             ordered = opened.cells is not None  # records come in order; the units of a test in that of the database
             query = self.pack.ask(opened.sql, limit=WHOLE, ordered=ordered, rows=opened.rows)

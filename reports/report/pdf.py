@@ -61,7 +61,7 @@ def compile_document(folder: Path, name: str, latex: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class PdfSection:
     """A section of the document: a case with its figures and its tables."""
 
     title: str
@@ -71,7 +71,7 @@ class Part:
 
 def parts(
     titles: Mapping[str, str], figures: Sequence[Drawn], tables: Sequence[Table], specs: Mapping[str, TableSpec]
-) -> list[Part]:
+) -> list[PdfSection]:
     """The sections in the order of ``titles``; a case that nobody foresaw comes last."""
     drawn: dict[str, list[Drawn]] = {}
     for figure in figures:
@@ -81,7 +81,7 @@ def parts(
         tabled.setdefault(specs[table.name].case or REFERENCE, []).append(table)
     known = dict(titles) | {name: name for name in (*drawn, *tabled) if name not in titles}
     return [
-        Part(title, drawn.get(name, []), tabled.get(name, []))
+        PdfSection(title, drawn.get(name, []), tabled.get(name, []))
         for name, title in known.items()
         if name in drawn or name in tabled
     ]

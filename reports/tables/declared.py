@@ -19,7 +19,7 @@ from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import fixed
 from orledger.reports.tables.generic import number_style
 from orledger.reports.tables.summaries import absent, needing
-from orledger.reports.tables.table import Column, Group, Layout, Row, Span, Table
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Span, Table
 from orledger.reports.tables.values import Absent, Mark, MedianIQR, Number, Text, Value, best, join
 from orledger.schema.selecting import Selection
 from orledger.study_displays import ARM, FORMAT, METRIC, STATISTIC
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.reports.audit_rows import TestRow
-    from orledger.reports.displays import Place
+    from orledger.reports.displays import CatalogueBlock
     from orledger.reports.generic import Subject
     from orledger.reports.source import Database, Source
     from orledger.reports.tables.format import Style
@@ -55,12 +55,12 @@ def offers(results: Database, chosen: Sequence[Study]) -> Iterator[Offer]:
             yield (display.name, display.title, at.case, partial(build, display, at))
 
 
-def build(display: TableDisplay, at: Place, source: Source) -> Table:
+def build(display: TableDisplay, at: CatalogueBlock, source: Source) -> Table:
     """The table that ``display`` declares, from the block ``at``."""
     return Numbers(display, at, source).table()
 
 
-def _check(results: Database, display: TableDisplay, at: Place) -> None:
+def _check(results: Database, display: TableDisplay, at: CatalogueBlock) -> None:
     known = (*at.keys, ARM, METRIC, STATISTIC)
     for name in (*display.rows, *display.columns):
         at.require("key", name, known)
@@ -88,7 +88,7 @@ def _check(results: Database, display: TableDisplay, at: Place) -> None:
         _marking(results, display, at)
 
 
-def _marking(results: Database, display: TableDisplay, at: Place) -> Subject | None:
+def _marking(results: Database, display: TableDisplay, at: CatalogueBlock) -> Subject | None:
     """The subject whose pairs mark the arms; None before the first audit."""
     assert display.marks is not None
     found = [
@@ -110,7 +110,7 @@ class Numbers:
     """The numbers of one declared table, by the values of its dimensions."""
 
     display: TableDisplay
-    at: Place
+    at: CatalogueBlock
     source: Source
 
     @cached_property
@@ -199,7 +199,9 @@ class Numbers:
             groups=(Group(tuple(lines)),),
             spans=tuple(self._spans(columns)),
             notes=tuple(self._notes()),
-            layout=Layout("scriptsize" if len(columns) > WIDE else "footnotesize", 3.0 if len(columns) > WIDE else 4.0),
+            layout=PrintSize(
+                "scriptsize" if len(columns) > WIDE else "footnotesize", 3.0 if len(columns) > WIDE else 4.0
+            ),
         )
 
     def _names(self, dimensions: Sequence[str]) -> list[Names]:

@@ -9,7 +9,7 @@ import numpy as np
 from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, columns
 from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed
 from orledger.schema.layouts import literal
 from orledger.wording import some
@@ -57,7 +57,7 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
         groups=tuple(g for g in groups if g.rows),
         notes=notes(subject),
         queries=tuple(subject.queries),
-        layout=Layout("scriptsize" if len(arms) > RANKED else "footnotesize", 3.0 if len(arms) > RANKED else 4.0),
+        layout=PrintSize("scriptsize" if len(arms) > RANKED else "footnotesize", 3.0 if len(arms) > RANKED else 4.0),
     )
 
 

@@ -10,7 +10,7 @@ from orledger.reports.origin import answered
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, interval_of, notes
-from orledger.reports.tables.table import Column, Group, Layout, Row, Table, columns
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, columns
 from orledger.reports.tables.values import Absent, Blank, Number, PValue, Text, Value, join
 from orledger.schema.layouts import literal
 
@@ -66,7 +66,7 @@ def pair_table(subject: Subject) -> Table:
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("signed_rank", "sign")),
-        layout=Layout("scriptsize" if len(arms) > 6 else "footnotesize", 3.0),
+        layout=PrintSize("scriptsize" if len(arms) > 6 else "footnotesize", 3.0),
     )
 
 
@@ -88,7 +88,7 @@ def test_table(subject: Subject) -> Table:
         groups=(Group(tuple(rows)),),
         notes=(*notes(subject), *_methods(subject)),
         queries=audit_queries(subject, (*TESTED, "improvement")),
-        layout=Layout("scriptsize", 3.0),
+        layout=PrintSize("scriptsize", 3.0),
     )
 
 

@@ -28,7 +28,7 @@ ABSENT = r"\mbox{[absent]}"
 
 
 @dataclass(frozen=True)
-class Macro:
+class NumberMacro:
     """A named number: the macro without its backslash, what it expands to, and where the number stands."""
 
     name: str
@@ -87,20 +87,20 @@ def body(value: Value) -> str:
     return "".join(re.sub(r"^\$(.*)\$$", r"\\ensuremath{\1}", text) for text in plain)
 
 
-def macros(tables: Iterable[Table]) -> list[Macro]:
+def macros(tables: Iterable[Table]) -> list[NumberMacro]:
     """The macros of ``tables`` in order.
 
     Keys of our own never share a name unless they are the same number (a test keeps it so). Names that come from data can, ``a b`` and ``a-b``: the later one is then
     told apart by ``Also``, in the order of the table.
     """
-    found: dict[str, Macro] = {}
+    found: dict[str, NumberMacro] = {}
 
     def add(name: str, value: Value, place: str) -> None:
         bodies = {suffix: body(number) for suffix, number in parts(value)}
         while any(found[name + x].body != text for x, text in bodies.items() if name + x in found):
             name += "Also"
         for suffix, text in bodies.items():
-            found.setdefault(name + suffix, Macro(name + suffix, text, place))
+            found.setdefault(name + suffix, NumberMacro(name + suffix, text, place))
 
     for t in tables:
         for key, value in t.quotes.items():
@@ -112,7 +112,7 @@ def macros(tables: Iterable[Table]) -> list[Macro]:
     return list(found.values())
 
 
-def numbers_tex(found: Iterable[Macro], database: str) -> str:
+def numbers_tex(found: Iterable[NumberMacro], database: str) -> str:
     """The file numbers.tex: one definition per number, each with where it stands."""
     lines = [
         str(

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from orledger.reports.drilldown import Place, numbers
+from orledger.reports.drilldown import NumberPlace, numbers
 from orledger.reports.tables.values import tokens
 from orledger.wording import visible
 
@@ -131,7 +131,7 @@ def table_html(
     *,
     provenance: bool = True,
     links: bool | str = False,
-    opens: Callable[[Place], str | None] | None = None,
+    opens: Callable[[NumberPlace], str | None] | None = None,
     anchor: bool = True,
 ) -> str:
     """The table as an HTML fragment: headers with scope, groups as their own bodies, notes and provenance under it.
@@ -171,7 +171,7 @@ def table_html(
                 key = html.escape(sort_key(cell), quote=True)
                 body = inline_html(cell, marks, links=links)
                 tag, scope = ("th", ' scope="row"') if i == 0 and body else ("td", "")  # an empty cell heads no row
-                place = Place(t.name, row.key, column.key)
+                place = NumberPlace(t.name, row.key, column.key)
                 target = opens(place) if opens is not None and place in places and cell.origin else None
                 if target is not None:
                     body = f'<a class="n" href="{html.escape(target, quote=True)}">{body}</a>'

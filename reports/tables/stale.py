@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from orledger.reports.tables.numbers import Macro
+    from orledger.reports.tables.numbers import NumberMacro
 
 DEFINITION = re.compile(
     rf"\\(?:re)?(?:newcommand|providecommand)\*?\s*\{{?\\({PREFIX}[A-Za-z]+)\}}?\s*\{{|\\def\s*\\({PREFIX}[A-Za-z]+)\s*\{{"
@@ -34,7 +34,7 @@ class Stale:
 
 
 @dataclass(frozen=True)
-class Check:
+class StaleCheck:
     """What a check of a paper found; ``clean`` when nothing that it prints is stale, undefined or missing."""
 
     used: tuple[str, ...]
@@ -88,7 +88,7 @@ def definitions(text: str) -> dict[str, str]:
     return found
 
 
-def check(paper: Path, current: Iterable[Macro], tables: Mapping[str, str], database: str) -> Check:
+def check(paper: Path, current: Iterable[NumberMacro], tables: Mapping[str, str], database: str) -> StaleCheck:
     """Compare ``paper`` with the macros and the table files that the database gives now.
 
     ``tables`` maps a table's name to the LaTeX that would be written; a table file whose content differs is stale.
@@ -121,7 +121,9 @@ def check(paper: Path, current: Iterable[Macro], tables: Mapping[str, str], data
     unwritten = tuple(n for n in used if n in now and n not in defined)
     # A definition that the database no longer has matters only where it is printed, and is then undefined above.
     unused = tuple(n for n in now if n not in used)
-    return Check(tuple(used), tuple(stale), undefined, unwritten, unused, tuple(missing), tuple(str(p) for p in texts))
+    return StaleCheck(
+        tuple(used), tuple(stale), undefined, unwritten, unused, tuple(missing), tuple(str(p) for p in texts)
+    )
 
 
 def _without_comments(text: str) -> str:

@@ -73,7 +73,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Layout:
+class PrintSize:
     """How the table fits a 5.5-inch text width in print: font size and half the space between columns, in points."""
 
     size: str = "footnotesize"
@@ -96,7 +96,7 @@ class Table:
     quotes: Mapping[str, Value] = field(default_factory=dict)
     queries: tuple[str, ...] = ()
     database: str = ""
-    layout: Layout = Layout()
+    layout: PrintSize = PrintSize()
     name: str = ""  # the table's declaration gives both where the table itself does not
     title: str = ""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orledger.runners.case_b.arms import fit_side
-from orledger.runners.case_b.head import Head, build_head, calibrate, deliver, exposure
+from orledger.runners.case_b.head import RecoveryHead, build_head, calibrate, deliver, exposure
 from orledger.runners.case_b.main import record_cell
 from orledger.runners.case_b.scores import Band, interval_score_parts
 from orledger.runners.records import CellResult
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orledger.runners.case_b.nets import Fitted
-    from orledger.runners.case_b.problem import Problem
+    from orledger.runners.case_b.problem import SplitRows
 
 BLOW_UP = 20.0
 """A mean half-width above this, on a standardised target, is a blow-up."""
 
 
-def _diagnose(out: CellResult, arm: str, head: Head, phi_test: np.ndarray) -> None:
+def _diagnose(out: CellResult, arm: str, head: RecoveryHead, phi_test: np.ndarray) -> None:
     """What is known of a head before it delivers, and even if it refuses."""
     null_share, _ = exposure(head, head.project(phi_test))
     out.scalar(arm, "ns_max", null_share.max())
@@ -38,7 +38,7 @@ def _diagnose(out: CellResult, arm: str, head: Head, phi_test: np.ndarray) -> No
         out.scalar(arm, "misfit_ratio", head.eta / head.spec.best_misfit)
 
 
-def ablation_cell(problem: Problem, nets: Mapping[str, Fitted], settings: Mapping[str, Any]) -> CellResult:
+def ablation_cell(problem: SplitRows, nets: Mapping[str, Fitted], settings: Mapping[str, Any]) -> CellResult:
     """All records of one ablation cell."""
     out = CellResult()
     side = fit_side(nets["fit"].net, problem.x_fit, problem.x_cal, problem.x_test)

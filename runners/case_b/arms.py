@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orledger.runners.case_b.bands import ConformalBand, constant_conformal, normalised_conformal, split_conformal
-from orledger.runners.case_b.head import Delivered, Head, build_head, calibrate, deliver, exposure
+from orledger.runners.case_b.head import Delivered, RecoveryHead, build_head, calibrate, deliver, exposure
 from orledger.runners.case_b.scores import Band
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def conformal_arms(side: FitSide, y_fit: np.ndarray, y_cal: np.ndarray, level: f
 class OrHead:
     """The delivered OR head of a cell: its three bands share one centre and differ in what is added to the interval."""
 
-    head: Head
+    head: RecoveryHead
     radii: Mapping[str, ConformalRadius]
     chosen: str
     delivered: Delivered
@@ -75,7 +75,7 @@ class OrHead:
 
 def or_head(
     side: FitSide, y_fit: np.ndarray, y_cal: np.ndarray, settings: Mapping[str, Any]
-) -> tuple[Head, OrHead | None]:
+) -> tuple[RecoveryHead, OrHead | None]:
     """The head on the fit rows and, unless it refuses, what it delivers on the test rows."""
     head = build_head(side.phi_fit, y_fit, side.sigma, settings["dead_sd"])
     if head.refusal:
@@ -87,7 +87,7 @@ def or_head(
 
 
 def record_head(
-    out: CellResult, side: FitSide, head: Head, delivered: OrHead | None, cap: float, unit: float = 1.0
+    out: CellResult, side: FitSide, head: RecoveryHead, delivered: OrHead | None, cap: float, unit: float = 1.0
 ) -> None:
     """Write the scalars and per-point series of arm or1; a refused head leaves its diagnostics and no width.
 

@@ -17,7 +17,7 @@ import numpy as np
 from orledger.runners.case_b.arms import conformal_arms, fit_side, or_head, record_head
 from orledger.runners.case_b.bands import network_band
 from orledger.runners.case_b.names import REGIONS
-from orledger.runners.case_b.problem import Problem
+from orledger.runners.case_b.problem import SplitRows
 from orledger.runners.case_b.scores import Band, interval_score_parts
 from orledger.runners.case_b.splits import order_statistic
 from orledger.runners.records import CellResult
@@ -51,7 +51,7 @@ def regions(x: np.ndarray) -> dict[str, np.ndarray]:
 class GapTask:
     """The problem in standardised units, with the map back: a length times ``unit``, a value times ``unit`` plus ``offset``."""
 
-    problem: Problem
+    problem: SplitRows
     x: np.ndarray
     y: np.ndarray
     unit: float
@@ -72,7 +72,7 @@ def make_task(seed: int, settings: Mapping[str, Any]) -> GapTask:
     def rows(x: np.ndarray) -> np.ndarray:
         return ((x - design.mean()) / design.std())[:, None]
 
-    problem = Problem(
+    problem = SplitRows(
         x_fit=rows(design[fit]),
         y_fit=(y[fit] - offset) / unit,
         x_cal=rows(design[cal]),

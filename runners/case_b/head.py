@@ -54,7 +54,7 @@ def feature_scale(phi: np.ndarray, dead_sd: float, rule: str = "drop") -> Scale:
 
 
 @dataclass(frozen=True)
-class Head:
+class RecoveryHead:
     """The observations of the head in spectral form, and whether anything is consistent with them at all."""
 
     scale: Scale
@@ -94,17 +94,17 @@ class Head:
         return self.spec.project(self.scale.apply(phi))
 
 
-def build_head(phi: np.ndarray, y: np.ndarray, sigma: float, dead_sd: float, rule: str = "drop") -> Head:
+def build_head(phi: np.ndarray, y: np.ndarray, sigma: float, dead_sd: float, rule: str = "drop") -> RecoveryHead:
     """The head conditioned on raw features phi (n, columns) and targets y (n,), with noise level sigma."""
     scale = feature_scale(phi, dead_sd, rule)
     scaled = scale.apply(phi)
     spec = Spectral.from_features(scaled, y)
     eta = float(sigma * np.sqrt(y.size))
     norm = float(np.median(np.linalg.norm(scaled, axis=1)))
-    return Head(scale, spec, occam(spec, eta), eta, float(sigma), float(np.abs(y).max()), norm)
+    return RecoveryHead(scale, spec, occam(spec, eta), eta, float(sigma), float(np.abs(y).max()), norm)
 
 
-def calibrate(head: Head, phi_cal: np.ndarray, y_cal: np.ndarray, method: str) -> ConformalRadius:
+def calibrate(head: RecoveryHead, phi_cal: np.ndarray, y_cal: np.ndarray, method: str) -> ConformalRadius:
     """The conformal inflation of the Occam radius, and its additive floor, by the exact score or on the paper's grid.
 
     Both take the maximum over the calibration rows of the pure interval's score (no noise allowance), so the level is
@@ -133,7 +133,7 @@ class Delivered:
         return float((np.asarray(self.interval.half)[positive] / radius[positive]).max(initial=0.0))
 
 
-def deliver(head: Head, phi_test: np.ndarray, kappa: float, settings: Mapping[str, Any]) -> Delivered:
+def deliver(head: RecoveryHead, phi_test: np.ndarray, kappa: float, settings: Mapping[str, Any]) -> Delivered:
     """The guarded intervals at raw test features (n, columns) for radius kappa times the Occam radius.
 
     The guard's ridge value is the Occam solution's, the feasible element of smallest norm.
@@ -155,7 +155,7 @@ def deliver(head: Head, phi_test: np.ndarray, kappa: float, settings: Mapping[st
     return Delivered(interval, delivery, certificate, projection, null_share, ratio)
 
 
-def exposure(head: Head, projection: Projection) -> tuple[np.ndarray, float]:
+def exposure(head: RecoveryHead, projection: Projection) -> tuple[np.ndarray, float]:
     """Null-space shares of the test functionals, and their median norm over that of the conditioning rows."""
     norms = np.sqrt(np.asarray(projection.norm2))
     return np.asarray(projection.null_share), float(np.median(norms) / head.norm_median)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from orledger.runners.case_b.arms import FitSide
     from orledger.runners.case_b.nets import Fitted
-    from orledger.runners.case_b.problem import Problem
+    from orledger.runners.case_b.problem import SplitRows
 
 
-def record_cell(out: CellResult, problem: Problem, sigma: float, level: float) -> None:
+def record_cell(out: CellResult, problem: SplitRows, sigma: float, level: float) -> None:
     """Sizes, the order statistic, the noise level and the shift of a cell, under the arm ``cell``."""
     n_cal = problem.y_cal.size
     sizes = {
@@ -55,7 +55,7 @@ def _levels(out: CellResult, arm: str, achieved: int, n_cal: int) -> None:
     out.scalar(arm, "level_recorded", n_cal / (n_cal + 1))
 
 
-def _extra_arms(out: CellResult, problem: Problem, side: FitSide, settings: Mapping[str, Any]) -> None:
+def _extra_arms(out: CellResult, problem: SplitRows, side: FitSide, settings: Mapping[str, Any]) -> None:
     """The arms that look at the test covariates: wcp and cp_centre."""
     level, alpha, n_cal = settings["level"], settings["alpha"], problem.y_cal.size
     ratios = likelihood_ratios(
@@ -82,7 +82,7 @@ def _extra_arms(out: CellResult, problem: Problem, side: FitSide, settings: Mapp
         _levels(out, "cp_centre", order_statistic(n_cal, level) + 1, n_cal)
 
 
-def main_cell(problem: Problem, nets: Mapping[str, Fitted], settings: Mapping[str, Any]) -> CellResult:
+def main_cell(problem: SplitRows, nets: Mapping[str, Fitted], settings: Mapping[str, Any]) -> CellResult:
     """All records of one main cell."""
     out = CellResult()
     y, alpha, level = problem.y_test, settings["alpha"], settings["level"]

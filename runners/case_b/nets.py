@@ -25,14 +25,14 @@ import torch
 from orledger.recovery import pinsker_variances
 from orledger.runners.case_b.activation import make_activation
 from orledger.runners.case_b.network import Network, Shape
-from orledger.runners.case_b.stopping import Kept, Validation, hold_out
-from orledger.runners.case_b.training import Net, NetData, Schedule, Trained, train
+from orledger.runners.case_b.stopping import BestWeights, Validation, hold_out
+from orledger.runners.case_b.training import AdamSchedule, Net, NetData, Trained, train
 from orledger.runners.seeds import generator, torch_generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from orledger.runners.case_b.problem import Problem
+    from orledger.runners.case_b.problem import SplitRows
 
 ROLES = ("dak", "dak_kl", "fit", "or2", "or2_oracle")
 
@@ -43,7 +43,7 @@ class Fitted:
 
     net: Net
     hint: float | None = None
-    kept: Kept | None = None
+    kept: BestWeights | None = None
 
 
 def build_network(inputs: int, settings: Mapping[str, Any], device: str = "cpu") -> tuple[Network, torch.dtype]:
@@ -55,15 +55,17 @@ def build_network(inputs: int, settings: Mapping[str, Any], device: str = "cpu")
     return Network(shape, activation, low, high, settings["scale_margin"], settings["clamp_embedding"]), dtype
 
 
-def schedule_of(settings: Mapping[str, Any]) -> Schedule:
+def schedule_of(settings: Mapping[str, Any]) -> AdamSchedule:
     """The training schedule that the settings describe."""
-    schedule = Schedule(settings["epochs"], settings["batch_size"], settings["learning_rate"], settings["weight_decay"])
+    schedule = AdamSchedule(
+        settings["epochs"], settings["batch_size"], settings["learning_rate"], settings["weight_decay"]
+    )
     if settings.get("stopping", "none") == "none":
         return schedule
     return replace(schedule, noise_start=math.log(math.expm1(settings["validation_noise"])))
 
 
-def net_data(problem: Problem, role: str, settings: Mapping[str, Any]) -> NetData:
+def net_data(problem: SplitRows, role: str, settings: Mapping[str, Any]) -> NetData:
     """The rows, the objective and the streams of one net."""
     fit_rows = role == "fit"
     x, y = (problem.x_fit, problem.y_fit) if fit_rows else (problem.x_train, problem.y_train)
@@ -98,7 +100,7 @@ def water_filling(trained: Trained, i: int, hint: float, settings: Mapping[str, 
 
 
 def train_nets(
-    problems: Sequence[Problem], roles: Sequence[str], settings: Mapping[str, Any], device: str = "cpu"
+    problems: Sequence[SplitRows], roles: Sequence[str], settings: Mapping[str, Any], device: str = "cpu"
 ) -> list[dict[str, Fitted]]:
     """For each problem its trained nets by role; nets with equally many rows are trained in lockstep, in a fixed order."""
     network, dtype = build_network(problems[0].x_fit.shape[1], settings, device)
@@ -114,7 +116,7 @@ def train_nets(
             chunk = members[start : start + size]
             data = [net_data(problems[c], role, settings) for c, role in chunk]
             revision = _WaterFilled([(role, problems[c].injected) for c, role in chunk], settings)
-            kept: list[Kept | None] = [None] * len(chunk)
+            kept: list[BestWeights | None] = [None] * len(chunk)
             if settings.get("stopping", "none") == "none":
                 trained = train(network, data, schedule_of(settings), dtype=dtype, device=device, revise=revision)
             else:
@@ -133,7 +135,7 @@ def _validated(
     settings: Mapping[str, Any],
     dtype: torch.dtype,
     device: str,
-) -> tuple[Trained, list[Kept | None]]:
+) -> tuple[Trained, list[BestWeights | None]]:
     """The nets at the epochs their held-out rows prefer, and which those are."""
     parts = [hold_out(net, settings["validation_share"], g) for net, g in zip(data, streams, strict=True)]
     held = [(x, y) for _, x, y in parts]

@@ -12,7 +12,7 @@ from orledger.runners.records import CellResult
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orledger.runners.case_b.problem import Problem
+    from orledger.runners.case_b.problem import SplitRows
 
 
 def models(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def models(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def peers_cell(problem: Problem, settings: Mapping[str, Any]) -> CellResult:
+def peers_cell(problem: SplitRows, settings: Mapping[str, Any]) -> CellResult:
     """Test RMSE of each regressor, fitted on all training rows, in sd of the clean training targets as in the main block."""
     from sklearn.exceptions import ConvergenceWarning
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SplitRows:
     """Fit, calibration and test rows in standardised units; ``stream`` names the random streams of the cell's nets."""
 
     x_fit: np.ndarray
@@ -55,7 +55,7 @@ def load_table(dataset: str, settings: Mapping[str, Any], context: Context) -> D
     return table
 
 
-def make_problem(table: DataTable, regime: str, seed: int, rel: float, settings: Mapping[str, Any]) -> Problem:
+def make_problem(table: DataTable, regime: str, seed: int, rel: float, settings: Mapping[str, Any]) -> SplitRows:
     """The problem of one (dataset, regime, seed, rel); the split and the noise draw do not depend on ``rel``."""
     split = make_split(
         table.X,
@@ -72,7 +72,7 @@ def make_problem(table: DataTable, regime: str, seed: int, rel: float, settings:
     y_train = (targets - y_mean) / y_sd + rel * noise
     n_fit = split.fit.size
     x_train = (rows - centre) / scale
-    return Problem(
+    return SplitRows(
         x_fit=x_train[:n_fit],
         y_fit=y_train[:n_fit],
         x_cal=x_train[n_fit:],

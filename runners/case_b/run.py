@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from orledger.runners.case_b.data import DataTable
     from orledger.runners.case_b.nets import Fitted
-    from orledger.runners.case_b.problem import Problem
+    from orledger.runners.case_b.problem import SplitRows
     from orledger.runners.cells import Cell, Context
 
 
@@ -61,7 +61,7 @@ def run(cells: tuple[Cell, ...], context: Context) -> Iterator[tuple[Cell, CellR
     yield from _trained(cells, settings, context, table, found, started)
 
 
-def _problem(cell: Cell, table: DataTable, settings: Mapping[str, Any]) -> Problem:
+def _problem(cell: Cell, table: DataTable, settings: Mapping[str, Any]) -> SplitRows:
     """The split rows of a cell; the ablation's are the shift's."""
     keys = cell.keys
     return make_problem(table, str(keys.get("regime", "shift")), int(keys["seed"]), float(keys["rel"]), settings)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kept:
+class BestWeights:
     """What validation decided for one net: the epoch kept, its score on the held-out rows, and the epochs it was given."""
 
     epoch: int
@@ -90,11 +90,11 @@ class Validation:
         self.waited = np.where(better, 0, self.waited + 1)
         return bool((self.waited >= self.patience).all())
 
-    def restore(self, trained: Trained) -> list[Kept | None]:
+    def restore(self, trained: Trained) -> list[BestWeights | None]:
         """Put the kept parameters back into ``trained``; per net what was kept, or None where no check gave a number."""
         if self.best is not None:
             trained.flat.copy_(self.best)
         return [
-            Kept(int(e), float(s), int(last)) if np.isfinite(s) else None
+            BestWeights(int(e), float(s), int(last)) if np.isfinite(s) else None
             for e, s, last in zip(self.epochs, self.scores, self.last, strict=True)
         ]

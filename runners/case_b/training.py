@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class AdamSchedule:
     """Adam with L2 weight decay on every parameter; the last, shorter minibatch of an epoch is kept.
 
     noise_start: where the noise parameter starts, before softplus.
@@ -116,7 +116,7 @@ class Adam:
 def train(
     network: Network,
     nets: Sequence[NetData],
-    schedule: Schedule,
+    schedule: AdamSchedule,
     *,
     dtype: torch.dtype = torch.float64,
     device: str = "cpu",

@@ -19,31 +19,31 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True)
-class Posterior:
+class LatentPosterior:
     """Mean and standard deviation (m,) of the latent function at the candidates, in units of the standardised data."""
 
     mean: torch.Tensor
     sd: torch.Tensor
 
 
-def posterior(p: Parameters, gram: torch.Tensor, cross: torch.Tensor, y: torch.Tensor) -> Posterior:
+def posterior(p: Parameters, gram: torch.Tensor, cross: torch.Tensor, y: torch.Tensor) -> LatentPosterior:
     """The posterior at m candidates from the Gram matrix (n, n), the cross-covariances (n, m) and the data (n,)."""
     noisy = gram + p.noise * torch.eye(len(y), dtype=y.dtype, device=y.device)
     factor = torch.linalg.cholesky(noisy)
     weights = torch.cholesky_solve((y - p.mean).unsqueeze(-1), factor)
     whitened = torch.linalg.solve_triangular(factor, cross, upper=False)
     variance = p.output - whitened.square_().sum(0)
-    return Posterior(p.mean + (weights.T @ cross)[0], variance.clamp_(min=LEAST_VARIANCE).sqrt_())
+    return LatentPosterior(p.mean + (weights.T @ cross)[0], variance.clamp_(min=LEAST_VARIANCE).sqrt_())
 
 
-def expected_improvement(post: Posterior, best: float) -> torch.Tensor:
+def expected_improvement(post: LatentPosterior, best: float) -> torch.Tensor:
     """Expected improvement (m,) below ``best``, to be maximised; botorch's ExpectedImprovement with maximize=False."""
     u = (best - post.mean) / post.sd
     density = torch.exp(-0.5 * u.square() - LOG_SQRT_2PI)
     return post.sd * (density + u * torch.special.ndtr(u))
 
 
-def log_expected_improvement(post: Posterior, best: float) -> torch.Tensor:
+def log_expected_improvement(post: LatentPosterior, best: float) -> torch.Tensor:
     """Logarithm of the expected improvement (m,), finite where the improvement itself underflows (from about 38 sd).
 
     As botorch's LogExpectedImprovement: with h(u) = phi(u) + u Phi(u) and u < -1, log h = log phi + log(1 - |u| Phi(u) / phi(u)),
@@ -58,6 +58,6 @@ def log_expected_improvement(post: Posterior, best: float) -> torch.Tensor:
     return post.sd.log() + torch.where(u > -1.0, upper, -0.5 * far.square() - LOG_SQRT_2PI + tail)
 
 
-def lower_bound(post: Posterior, beta: float) -> torch.Tensor:
+def lower_bound(post: LatentPosterior, beta: float) -> torch.Tensor:
     """The bound m - sqrt(beta) sd (m,), to be minimised; minus botorch's UpperConfidenceBound with maximize=False."""
     return post.mean - math.sqrt(beta) * post.sd

@@ -11,7 +11,15 @@ from gpytorch.means import ConstantMean
 from gpytorch.priors import GammaPrior, LogNormalPrior, NormalPrior
 
 from orledger.errors import UsageError
-from orledger.runners.case_c.kernel import ALPHA_HIGH, ALPHA_LOW, NOISE_LOW, NOISE_START, SCALE_LOW, TWO_PI, Layout
+from orledger.runners.case_c.kernel import (
+    ALPHA_HIGH,
+    ALPHA_LOW,
+    NOISE_LOW,
+    NOISE_START,
+    SCALE_LOW,
+    TWO_PI,
+    ParameterLayout,
+)
 from orledger.runners.case_c.likelihood import GAMMA_RATE, GAMMA_SHAPE
 
 
@@ -119,7 +127,7 @@ def ordered_parameters(model: SingleTaskGP) -> list[torch.nn.Parameter]:
     ]
 
 
-def load_raw(model: SingleTaskGP, raw: torch.Tensor, layout: Layout) -> None:
+def load_raw(model: SingleTaskGP, raw: torch.Tensor, layout: ParameterLayout) -> None:
     """Copy a raw vector (size,) into the model's parameters, in place."""
     with torch.no_grad():
         for parameter, values in zip(ordered_parameters(model), torch.split(raw, list(layout.sizes)), strict=True):

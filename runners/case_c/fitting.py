@@ -13,7 +13,7 @@ from orledger.runners.case_c.likelihood import Array, FitData, negative_log_post
 
 if TYPE_CHECKING:
     from orledger.runners.case_c.budgets import Budget
-    from orledger.runners.case_c.kernel import Layout, Pairs
+    from orledger.runners.case_c.kernel import Pairs, ParameterLayout
 
 ADAM_FIRST, ADAM_SECOND, ADAM_FLOOR = 0.9, 0.999, 1e-8
 
@@ -28,7 +28,7 @@ class Fit:
     steps: int
 
 
-def fit(raw: torch.Tensor, layout: Layout, pairs: Pairs, y: torch.Tensor, budget: Budget) -> Fit:
+def fit(raw: torch.Tensor, layout: ParameterLayout, pairs: Pairs, y: torch.Tensor, budget: Budget) -> Fit:
     """The fit of standardised data ``y`` (n,) from the starting vector ``raw`` (size,) within ``budget``."""
     data = FitData.of(pairs, y)
     start = raw.numpy() if isinstance(data.y, np.ndarray) else raw
@@ -40,7 +40,7 @@ def fit(raw: torch.Tensor, layout: Layout, pairs: Pairs, y: torch.Tensor, budget
     return Fit(torch.as_tensor(end), float(loss), float(abs(gradient).max()), steps)
 
 
-def _adam(raw: Array, layout: Layout, data: FitData, budget: Budget) -> Array:
+def _adam(raw: Array, layout: ParameterLayout, data: FitData, budget: Budget) -> Array:
     first = second = 0.0 * raw
     for step in range(1, budget.steps + 1):
         _, gradient = negative_log_posterior(raw, layout, data)
@@ -51,7 +51,7 @@ def _adam(raw: Array, layout: Layout, data: FitData, budget: Budget) -> Array:
     return raw
 
 
-def _lbfgs(raw: Array, layout: Layout, data: FitData, budget: Budget) -> tuple[Array, int]:
+def _lbfgs(raw: Array, layout: ParameterLayout, data: FitData, budget: Budget) -> tuple[Array, int]:
     host = isinstance(raw, np.ndarray)
 
     def objective(vector: np.ndarray) -> tuple[float, np.ndarray]:

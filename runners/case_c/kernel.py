@@ -28,7 +28,7 @@ LOG_ZERO = -1e5
 
 
 @dataclass(frozen=True)
-class Layout:
+class ParameterLayout:
     """Where each hyper-parameter stands in a raw vector: alpha, weights, scales, output scale, noise, spectral means, mean.
 
     The constrained ones come first, so that one sigmoid and one softplus serve them all.
@@ -79,7 +79,7 @@ def inverse_softplus(value: float) -> float:
     return value + math.log(-math.expm1(-value))
 
 
-def constrain(raw: torch.Tensor, layout: Layout) -> Parameters:
+def constrain(raw: torch.Tensor, layout: ParameterLayout) -> Parameters:
     """The hyper-parameters of a raw vector (..., size): alpha in [0.01, 2], scales above 1e-6, noise variance above 1e-4."""
     q, qd = layout.mixtures, layout.mixtures * layout.dim
     positive = softplus(raw[..., q : layout.head])
@@ -105,7 +105,7 @@ def raw_alpha(alpha: float, cap: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
-def initial_raw(layout: Layout, means: torch.Tensor, alpha_cap: float) -> torch.Tensor:
+def initial_raw(layout: ParameterLayout, means: torch.Tensor, alpha_cap: float) -> torch.Tensor:
     """The starting vector (size,): alpha evenly spaced on [1, 2] below ``alpha_cap``, equal weights, log 2 for scales and
     output scale, noise variance 0.2, constant mean 0, and the given (Q, d) spectral means.
     """

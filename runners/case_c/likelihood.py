@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from orledger.runners.case_c.kernel import ALPHA_HIGH, ALPHA_LOW, NOISE_LOW, SCALE_LOW, TWO_PI, Layout
+from orledger.runners.case_c.kernel import ALPHA_HIGH, ALPHA_LOW, NOISE_LOW, SCALE_LOW, TWO_PI, ParameterLayout
 
 if TYPE_CHECKING:
     from orledger.runners.case_c.kernel import Pairs
@@ -53,7 +53,7 @@ class FitData:
         return cls(pairs.n, data, log, along, across, positions, entries, (sums[0], sums[1], sums[2]))
 
 
-def negative_log_posterior(raw: Array, layout: Layout, data: FitData) -> tuple[Array, Array]:
+def negative_log_posterior(raw: Array, layout: ParameterLayout, data: FitData) -> tuple[Array, Array]:
     """The negative log posterior per datum (...) and its gradient (..., size) at raw vectors (..., size).
 
     ``raw`` is of the library of ``data``; the members of a batch share their points. The value is minus gpytorch's exact

@@ -19,16 +19,16 @@ from orledger.runners.case_c.acquisition import (
     posterior,
 )
 from orledger.runners.case_c.fitting import Fit, fit
-from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, log_distance
+from orledger.runners.case_c.kernel import Pairs, ParameterLayout, constrain, cross, gram, log_distance
 from orledger.runners.case_c.ladder import KAPPAS, Ladder, climb
-from orledger.runners.case_c.schedule import Schedule, ShapeWidth, shape_width
+from orledger.runners.case_c.schedule import AmplitudeSearch, ShapeWidth, shape_width
 from orledger.runners.case_c.widths import Widths, certified_widths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from orledger.runners.case_c.budgets import Budget
-    from orledger.runners.case_c.objectives import Problem
+    from orledger.runners.case_c.objectives import SearchProblem
 
 FLOOR_ARMS = {f"k{kappa}": kappa for kappa in KAPPAS}
 ARMS = ("ei", "ucb", *FLOOR_ARMS)
@@ -38,7 +38,7 @@ ARMS = ("ei", "ucb", *FLOOR_ARMS)
 class LoopSpec:
     """What the loop needs besides the problem: the starting parameters, the fit budget and the acquisition settings."""
 
-    layout: Layout
+    layout: ParameterLayout
     raw: torch.Tensor
     budget: Budget
     evaluations: int
@@ -47,7 +47,7 @@ class LoopSpec:
     centre_on_mean: bool
     ddof: int
     ladder: bool = True
-    schedule: Schedule | None = None
+    schedule: AmplitudeSearch | None = None
     log_ei: bool = False
 
 
@@ -76,7 +76,7 @@ class Trajectory:
 class Slabs:
     """Differences, log distances (d, N) and squared distances (N,) of observed points to all candidates, computed once."""
 
-    def __init__(self, problem: Problem, device: str) -> None:
+    def __init__(self, problem: SearchProblem, device: str) -> None:
         self.initial = problem.initial.to(device)
         self.candidates = problem.candidates.to(device)
         self.columns = self.candidates.T.contiguous()
@@ -94,7 +94,7 @@ class Slabs:
 
 
 def run_arms(
-    problem: Problem, spec: LoopSpec, arms: Sequence[str] = ARMS, *, device: str = "cpu", share: bool = True
+    problem: SearchProblem, spec: LoopSpec, arms: Sequence[str] = ARMS, *, device: str = "cpu", share: bool = True
 ) -> dict[str, Trajectory]:
     """The trajectory of every arm; ``share=False`` computes each arm on its own and gives the same numbers."""
     with torch.inference_mode():
@@ -117,7 +117,7 @@ def run_arms(
     return trajectories
 
 
-def take_step(problem: Problem, spec: LoopSpec, slabs: Slabs, path: tuple[int, ...], warm: torch.Tensor) -> Step:
+def take_step(problem: SearchProblem, spec: LoopSpec, slabs: Slabs, path: tuple[int, ...], warm: torch.Tensor) -> Step:
     """The step after ``path`` (initial points as -1, -2, ..., then candidates), fitted from the parameters ``warm``."""
     n = len(path)
     taken = [i for i in path if i >= 0]

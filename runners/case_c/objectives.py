@@ -34,7 +34,7 @@ def check_dimension(benchmark: str, dim: int, where: str) -> None:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """What the arms of a cell share: candidates (N, d) and initial points (k, d) in the unit cube, their objective values
     (N,) and (k,), and the global minimum that regret is measured from.
     """
@@ -69,7 +69,7 @@ def evaluate(benchmark: str, unit: torch.Tensor, box: tuple[float, float]) -> tu
     return function(low + (high - low) * unit[:, :active]), float(function.optimal_value)
 
 
-def make_problem(benchmark: str, dim: int, seed: int, settings: Mapping[str, Any]) -> Problem:
+def make_problem(benchmark: str, dim: int, seed: int, settings: Mapping[str, Any]) -> SearchProblem:
     """The problem of a cell; every objective, dimension and seed has designs of its own, which all blocks share."""
     import torch
     from torch.quasirandom import SobolEngine
@@ -86,4 +86,4 @@ def make_problem(benchmark: str, dim: int, seed: int, settings: Mapping[str, Any
     low, high = (float(v) for v in settings[f"box_{benchmark}"])
     values, optimum = evaluate(benchmark, torch.cat([candidates, initial]), (low, high))
     n = len(candidates)
-    return Problem(candidates, values[:n], initial, values[n:], optimum)
+    return SearchProblem(candidates, values[:n], initial, values[n:], optimum)

@@ -11,17 +11,17 @@ from orledger.runners.case_c.ladder import KAPPAS
 if TYPE_CHECKING:
     from orledger.runners.case_c.ladder import Ladder
     from orledger.runners.case_c.loop import Trajectory
-    from orledger.runners.case_c.objectives import Problem
+    from orledger.runners.case_c.objectives import SearchProblem
     from orledger.runners.records import CellResult
 
 
-def regret(problem: Problem, trajectory: Trajectory) -> np.ndarray:
+def regret(problem: SearchProblem, trajectory: Trajectory) -> np.ndarray:
     """Simple regret (steps + 1,): entry 0 is the best of the initial design, entry t the best after step t."""
     values = np.concatenate([[float(problem.initial_values.min())], trajectory.values])
     return np.minimum.accumulate(values) - problem.optimum
 
 
-def record_core(result: CellResult, arm: str, problem: Problem, trajectory: Trajectory) -> None:
+def record_core(result: CellResult, arm: str, problem: SearchProblem, trajectory: Trajectory) -> None:
     """The series every block has: regret, actions, widths and fit diagnostics."""
     steps = trajectory.steps
     result.series(arm, "regret", regret(problem, trajectory))
@@ -37,7 +37,7 @@ def record_core(result: CellResult, arm: str, problem: Problem, trajectory: Traj
     result.series(arm, "fit_grad", [s.fit.gradient for s in steps])
 
 
-def record_full(result: CellResult, arm: str, problem: Problem, trajectory: Trajectory) -> None:
+def record_full(result: CellResult, arm: str, problem: SearchProblem, trajectory: Trajectory) -> None:
     """Everything of a trajectory: the core series, the grid radius, the kappa ladder, and the two summaries."""
     record_core(result, arm, problem, trajectory)
     grids = [s.widths.on_grid for s in trajectory.steps if s.widths.on_grid is not None]

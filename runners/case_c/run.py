@@ -9,11 +9,11 @@ import torch
 
 from orledger.recovery import EmptySetError
 from orledger.runners.case_c.budgets import make_budget
-from orledger.runners.case_c.kernel import Layout, initial_raw
+from orledger.runners.case_c.kernel import ParameterLayout, initial_raw
 from orledger.runners.case_c.loop import ARMS, LoopSpec, Trajectory, run_arms
-from orledger.runners.case_c.objectives import Problem, make_problem
+from orledger.runners.case_c.objectives import SearchProblem, make_problem
 from orledger.runners.case_c.recording import record_full, record_shape
-from orledger.runners.case_c.schedule import Schedule
+from orledger.runners.case_c.schedule import AmplitudeSearch
 from orledger.runners.cells import digest
 from orledger.runners.records import CellResult
 from orledger.runners.seeds import torch_generator
@@ -55,12 +55,12 @@ def _trajectories(cell: Cell, context: Context) -> CellResult:
     return result
 
 
-def prepare(cell: Cell, *, perturbation: float = 0.0, ladder: bool = True) -> tuple[Problem, LoopSpec]:
+def prepare(cell: Cell, *, perturbation: float = 0.0, ladder: bool = True) -> tuple[SearchProblem, LoopSpec]:
     """The problem and the loop of a cell; ``perturbation`` scales a fixed random direction added to the raw parameters."""
     keys: Any = cell.keys
     settings = cell.settings
     benchmark, dim, seed, mixtures = keys["benchmark"], keys["dim"], keys["seed"], keys["mixtures"]
-    layout = Layout(mixtures, dim)
+    layout = ParameterLayout(mixtures, dim)
     stream = torch_generator("case_c", "means", benchmark, dim, mixtures, seed)
     means = settings["means_spread"] * torch.randn(mixtures, dim, generator=stream, dtype=torch.float64)
     raw = initial_raw(layout, means, settings["alpha_cap"])
@@ -77,13 +77,13 @@ def prepare(cell: Cell, *, perturbation: float = 0.0, ladder: bool = True) -> tu
         centre_on_mean=settings["occam_centre"] == "fitted-mean",
         ddof=settings["standardise_ddof"],
         ladder=ladder,
-        schedule=Schedule.of(settings) if cell.block == "schedule" else None,
+        schedule=AmplitudeSearch.of(settings) if cell.block == "schedule" else None,
         log_ei=settings.get("ei_form", "plain") == "log",
     )
     return make_problem(benchmark, dim, seed, settings), spec
 
 
-def describe(result: CellResult, problem: Problem, found: dict[str, Trajectory]) -> None:
+def describe(result: CellResult, problem: SearchProblem, found: dict[str, Trajectory]) -> None:
     """Facts of a cell: hashes that show which cells share designs, the cloud's own best regret, and the distinct paths."""
     result.fact("candidates", digest(problem.candidates.flatten().tolist()))
     result.fact("initial_design", digest(problem.initial.flatten().tolist()))

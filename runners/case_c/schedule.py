@@ -33,7 +33,7 @@ MOST_RUNGS = 30
 
 
 @dataclass(frozen=True)
-class Schedule:
+class AmplitudeSearch:
     """Where the amplitude search starts, as a fraction of the mean certified width, the factor between its rungs, and how
     many times over the margin condition is to be broken.
     """
@@ -43,7 +43,7 @@ class Schedule:
     margin: float
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Schedule:
+    def of(cls, settings: Mapping[str, Any]) -> AmplitudeSearch:
         """The schedule named by the settings ``shape_start``, ``shape_growth`` and ``shape_margin``."""
         return cls(settings["shape_start"], settings["shape_growth"], settings["shape_margin"])
 
@@ -58,7 +58,7 @@ class ShapeWidth:
 
 
 def shape_width(
-    mean: np.ndarray, radius: np.ndarray, nearest: np.ndarray, index: np.ndarray, schedule: Schedule
+    mean: np.ndarray, radius: np.ndarray, nearest: np.ndarray, index: np.ndarray, schedule: AmplitudeSearch
 ) -> ShapeWidth:
     """The scheduled width for posterior means, certified radii and nearest-observation distances, all of shape (m,)."""
     span = float(nearest.max() - nearest.min())

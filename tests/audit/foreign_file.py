@@ -83,7 +83,7 @@ def computed(path: Path, values: dict[tuple[str, int], dict[str, float | None]],
 
     ``planned`` further cells were never computed.
     """
-    from orledger.schema.writing import Outcome, PlannedCell, Writer
+    from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
     def cell(dataset: str, seed: int) -> PlannedCell:
         return PlannedCell(f"{dataset}/{seed}", "s", "t", f"s/t/{dataset}/{seed}", {"dataset": dataset, "seed": seed}, "{}", "1")  # fmt: skip
@@ -102,6 +102,6 @@ def computed(path: Path, values: dict[tuple[str, int], dict[str, float | None]],
                 "value": np.array(list(known.values())),
             }
             refusals = [(arm, "empty set", None) for arm, value in arms.items() if value is None]
-            found.append((cell(*unit).cell_id, Outcome("done", columns=columns, refusals=refusals)))
+            found.append((cell(*unit).cell_id, CellOutcome("done", columns=columns, refusals=refusals)))
         writer.store_many(found)
     return path

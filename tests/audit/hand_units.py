@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from orledger.audit.evaluation.units import WHY, Ledger, Units
+from orledger.audit.evaluation.units import WHY, UnitReader, Units
 from orledger.audit.registry.hypotheses import Claim, Comparison
 from orledger.audit.registry.quantities import Surface
 
@@ -23,7 +23,7 @@ def units(values: Sequence[tuple], absent: Sequence[tuple] = (), keys: Sequence[
     )
 
 
-def remembering(asked: Comparison | Claim, *sides: Units) -> Ledger:
+def remembering(asked: Comparison | Claim, *sides: Units) -> UnitReader:
     """A ledger that has read ``sides``, one for each side of ``asked``, and knows of no plan."""
     found = {(q, tuple(asked.pair)): u for (_, q), u in zip(asked.sides, sides, strict=True)}
-    return Ledger(None, memory={"surface": Surface({}), "planned early": pl.DataFrame(), **found})  # type: ignore[arg-type]
+    return UnitReader(None, memory={"surface": Surface({}), "planned early": pl.DataFrame(), **found})  # type: ignore[arg-type]

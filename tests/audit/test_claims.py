@@ -6,7 +6,7 @@ import pytest
 from hypothesis_text import framed
 
 from orledger.audit.evaluation.claims import check
-from orledger.audit.evaluation.units import Ledger
+from orledger.audit.evaluation.units import UnitReader
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.errors import DataError
 from orledger.toml_tables import TomlError
@@ -15,7 +15,7 @@ from orledger.toml_tables import TomlError
 def result(db, body: str):
     text = framed('[[claim]]\nid = "w"\nstatement = "s"\n' + body, ("g", "s"), "w holds")
     h = parse_hypothesis(text, "x.toml")
-    return check(Ledger(db.results), h.claims[0])
+    return check(UnitReader(db.results), h.claims[0])
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis_text import comparison
 
 from orledger.audit.evaluation.comparisons import evaluate
 from orledger.audit.evaluation.summary import test_line as line_of
-from orledger.audit.evaluation.units import Ledger, load_units
+from orledger.audit.evaluation.units import UnitReader, load_units
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.statistics.signedrank import signed_rank
 from orledger.errors import DataError
@@ -16,7 +16,7 @@ from orledger.errors import DataError
 
 def test_pairs_and_direction(db):
     db.splits([(-1, -2), (-3, -4), (-5, -6)])
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.variant, e.independent, e.outcome) == ("declared", True, "less")
     assert e.result.p == signed_rank([-1, -2, -3, -4, -5, -6]).p == 2.0**-5
     assert e.result.effect == -3.5
@@ -29,7 +29,7 @@ def test_missing_partners_and_refusals_are_listed(db):
     db.cell({"split": 5, "rel": 0}, state="planned")
     db.cell({"split": 6, "rel": 0}, state="refused", reason="no such target")
     db.cell({"split": 7, "rel": 0}, [("a", "m", 1.0)])
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     dropped = {d.unit: d.reason for d in e.result.dropped}
     assert e.result.n == 6
     assert dropped == {
@@ -44,7 +44,8 @@ def test_missing_partners_and_refusals_are_listed(db):
 def test_nested_values_get_the_blocked_version_beside_the_naive_one(db):
     db.splits([(-1, -2), (-3, 4), (-5, -6), (-7, -8), (-9, -10), (-11, -12)])
     blocked, naive, *_ = evaluate(
-        Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\n')
+        UnitReader(db.results),
+        comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\n'),
     )
     assert (blocked.variant, blocked.independent, blocked.result.n) == ("blocked", True, 6)
     assert (naive.variant, naive.independent, naive.result.n) == ("naive", False, 12)
@@ -55,25 +56,27 @@ def test_nested_values_get_the_blocked_version_beside_the_naive_one(db):
 
 def test_nested_values_without_a_rule_get_no_p(db):
     db.splits([(-1, -2), (-3, -4), (-5, -6)])
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\n'))
     assert (e.outcome, e.result.p, e.independent) == ("refused", None, False)
     assert "nested" in e.result.method
 
 
 def test_a_floor_above_alpha_is_untestable(db):
     db.splits([(-1, -2), (-3, -4)])
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.outcome, e.result.floor) == ("untestable", 0.125)
 
 
 def test_no_data_is_missing(db):
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert (e.outcome, e.result.p, e.result.n) == ("missing", None, 0)
 
 
 def test_log_scale_drops_what_has_no_logarithm(db):
     db.splits([(0, 10), (90, -10)])
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\ntransform = "log10"\n'))
+    e, *_ = evaluate(
+        UnitReader(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\ntransform = "log10"\n')
+    )
     assert e.result.n == 3
     assert [d.unit for d in e.result.dropped] == ["1/0.25"]
     assert e.result.effect == pytest.approx((np.log10(2) + 0.5) / 2)  # Walsh averages of 0, log10 2 and 1
@@ -84,7 +87,7 @@ def test_where_compares_numbers_as_numbers(db):
     db.splits([(-1, -2), (-3, -4)], rels=("0.0", "1e-4"))
     for condition, n in (("{ gt = 0 }", 2), ("0", 2), ("0.0001", 2), ("[0, 0.0001]", 4), ("{ ge = 0 }", 4)):
         c = comparison(f'test = "signed_rank"\narms = ["a", "b"]\nwhere = {{ rel = {condition} }}\n')
-        assert evaluate(Ledger(db.results), c)[0].result.n == n, condition
+        assert evaluate(UnitReader(db.results), c)[0].result.n == n, condition
 
 
 def test_aggregated_over_seeds(db):
@@ -94,7 +97,7 @@ def test_aggregated_over_seeds(db):
                 {"split": group, "rel": 0, "seed": seed}, [("a", "m", 10 + spread * z), ("b", "m", 10 + 2 * spread * z)]
             )
     c = comparison('test = "signed_rank"\narms = ["a", "b"]\naggregate = { over = ["seed"], stat = "cv" }\n')
-    e, *_ = evaluate(Ledger(db.results), c)
+    e, *_ = evaluate(UnitReader(db.results), c)
     assert e.result.n == 3
     assert e.result.effect == pytest.approx(-0.2)  # cv 0.1, 0.2, 0.3 against twice as much
 
@@ -110,12 +113,12 @@ def test_a_unit_that_lost_a_seed_enters_and_is_not_called_dropped(db):
             )
     over = 'aggregate = { over = ["seed"], stat = "mean" }\n'
     for test in ('test = "signed_rank"\narms = ["a", "b"]\n', 'test = "mean_ranks"\narms = ["a", "b"]\n'):
-        e, *_ = evaluate(Ledger(db.results), comparison(test + over))
+        e, *_ = evaluate(UnitReader(db.results), comparison(test + over))
         assert e.result.n == 2
         assert {d.unit: d.partial for d in e.result.dropped} == {"1/0": True, "2/0": False}
         assert line_of(e).endswith("1 unit dropped, 1 unit incomplete")
     runs = 'test = "improvement"\narms = ["a", "b"]\npair = ["split", "seed"]\nunit = ["split"]\n'
-    e, *_ = evaluate(Ledger(db.results), comparison(runs))
+    e, *_ = evaluate(UnitReader(db.results), comparison(runs))
     assert [(d.unit, d.partial) for d in e.result.dropped] == [("1/1", True), ("2/0", False), ("2/1", False)]
     assert line_of(e).endswith("3 values absent")
 
@@ -126,7 +129,7 @@ def test_two_values_have_a_dispersion_and_one_has_none(db):
         for seed, v in enumerate(seeds):
             db.cell({"split": split, "rel": 0, "seed": seed}, [("a", "m", v), ("b", "m", 10 + 2 * (v - 10))])
     c = comparison('test = "signed_rank"\narms = ["a", "b"]\naggregate = { over = ["seed"], stat = "cv" }\n')
-    result = evaluate(Ledger(db.results), c)[0].result
+    result = evaluate(UnitReader(db.results), c)[0].result
     assert result.n == 2
     assert result.effect == pytest.approx(-(2**0.5) / 10)
     assert any("one value is not enough for cv" in d.reason for d in result.dropped)
@@ -135,7 +138,7 @@ def test_two_values_have_a_dispersion_and_one_has_none(db):
 def test_two_cells_for_one_unit_are_not_guessed_between(db):
     db.splits([(-1, -2)])
     db.cell({"split": 0, "rel": 0, "extra": 1}, [("a", "m", 1.0), ("b", "m", 2.0)])
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "signed_rank"\narms = ["a", "b"]\n'))
     assert e.result.n == 1
     assert "2 values for one unit" in e.result.dropped[0].reason
 
@@ -146,10 +149,10 @@ def test_series_are_reduced_inside_their_cell(db):
         [("a", "m", v, None, i) for i, v in enumerate((1.0, 5.0, 9.0))] + [("d", "m", 2.0, None, i) for i in range(3)],
     )
     c = comparison('test = "proportion"\narm = "a"\nover_idx = "sum"\ndivide_by = { arm = "d" }\nevent = { gt = 1 }\n')
-    e, *_ = evaluate(Ledger(db.results), c)
+    e, *_ = evaluate(UnitReader(db.results), c)
     assert (e.result.statistic, e.result.n, e.variant, e.independent) == (2.0, 3, "naive", False)
     q = comparison('test = "proportion"\narm = "a"\nover_idx = "median"\n').sides[0][1]
-    assert load_units(Ledger(db.results), q, ("split", "rel")).values["value"].to_list() == [5.0]
+    assert load_units(UnitReader(db.results), q, ("split", "rel")).values["value"].to_list() == [5.0]
 
 
 def test_identical_series(db):
@@ -159,10 +162,10 @@ def test_identical_series(db):
     db.cell({"split": 0, "rel": 0}, series("k1", (3, 4, 5)) + series("k2", (3, 4, 5)))
     db.cell({"split": 1, "rel": 0}, series("k1", (3, 4, 5)) + series("k2", (3, 4, 6)))
     db.cell({"split": 2, "rel": 0}, series("k1", (3, 4, 5)) + series("k2", (3, 4)))
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "proportion"\nidentical = ["k1", "k2"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "proportion"\nidentical = ["k1", "k2"]\n'))
     assert (e.result.wins, e.result.n) == (1, 3)
     (early,) = evaluate(
-        Ledger(db.results), comparison('test = "proportion"\nidentical = ["k1", "k2"]\nidx = { lt = 2 }\n')
+        UnitReader(db.results), comparison('test = "proportion"\nidentical = ["k1", "k2"]\nidx = { lt = 2 }\n')
     )
     assert early.result.wins == 3
 
@@ -170,7 +173,7 @@ def test_identical_series(db):
 def test_refusals_can_be_compared(db):
     for split in range(6):
         db.cell({"split": split, "rel": 0}, [("b", "m", 1.0)], refusals=[("a", "empty")])
-    e, *_ = evaluate(Ledger(db.results), comparison('test = "mcnemar"\nrefused = true\narms = ["a", "b"]\n'))
+    e, *_ = evaluate(UnitReader(db.results), comparison('test = "mcnemar"\nrefused = true\narms = ["a", "b"]\n'))
     assert e.result.p == 2.0**-5
     assert (e.outcome, e.result.details["first_only"]) == ("greater", 6)
 
@@ -179,7 +182,8 @@ def test_bounded_values_are_counted(db):
     for split, v in enumerate((1.3, 40.0, 40.0, 2.5)):
         db.cell({"split": split, "rel": 0}, [("a", "m", v), ("b", "m", float(split))])
     e, *_ = evaluate(
-        Ledger(db.results), comparison('test = "spearman"\nx = { arm = "b" }\ny = { arm = "a", bound = { at = 40 } }\n')
+        UnitReader(db.results),
+        comparison('test = "spearman"\nx = { arm = "b" }\ny = { arm = "a", bound = { at = 40 } }\n'),
     )
     assert e.bounded == 2
 
@@ -188,7 +192,7 @@ def test_the_stored_query_returns_the_values(db):
     """What a test row keeps as its origin leads back to the records and their cells."""
     db.splits([(-1, -2), (-3, -4)])
     c = comparison('test = "signed_rank"\narms = ["a", "b"]\n')
-    rows = db.con.execute(combined_sql(Ledger(db.results).surface, c.sides, c.pair)).fetchall()
+    rows = db.con.execute(combined_sql(UnitReader(db.results).surface, c.sides, c.pair)).fetchall()
     columns = [d[0] for d in db.con.description]
     assert len(rows) == 8
     assert {"side", "cell_id", "split", "rel", "value"} <= set(columns)
@@ -199,7 +203,7 @@ def test_the_stored_query_returns_the_values(db):
 def test_a_query_without_the_keys_is_refused(db):
     c = comparison('test = "signed_rank"\na = { sql = "SELECT 1 AS value" }\nb = { arm = "b" }\n')
     with pytest.raises(DataError, match="no column split, rel"):
-        evaluate(Ledger(db.results), c)
+        evaluate(UnitReader(db.results), c)
 
 
 def test_printed_ties_are_ties_at_the_declared_resolution(db):
@@ -207,8 +211,8 @@ def test_printed_ties_are_ties_at_the_declared_resolution(db):
     for split, (a, b) in enumerate(((0.3, 0.1), (0.5, 0.3), (0.31, 0.1), (0.1, 0.8))):
         db.cell({"split": split, "rel": 0}, [("a", "m", a), ("b", "m", b)])
     body = 'test = "signed_rank"\narms = ["a", "b"]\n'
-    assert evaluate(Ledger(db.results), comparison(body))[0].result.ties == 2
-    assert evaluate(Ledger(db.results), comparison(body + "resolution = 0.1\n"))[0].result.ties == 3
+    assert evaluate(UnitReader(db.results), comparison(body))[0].result.ties == 2
+    assert evaluate(UnitReader(db.results), comparison(body + "resolution = 0.1\n"))[0].result.ties == 3
 
 
 def test_a_setting_can_make_nested_values_independent(db):
@@ -216,8 +220,8 @@ def test_a_setting_can_make_nested_values_independent(db):
     body = 'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nindependent_when = { stream = "per_cell" }\n'
     db.splits([(-1, -2), (-3, -4), (-5, -6)])
     db.con.execute("""UPDATE cell SET spec = '{"settings":{"stream":"per_cell"}}'""")
-    e, *_ = evaluate(Ledger(db.results), comparison(body))
+    e, *_ = evaluate(UnitReader(db.results), comparison(body))
     assert (e.variant, e.independent, e.result.n) == ("declared", True, 6)
     db.con.execute("""UPDATE cell SET spec = '{"settings":{"stream":"per_seed"}}' WHERE keys['split'] = '0'""")
-    blocked, naive, *_ = evaluate(Ledger(db.results), comparison(body))
+    blocked, naive, *_ = evaluate(UnitReader(db.results), comparison(body))
     assert (blocked.result.n, naive.result.n, naive.independent) == (3, 6, False)

@@ -10,7 +10,7 @@ from hypothesis_text import comparison
 from orledger.audit.evaluation.comparisons import evaluate
 from orledger.audit.evaluation.pairing import Matched
 from orledger.audit.evaluation.preparing import blocked
-from orledger.audit.evaluation.units import Ledger
+from orledger.audit.evaluation.units import UnitReader
 
 NESTED = 'test = "mcnemar"\nevent = { gt = 0 }\nunit = ["split"]\nblocked = "mean"\n'
 
@@ -26,7 +26,7 @@ def events(db, rows):
 def test_nested_events_are_seen_in_both_directions(db, arms, outcome, first):
     """Seven splits lean to a, each by one of two pairs, one split leans nowhere: p = 2 / 2^7, whichever arm comes first."""
     events(db, [[(1, 0), (0, 0)]] * 4 + [[(1, 0), (1, 1)]] * 3 + [[(1, 0), (0, 1)]])
-    blocked, naive, *_ = evaluate(Ledger(db.results), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
+    blocked, naive, *_ = evaluate(UnitReader(db.results), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
     assert (blocked.variant, blocked.outcome) == ("blocked", outcome)
     assert blocked.result.p == blocked.result.floor == 2.0**-6
     assert (blocked.result.n, blocked.result.n_nonzero, blocked.result.statistic) == (8, 7, first)
@@ -39,14 +39,14 @@ def test_nested_events_are_seen_in_both_directions(db, arms, outcome, first):
 def test_nested_events_that_disagree(db, arms):
     """Five splits against one: p = 2 (1 + 6) / 2^6."""
     events(db, [[(1, 0), (1, 0)]] * 5 + [[(0, 1), (0, 0)]])
-    blocked, _ = evaluate(Ledger(db.results), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
+    blocked, _ = evaluate(UnitReader(db.results), comparison(NESTED + f"arms = {arms}\n".replace("'", '"')))
     assert blocked.result.p == pytest.approx(14 / 64)
     assert {blocked.result.details["first_more"], blocked.result.details["second_more"]} == {5, 1}
 
 
 def test_one_pair_to_a_unit_is_mcnemar(db):
     events(db, [[(1, 0)]] * 6 + [[(0, 1)]] + [[(1, 1)]])
-    blocked, naive, *_ = evaluate(Ledger(db.results), comparison(NESTED + 'arms = ["a", "b"]\n'))
+    blocked, naive, *_ = evaluate(UnitReader(db.results), comparison(NESTED + 'arms = ["a", "b"]\n'))
     assert blocked.result.p == naive.result.p == pytest.approx(2 * (1 + 7) / 2**7)
     assert blocked.result.effect == naive.result.effect == 5 / 8
 
@@ -54,7 +54,7 @@ def test_one_pair_to_a_unit_is_mcnemar(db):
 def test_nested_groups_say_how_they_were_reduced(db):
     events(db, [[(1, 0), (1, 0)]] * 3)
     e, *_ = evaluate(
-        Ledger(db.results),
+        UnitReader(db.results),
         comparison('test = "fisher"\nevent = { gt = 0 }\nunit = ["split"]\nblocked = "mean"\narms = ["a", "b"]\n'),
     )
     assert e.result.p == pytest.approx(2 / 20)  # 3 of 3 against 0 of 3: two of the 20 tables are as extreme
@@ -65,7 +65,7 @@ def test_differences_are_rounded_once(db):
     """Differences of 1 and 2 tenths in a split average to 0.15; rounding that again would make it 0.2 and a tie with (2, 2)."""
     db.splits([(0.1, 0.2), (0.2, 0.2), (-0.3, 0.1)])
     blocked, _ = evaluate(
-        Ledger(db.results),
+        UnitReader(db.results),
         comparison('test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nresolution = 0.1\n'),
     )
     assert blocked.result.effect == pytest.approx(0.1)  # Walsh averages of 0.15, 0.2 and -0.1
@@ -76,7 +76,7 @@ def test_blocked_means_of_rounded_differences_tie_exactly(db):
     """(0.1 + 0.2 + 0.3) / 3 and 0.2 differ in the last bit; as whole multiples of the resolution they are equal."""
     db.splits([(0.1, 0.2, 0.3), (0.2, 0.2, 0.2), (-0.3, -0.3, -0.3)], rels=(0, 1, 2))
     body = 'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "mean"\nresolution = 0.1\n'
-    assert evaluate(Ledger(db.results), comparison(body))[0].result.ties == 2
+    assert evaluate(UnitReader(db.results), comparison(body))[0].result.ties == 2
 
 
 @pytest.mark.parametrize(("blocked", "values"), [("mean", (2.0, -1.0, 4.0, 5.0)), ("median", (-1.0, -2.0, 3.0, 4.0))])
@@ -87,7 +87,7 @@ def test_blocks_are_reduced_as_declared(db, blocked, values):
     """
     db.splits([(-2, -1, 9), (-3, -2, 2), (2, 3, 7), (3, 4, 8)], rels=(0, 1, 2))
     body = f'test = "signed_rank"\narms = ["a", "b"]\nunit = ["split"]\nblocked = "{blocked}"\n'
-    result = evaluate(Ledger(db.results), comparison(body))[0].result
+    result = evaluate(UnitReader(db.results), comparison(body))[0].result
     walsh = sorted((x + y) / 2 for i, x in enumerate(values) for y in values[i:])
     assert result.effect == pytest.approx((walsh[4] + walsh[5]) / 2)
     assert (result.wins, result.losses) == (sum(v < 0 for v in values), sum(v > 0 for v in values))
@@ -98,7 +98,7 @@ def test_blocks_of_events_are_reduced_as_declared(db, blocked, leaning):
     """One of three pairs of every split leans to b: their mean does as well, their median does not."""
     events(db, [[(0, 1), (0, 0), (1, 1)]] * 6)
     body = NESTED.replace('"mean"', f'"{blocked}"') + 'arms = ["a", "b"]\n'
-    assert evaluate(Ledger(db.results), comparison(body))[0].result.n_nonzero == leaning
+    assert evaluate(UnitReader(db.results), comparison(body))[0].result.n_nonzero == leaning
 
 
 def test_units_stay_in_the_order_in_which_they_come():
@@ -116,4 +116,4 @@ def test_points_that_a_query_leaves_open_count_nothing_and_are_no_error(db):
     db.splits([(-1,), (-2,), (-3,)], rels=(0,))
     query = "SELECT split::VARCHAR AS split, rel::VARCHAR AS rel, value, points FROM (VALUES (0, 0, 1.0, NULL), (1, 0, 2.0, 3), (2, 0, 3.0, NULL)) t(split, rel, value, points)"
     c = comparison(f'test = "signed_rank"\na = {{ sql = "{query}" }}\nb = {{ arm = "b" }}\n')
-    assert evaluate(Ledger(db.results), c)[0].result.n == 3
+    assert evaluate(UnitReader(db.results), c)[0].result.n == 3

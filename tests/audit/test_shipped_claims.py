@@ -6,14 +6,14 @@ import pytest
 
 from orledger.audit.evaluation.claims import check
 from orledger.audit.evaluation.comparisons import evaluate
-from orledger.audit.evaluation.units import Ledger
+from orledger.audit.evaluation.units import UnitReader
 from orledger.audit.registry.reading import shipped_hypotheses
 
 SHIPPED = {h.id: h for h in shipped_hypotheses()}
 
 
 def claim(db, hypothesis, name):
-    return check(Ledger(db.results), {c.id: c for c in SHIPPED[hypothesis].claims}[name])
+    return check(UnitReader(db.results), {c.id: c for c in SHIPPED[hypothesis].claims}[name])
 
 
 def steps(arm, actions, fires, same, criterion="osc"):
@@ -94,8 +94,8 @@ def test_noise_free_cells_count_once(db):
         certificate(db, 0.01, seed, 0.5, 1.0)
     assert claim(db, "H2", "global-valid").observed == "0 in 16 records"
     coverage = {c.id: c for c in SHIPPED["H2"].comparisons}
-    assert evaluate(Ledger(db.results), coverage["global-coverage/0.0"])[0].result.n == 4
-    assert evaluate(Ledger(db.results), coverage["global-coverage/0.01"])[0].result.n == 12
+    assert evaluate(UnitReader(db.results), coverage["global-coverage/0.0"])[0].result.n == 4
+    assert evaluate(UnitReader(db.results), coverage["global-coverage/0.01"])[0].result.n == 12
 
 
 def test_an_error_outside_a_certificate_of_zero_width_is_a_violation(db):
@@ -111,7 +111,7 @@ def test_saturated_cells_enter_as_bounds(db):
             keys = {"dataset": dataset, "regime": "iid", "seed": seed, "rel": 0.0}
             db.cell(keys, [("cell", "r2", 0.1 * i), ("or1", "kappa", 40.0 if i < 3 else 2.0 + i)], case="b")
     predicts = {c.id: c for c in SHIPPED["H5"].comparisons}["audit-predicts"]
-    blocked, naive, *_ = evaluate(Ledger(db.results), predicts)
+    blocked, naive, *_ = evaluate(UnitReader(db.results), predicts)
     assert (blocked.result.n, naive.result.n, naive.bounded) == (5, 10, 6)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis_text import comparison
 
-from orledger.audit.evaluation.units import Ledger, effective_unit, load_units
+from orledger.audit.evaluation.units import UnitReader, effective_unit, load_units
 from orledger.audit.registry.quantities import Aggregate, Quantity, RecordSource
 from orledger.errors import DataError
 
@@ -40,7 +40,7 @@ def ledger(module_db):
     db.cell({"k": 0, "extra": 2}, state="failed", block="more")
     db.cell({"k": 1, "extra": 1}, state="failed", block="more")
     db.cell({"k": 2}, [("a", "m", 2.0)], block="more")
-    return Ledger(db.results)
+    return UnitReader(db.results)
 
 
 def loaded(ledger, quantity, keys=("k",)):
@@ -178,7 +178,7 @@ def test_arms_may_be_units(ledger):
 
 
 def test_copies_stand_in_for_views_and_not_where_arms_are_units(ledger):
-    copy = Ledger(ledger.results, copies={"t_arms": "copied"})
+    copy = UnitReader(ledger.results, copies={"t_arms": "copied"})
     ledger.results.con.execute("CREATE OR REPLACE TEMP TABLE copied AS SELECT * FROM t_arms WHERE arm = 'b'")
     assert loaded(copy, Quantity("t", "arms", RecordSource("b", "m")))[0] == [("0", 2.0, 1)]
     assert loaded(copy, Quantity("t", "arms", A))[0] == []
@@ -199,7 +199,7 @@ def test_values_are_units_where_every_cell_has_the_setting(ledger):
     for which in ("false", "keys['seed'] = '0'", "true"):
         con.execute("UPDATE cell SET spec = '{}'")
         con.execute(f'UPDATE cell SET spec = \'{{"settings": {{"stream": "own"}}}}\' WHERE {which}')
-        seen.append(effective_unit(Ledger(ledger.results), c))
+        seen.append(effective_unit(UnitReader(ledger.results), c))
     assert seen == [("k",), ("k",), ("k", "seed")]
     assert effective_unit(ledger, comparison(body)) == ("k",)
     flat = 'test = "sign"\narms = ["a", "b"]\npair = ["k"]\nunit = ["k"]\nblock = "seeds"\nindependent_when = { stream = "own" }\n'  # fmt: skip

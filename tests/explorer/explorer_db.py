@@ -12,7 +12,7 @@ from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import Verdict
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.recheck_storing import store
-from orledger.schema.outcomes import Outcome, PlannedCell
+from orledger.schema.outcomes import CellOutcome, PlannedCell
 from orledger.schema.writing import Writer
 
 HOSTILE = "<script>alert(1)</script>'\";--"
@@ -38,8 +38,8 @@ def fill(path: Path, cells: int = 6) -> None:
                 "idx": np.ma.masked_all(3, dtype=np.int32),
                 "value": np.array([float(i), float(i) + 1, 2 * float(i) + 1]),
             }
-            writer.store(name, Outcome("done", columns=columns, refusals=[("y", HOSTILE, -0.5)], seconds=0.1))
-        writer.store(names[cells], Outcome("failed", error=f"Traceback\nValueError: {HOSTILE}"))
+            writer.store(name, CellOutcome("done", columns=columns, refusals=[("y", HOSTILE, -0.5)], seconds=0.1))
+        writer.store(names[cells], CellOutcome("failed", error=f"Traceback\nValueError: {HOSTILE}"))
 
 
 HYPOTHESIS = """

@@ -10,8 +10,8 @@ import pytest
 import synthetic_db
 
 from orledger.reports import drilldown
-from orledger.reports.drilldown import Drilldown, Place
-from orledger.reports.narrowing import Within
+from orledger.reports.drilldown import Drilldown, NumberPlace
+from orledger.reports.narrowing import HeldRows
 from orledger.reports.origin import NOTHING, Origin, Records, Sample, origin_of
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.render import table_html
@@ -87,7 +87,7 @@ def test_counts_of_steps_are_the_rows_that_open(audited: synthetic_db.Adapter, t
 
 def selecting(rows: pl.DataFrame, wanted: pl.DataFrame) -> list[str]:
     """The conditions on ``d`` and ``s`` that select ``wanted``."""
-    within = Within(rows, ("arm", "label"), ("d", "s"))
+    within = HeldRows(rows, ("arm", "label"), ("d", "s"))
     return within.conditions(within.positions(wanted.rows()), wanted.rows())
 
 
@@ -120,7 +120,7 @@ def test_records_that_the_views_do_not_have_are_a_defect() -> None:
     rows = pl.DataFrame({"cell_id": ["a"], "arm": ["x"], "label": ["l"]})
     wanted = pl.DataFrame({"cell_id": ["b"], "arm": ["x"], "label": ["l"]})
     with pytest.raises(TableError, match="1 of 1 records"):
-        Within(rows, ("arm", "label"), ()).positions(wanted.rows())
+        HeldRows(rows, ("arm", "label"), ()).positions(wanted.rows())
 
 
 def test_samples_carry_their_records_through_arithmetic() -> None:
@@ -146,5 +146,5 @@ def test_numbers_become_links_where_the_page_can_open_them(tables: list[Table]) 
     assert 'class="n"' not in table_html(table)
     assert drilldown.cell_at(table, place.row, place.column) is not None
     assert drilldown.cell_at(table, "nobody", place.column) is None
-    hostile = drilldown.address(Place("<t>", "a&b", "c d"))
+    hostile = drilldown.address(NumberPlace("<t>", "a&b", "c d"))
     assert hostile == "/number?table=%3Ct%3E&row=a%26b&column=c+d"

@@ -8,7 +8,7 @@ import torch
 
 from orledger.runners.case_b.activation import dyadic_points, features, make_activation
 from orledger.runners.case_b.network import Bounds, Network, Shape, initial, views
-from orledger.runners.case_b.training import NetData, Schedule, train
+from orledger.runners.case_b.training import AdamSchedule, NetData, train
 
 
 def small_network(dtype: torch.dtype = torch.float64) -> Network:
@@ -130,7 +130,7 @@ def test_frozen_scale_clamps_what_lies_outside() -> None:
     assert network.to_grid(z, bounds).flatten().tolist() == pytest.approx([-9.5, 0.0, 9.5, 9.5])
 
 
-def reference_training(network: Network, data: NetData, schedule: Schedule, steps: int) -> dict[str, torch.Tensor]:
+def reference_training(network: Network, data: NetData, schedule: AdamSchedule, steps: int) -> dict[str, torch.Tensor]:
     """One net with torch's own modules, automatic differentiation and optimiser: an independent implementation."""
     n = data.y.size
     start = views(initial(network.shape, [data.init], torch.float64, "cpu"), network.shape)
@@ -161,7 +161,7 @@ def reference_training(network: Network, data: NetData, schedule: Schedule, step
 
 def test_batched_training_equals_one_at_a_time_over_200_steps() -> None:
     """Six nets in lockstep agree to 1e-9 with the same nets alone; the dynamics amplify any rounding far beyond that."""
-    network, schedule, steps = small_network(), Schedule(80, 32, 0.01, 5e-4), 200
+    network, schedule, steps = small_network(), AdamSchedule(80, 32, 0.01, 5e-4), 200
     together = train(network, nets(6), schedule, steps=steps).flat
     for i in range(6):
         alone = train(network, nets(6)[i : i + 1], schedule, steps=steps).flat[0]
@@ -172,7 +172,7 @@ def test_batched_training_equals_one_at_a_time_over_200_steps() -> None:
 @pytest.mark.parametrize("rows", [32, 75, 77])
 def test_batch_size_leaves_no_trace(dtype: torch.dtype, rows: int) -> None:
     """Three epochs end in bitwise the same net in batches of 1, 2, 5 and 9, full and partial minibatches included."""
-    network, schedule = small_network(dtype), Schedule(3, 32, 0.01, 5e-4)
+    network, schedule = small_network(dtype), AdamSchedule(3, 32, 0.01, 5e-4)
     largest = train(network, nets(9, rows), schedule, dtype=dtype).flat
     for size in (1, 2, 5):
         for start in (0, 9 - size):
@@ -182,7 +182,7 @@ def test_batch_size_leaves_no_trace(dtype: torch.dtype, rows: int) -> None:
 
 def test_training_equals_torch_autograd_and_adam() -> None:
     """Ten steps agree to 1e-9 with an implementation on torch's own autograd and optimiser, whose rounding differs."""
-    network, schedule, steps = small_network(), Schedule(80, 32, 0.01, 5e-4), 10
+    network, schedule, steps = small_network(), AdamSchedule(80, 32, 0.01, 5e-4), 10
     together = train(network, nets(4), schedule, steps=steps).p
     for i in range(4):
         reference = reference_training(network, nets(4)[i], schedule, steps)
@@ -191,14 +191,14 @@ def test_training_equals_torch_autograd_and_adam() -> None:
 
 
 def test_a_net_does_not_depend_on_its_place_in_a_batch_of_the_same_size() -> None:
-    network, schedule = small_network(), Schedule(2, 32, 0.01, 5e-4)
+    network, schedule = small_network(), AdamSchedule(2, 32, 0.01, 5e-4)
     forward = train(network, nets(4), schedule).flat
     backward = train(network, nets(4)[::-1], schedule).flat
     assert float((forward - backward.flip(0)).abs().max()) < 1e-12
 
 
 def test_training_is_deterministic_and_reduces_the_misfit() -> None:
-    network, schedule = small_network(), Schedule(30, 32, 0.01, 5e-4)
+    network, schedule = small_network(), AdamSchedule(30, 32, 0.01, 5e-4)
     data = nets(2)
     first, second = train(network, nets(2), schedule), train(network, nets(2), schedule)
     assert torch.equal(first.flat, second.flat)
@@ -209,7 +209,7 @@ def test_training_is_deterministic_and_reduces_the_misfit() -> None:
 
 def test_prior_revision_reaches_the_objective() -> None:
     """A prior with tiny variances set after the first epoch shrinks the means of the nets that carry the KL term."""
-    network, schedule = small_network(), Schedule(12, 32, 0.01, 0.0)
+    network, schedule = small_network(), AdamSchedule(12, 32, 0.01, 0.0)
 
     def tighten(epoch: int, trained: object, prior: torch.Tensor) -> bool:
         if epoch == 1:

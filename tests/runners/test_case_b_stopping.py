@@ -12,7 +12,7 @@ from scipy.stats import norm
 from orledger.runners.case_b.nets import build_network, net_data, schedule_of, train_nets
 from orledger.runners.case_b.peers import peers_cell
 from orledger.runners.case_b.plan import SETTINGS, plan
-from orledger.runners.case_b.problem import Problem, load_table, make_problem
+from orledger.runners.case_b.problem import SplitRows, load_table, make_problem
 from orledger.runners.case_b.run import run
 from orledger.runners.case_b.stopping import Validation, hold_out
 from orledger.runners.case_b.training import train
@@ -36,12 +36,12 @@ def settings() -> dict:
 
 
 @pytest.fixture(scope="module")
-def problems(settings: dict) -> list[Problem]:
+def problems(settings: dict) -> list[SplitRows]:
     table = load_table("diabetes", settings, OFFLINE)
     return [make_problem(table, "iid", seed, 0.0, settings) for seed in (0, 1, 2)]
 
 
-def test_held_out_rows_are_a_part_of_the_nets_rows(problems: list[Problem], settings: dict) -> None:
+def test_held_out_rows_are_a_part_of_the_nets_rows(problems: list[SplitRows], settings: dict) -> None:
     data = net_data(problems[0], "dak_kl", settings)
     inner, x, y = hold_out(data, 0.25, np.random.default_rng(0))
     assert y.size == data.y.size // 4
@@ -52,7 +52,9 @@ def test_held_out_rows_are_a_part_of_the_nets_rows(problems: list[Problem], sett
     assert hold_out(replace(data, kl_weight=0.0), 0.25, np.random.default_rng(0))[0].kl_weight == 0.0
 
 
-def test_the_kept_epoch_is_the_first_best_look_before_patience_ran_out(problems: list[Problem], settings: dict) -> None:
+def test_the_kept_epoch_is_the_first_best_look_before_patience_ran_out(
+    problems: list[SplitRows], settings: dict
+) -> None:
     """Looks recomputed one net at a time with SciPy's normal density; the kept parameters are those of the look."""
     network, dtype = build_network(10, settings)
     parts = [hold_out(net_data(p, "fit", settings), 0.25, np.random.default_rng(k)) for k, p in enumerate(problems)]
@@ -86,7 +88,7 @@ def test_the_kept_epoch_is_the_first_best_look_before_patience_ran_out(problems:
     assert not torch.equal(trained.flat, last)
 
 
-def test_a_nets_epoch_does_not_depend_on_its_company(problems: list[Problem], settings: dict) -> None:
+def test_a_nets_epoch_does_not_depend_on_its_company(problems: list[SplitRows], settings: dict) -> None:
     together = train_nets(problems, ("dak", "fit"), settings)
     for problem, nets in zip(problems, together, strict=True):
         (alone,) = train_nets([problem], ("fit",), settings)
@@ -111,7 +113,7 @@ def test_fair_cells_have_ids_of_their_own_and_say_which_epoch_they_kept() -> Non
     assert not [a for a, *_ in result.scalars if a == "net"]
 
 
-def test_ridge_among_the_peers_is_the_closed_form(problems: list[Problem], settings: dict) -> None:
+def test_ridge_among_the_peers_is_the_closed_form(problems: list[SplitRows], settings: dict) -> None:
     """Leave-one-out over the same penalties by hand, with the intercept unpenalised; and no peer is worse than the mean."""
     problem = problems[0]
     found = {a: v for a, m, _, _, v in peers_cell(problem, settings).scalars if m == "rmse"}

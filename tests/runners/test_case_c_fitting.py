@@ -11,7 +11,7 @@ from botorch.acquisition.analytic import _log_ei_helper
 
 from orledger.errors import UsageError
 from orledger.runners.case_c.acquisition import (
-    Posterior,
+    LatentPosterior,
     expected_improvement,
     log_expected_improvement,
     lower_bound,
@@ -20,7 +20,7 @@ from orledger.runners.case_c.acquisition import (
 from orledger.runners.case_c.alas import alas_model, load_raw
 from orledger.runners.case_c.budgets import Budget, make_budget
 from orledger.runners.case_c.fitting import fit
-from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, initial_raw, log_distance
+from orledger.runners.case_c.kernel import Pairs, ParameterLayout, constrain, cross, gram, initial_raw, log_distance
 from orledger.runners.case_c.likelihood import FitData, negative_log_posterior
 from orledger.runners.case_c.plan import plan
 from orledger.runners.case_c.run import prepare
@@ -29,7 +29,7 @@ from orledger.runners.case_c.run import prepare
 @pytest.fixture
 def data():
     g = torch.Generator().manual_seed(11)
-    layout = Layout(3, 3)
+    layout = ParameterLayout(3, 3)
     x = torch.rand(12, 3, generator=g, dtype=torch.float64)
     y = torch.sin(5 * x).sum(-1) + 0.1 * torch.randn(12, generator=g, dtype=torch.float64)
     raw = initial_raw(layout, 0.01 * torch.randn(3, 3, generator=g, dtype=torch.float64), 1.99)
@@ -141,7 +141,7 @@ def test_log_expected_improvement_is_right_where_the_improvement_itself_is_zero(
         ]
     u = np.concatenate([near, far])
     sd = np.exp(np.sin(u))
-    post = Posterior(torch.from_numpy(-u * sd), torch.from_numpy(sd))
+    post = LatentPosterior(torch.from_numpy(-u * sd), torch.from_numpy(sd))
     ours = log_expected_improvement(post, 0.0).numpy()
     np.testing.assert_allclose(ours - np.log(sd), np.array([*exact, *series], dtype=float), rtol=2e-14, atol=2e-14)
     plain = expected_improvement(post, 0.0).numpy()

@@ -16,8 +16,8 @@ from orledger.runners.case_c.alas import AlasKernel, alas_model, load_raw, order
 from orledger.runners.case_c.kernel import (
     ALPHA_HIGH,
     ALPHA_LOW,
-    Layout,
     Pairs,
+    ParameterLayout,
     constrain,
     cross,
     gram,
@@ -32,7 +32,7 @@ ALPHAS = (0.011, 1.0, 1.999)
 
 def draw(seed, n, dim, mixtures=3, alpha=None):
     g = torch.Generator().manual_seed(seed)
-    layout = Layout(mixtures, dim)
+    layout = ParameterLayout(mixtures, dim)
     x = torch.rand(n, dim, generator=g, dtype=torch.float64)
     raw = initial_raw(layout, 0.5 * torch.randn(mixtures, dim, generator=g, dtype=torch.float64), 1.99)
     raw += 0.4 * torch.randn(layout.size, generator=g, dtype=torch.float64)
@@ -180,9 +180,9 @@ def test_batches_and_tensors_give_the_same_as_one_array_at_a_time():
 def test_the_nominal_starting_alpha_has_an_infinite_raw_parameter(dtype):
     constraint = AlasKernel(3, 2).raw_alpha_constraint.to(dtype)
     assert torch.isposinf(constraint.inverse_transform(torch.tensor(ALPHA_HIGH, dtype=dtype)))
-    start = initial_raw(Layout(3, 2), torch.zeros(3, 2, dtype=torch.float64), 1.99)
+    start = initial_raw(ParameterLayout(3, 2), torch.zeros(3, 2, dtype=torch.float64), 1.99)
     assert torch.isfinite(start).all()
-    assert constrain(start, Layout(3, 2)).alpha.tolist() == pytest.approx([1.0, 1.5, 1.99])
+    assert constrain(start, ParameterLayout(3, 2)).alpha.tolist() == pytest.approx([1.0, 1.5, 1.99])
 
 
 @pytest.mark.parametrize(("alpha", "fits"), [(2.0, False), (1.99, True)])
@@ -210,7 +210,7 @@ def test_setting_alpha_to_the_end_of_its_interval_is_refused():
 
 
 def test_starting_parameters_are_those_of_the_released_kernel():
-    layout = Layout(3, 4)
+    layout = ParameterLayout(3, 4)
     means = torch.full((3, 4), 0.02, dtype=torch.float64)
     p = constrain(initial_raw(layout, means, 1.99), layout)
     assert p.weights.tolist() == pytest.approx([1 / 3] * 3)

@@ -6,15 +6,15 @@ import torch
 from scipy.optimize import minimize, minimize_scalar
 
 from orledger.recovery import GRID97, EmptySetError, Spectral, global_radius
-from orledger.runners.case_c.kernel import Layout, Pairs, constrain, cross, gram, initial_raw, log_distance
+from orledger.runners.case_c.kernel import Pairs, ParameterLayout, constrain, cross, gram, initial_raw, log_distance
 from orledger.runners.case_c.ladder import KAPPAS, PAIRS, climb
-from orledger.runners.case_c.schedule import Schedule, shape_width
+from orledger.runners.case_c.schedule import AmplitudeSearch, shape_width
 from orledger.runners.case_c.widths import certified_widths
 
 
 def problem(dim, n=9, m=150, seed=0):
     g = torch.Generator().manual_seed(seed)
-    layout = Layout(3, dim)
+    layout = ParameterLayout(3, dim)
     raw = initial_raw(layout, torch.zeros(3, dim, dtype=torch.float64), 1.99)
     p = constrain(raw, layout)
     x = torch.rand(n, dim, generator=g, dtype=torch.float64)
@@ -135,7 +135,7 @@ def test_shape_schedule_breaks_the_margin_condition_and_stays_above_the_floor(se
     mean[0] = -5.0 - rng.random()  # a clear winner, which the flat width can never dislodge
     index = np.arange(2000)
     assert all(climb(mean, radius, index).fires.values())
-    found = shape_width(mean, radius, nearest, index, Schedule(start=0.01, growth=2.0, margin=margin))
+    found = shape_width(mean, radius, nearest, index, AmplitudeSearch(start=0.01, growth=2.0, margin=margin))
     assert not found.ladder.fires["1-2/osc/low"]
     assert found.ladder.ratio["1-2/osc/low"] >= margin
     assert (found.width >= radius).all()
@@ -147,5 +147,7 @@ def test_shape_schedule_breaks_the_margin_condition_and_stays_above_the_floor(se
 
 def test_shape_schedule_without_distances_to_use_returns_the_floor():
     mean, radius = np.array([0.0, 1.0, 2.0]), np.full(3, 2.0)
-    found = shape_width(mean, radius, np.full(3, 0.3), np.arange(3), Schedule(start=0.01, growth=2.0, margin=1.0))
+    found = shape_width(
+        mean, radius, np.full(3, 0.3), np.arange(3), AmplitudeSearch(start=0.01, growth=2.0, margin=1.0)
+    )
     assert np.array_equal(found.width, radius)

@@ -24,7 +24,7 @@ from orledger.runners.case_a.solver import Model, solve
 from orledger.runners.case_b.activation import features, make_activation
 from orledger.runners.case_b.nets import ROLES, build_network, net_data, schedule_of, train_nets
 from orledger.runners.case_b.plan import SETTINGS as B_SETTINGS
-from orledger.runners.case_b.problem import Problem, load_table, make_problem
+from orledger.runners.case_b.problem import SplitRows, load_table, make_problem
 from orledger.runners.case_b.training import train
 from orledger.runners.case_c.fitting import fit
 from orledger.runners.case_c.kernel import Pairs
@@ -185,7 +185,7 @@ def test_a_failing_case_a_solve_is_noticed_there(elsewhere):
     assert len(solves.ok) == 0
 
 
-def small_problem() -> tuple[Problem, dict]:
+def small_problem() -> tuple[SplitRows, dict]:
     settings = resolve(B_SETTINGS, {"epochs": 3, "hint_epoch": 2}, "test")
     table = load_table("diabetes", settings, Context(offline=True))
     return make_problem(table, "iid", 0, 0.25, settings), settings

@@ -47,7 +47,7 @@ def test_a_head_may_be_away_for_a_while_and_not_for_ever(monkeypatch: pytest.Mon
     clock = [0.0]
     monkeypatch.setattr(ray_nodes.time, "monotonic", lambda: clock[0])
     with socket.create_server(("127.0.0.1", 0)) as server:
-        head = ray_nodes.Head(f"127.0.0.1:{server.getsockname()[1]}")
+        head = ray_nodes.HeadNode(f"127.0.0.1:{server.getsockname()[1]}")
         clock[0] = 1000.0
         head.require()
     clock[0] += ray_nodes.PATIENCE - 1

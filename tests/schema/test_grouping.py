@@ -14,15 +14,15 @@ from orledger.schema import grouping
 from orledger.schema.checking import check
 from orledger.schema.grouping import Groups
 from orledger.schema.reading import open_results
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 
-def outcome(value: float = 1.0) -> Outcome:
+def outcome(value: float = 1.0) -> CellOutcome:
     text = np.array(["a"], dtype=object)
     none = np.array([None], dtype=object)
     idx = np.ma.array(np.zeros(1, dtype=np.int32), mask=[True])
     columns = {"arm": text, "metric": text, "label": none, "idx": idx, "value": np.array([value])}
-    return Outcome("done", columns=columns, facts={"k": "v"}, refusals=[("shy", "no", None)])
+    return CellOutcome("done", columns=columns, facts={"k": "v"}, refusals=[("shy", "no", None)])
 
 
 def writer(db: Path, cells: int) -> Writer:
@@ -55,7 +55,7 @@ def test_what_is_acknowledged_is_on_the_disk(db: Path, tmp_path: Path) -> None:
     with writer(db, 6) as w:
         copies = []
 
-        def crash(cell: str, _: Outcome) -> None:
+        def crash(cell: str, _: CellOutcome) -> None:
             copy = tmp_path / f"{cell}.duckdb"
             shutil.copy(db, copy)
             if (log := db.with_name(f"{db.name}.wal")).exists():

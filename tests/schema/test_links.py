@@ -13,7 +13,7 @@ import pytest
 from orledger.schema import chain
 from orledger.schema.ledger import Entry, replaced, subject
 from orledger.schema.transactions import transaction
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 START = datetime(2026, 1, 1)
 
@@ -293,7 +293,7 @@ def test_verification_reads_what_cells_hold_where_it_is_asked(new_db):
     index = np.ma.array(np.zeros(1, dtype=np.int32), mask=[True])
     rows = {"arm": texts, "metric": texts, "label": none, "idx": index, "value": np.array([1.0])}
     writer.plan([PlannedCell("c", "toy", "main", "toy/c", {"k": 1}, "{}", "1")])
-    writer.store("c", Outcome("done", columns=rows))
+    writer.store("c", CellOutcome("done", columns=rows))
     writer._complete()
     assert chain.verify(new_db) == []
     new_db.execute("UPDATE record SET value = 2")

@@ -18,7 +18,7 @@ from orledger.schema.explaining import LockedError
 from orledger.schema.opening import connect
 from orledger.schema.reading import SnapshotWarning, open_results
 from orledger.schema.snapshot import publish_snapshot
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 pytestmark = pytest.mark.usefixtures("really_new")
 
@@ -306,7 +306,7 @@ def test_files_are_written_for_older_duckdb_too(toy_db: Path) -> None:
 def test_two_connections_of_one_process_say_so(db: Path) -> None:
     with Writer(db) as writer:
         writer.plan([PlannedCell("c", "toy", "main", "toy/c", {"seed": 0}, "{}", "1")])
-        writer.store("c", Outcome("failed", error="x"))
+        writer.store("c", CellOutcome("failed", error="x"))
         with pytest.raises(LockedError, match="this process"):
             open_results(db)
 

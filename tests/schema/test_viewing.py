@@ -20,7 +20,7 @@ from orledger.schema.exchange import export, import_folder
 from orledger.schema.layouts import identifier, layouts
 from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 from orledger.study import Case, Study
 
 HOSTILE = (
@@ -47,7 +47,7 @@ def columns(rows: list[tuple[str, str, str | None, int | None, float]]) -> dict[
 
 
 def write(
-    db: Path, cells: list[tuple[str, dict, Outcome]], case: str = "lab", declared: Catalogue | None = None
+    db: Path, cells: list[tuple[str, dict, CellOutcome]], case: str = "lab", declared: Catalogue | None = None
 ) -> None:
     """``cells``: block, keys, outcome; a cell is named by both."""
     with Writer(db) as writer:
@@ -74,15 +74,15 @@ def make_lab(db: Path) -> None:
     write(
         db,
         [
-            ("main", {"seed": 1, "rel": 0.0, "data": "x"}, Outcome("done", columns=columns(first), backend="cpu")),
+            ("main", {"seed": 1, "rel": 0.0, "data": "x"}, CellOutcome("done", columns=columns(first), backend="cpu")),
             (
                 "main",
                 {"seed": 10, "rel": 0.25, "data": "y"},
-                Outcome("done", columns=columns(second), refusals=[("or", "empty set", 0.1)]),
+                CellOutcome("done", columns=columns(second), refusals=[("or", "empty set", 0.1)]),
             ),
-            ("main", {"seed": 2, "rel": 0.5, "data": "y"}, Outcome("refused", reason="too few rows")),
-            ("main", {"seed": 3, "rel": 0.5, "data": "y"}, Outcome("failed", error="boom")),
-            ("main", {"seed": 4, "rel": 0.5, "data": "y"}, Outcome("planned")),
+            ("main", {"seed": 2, "rel": 0.5, "data": "y"}, CellOutcome("refused", reason="too few rows")),
+            ("main", {"seed": 3, "rel": 0.5, "data": "y"}, CellOutcome("failed", error="boom")),
+            ("main", {"seed": 4, "rel": 0.5, "data": "y"}, CellOutcome("planned")),
         ],
     )
 
@@ -136,7 +136,7 @@ def test_the_ledger_vouches_for_the_catalogue(lab: Path) -> None:
     ],
 )
 def test_a_key_has_the_narrowest_type_that_keeps_its_values_apart(db: Path, texts: list[str], kind: str) -> None:
-    write(db, [("main", {"k": t}, Outcome("done", columns=columns([("a", "m", None, None, 1.0)]))) for t in texts])
+    write(db, [("main", {"k": t}, CellOutcome("done", columns=columns([("a", "m", None, None, 1.0)]))) for t in texts])
     with open_results(db) as results:
         assert results.sql("SELECT type FROM key").rows() == [(kind,)]
         assert results.sql("SELECT count(DISTINCT k) AS n, count(k) AS k FROM lab_main").rows() == [(len(texts),) * 2]
@@ -144,7 +144,7 @@ def test_a_key_has_the_narrowest_type_that_keeps_its_values_apart(db: Path, text
 
 def test_a_value_that_does_not_fit_the_declared_type_widens_it(db: Path) -> None:
     declared = Catalogue("lab", (Metric("main", "a", "m"),), (Key("main", "k", "BIGINT", "a count"),))
-    done = Outcome("done", columns=columns([("a", "m", None, None, 1.0)]))
+    done = CellOutcome("done", columns=columns([("a", "m", None, None, 1.0)]))
     write(db, [("main", {"k": 1}, done), ("main", {"k": "one"}, done)], declared=declared)
     with open_results(db) as results:
         assert results.sql("SELECT type, description FROM key").rows() == [("VARCHAR", "a count")]
@@ -153,7 +153,7 @@ def test_a_value_that_does_not_fit_the_declared_type_widens_it(db: Path) -> None
 
 def test_what_comes_later_is_added_and_nothing_is_taken_away(lab: Path) -> None:
     late = [("new", "cov", None, None, 0.7), ("new", "time", None, None, 3.0), ("new", "cov", None, 5, 0.1)]
-    write(lab, [("main", {"seed": 7, "rel": 1.0, "data": "z"}, Outcome("done", columns=columns(late)))])
+    write(lab, [("main", {"seed": 7, "rel": 1.0, "data": "z"}, CellOutcome("done", columns=columns(late)))])
     with open_results(lab) as results:
         assert results.sql("SELECT cov, time, width FROM lab_main WHERE arm = 'new'").rows() == [(0.7, 3.0, None)]
         assert results.sql("SELECT idx, cov, half FROM lab_main_series WHERE arm = 'new'").rows() == [(5, 0.1, None)]
@@ -176,7 +176,7 @@ def test_hostile_names_are_quoted_or_told_apart(db: Path) -> None:
     values = {name: float(i) for i, name in enumerate(HOSTILE, 1)}
     rows = [("x", m, None, None, v) for m, v in values.items()]
     keys = dict.fromkeys(("seed", "arm", 'k"ey', "label", "x' OR 1=1"), "v")
-    write(db, [("b; DROP TABLE record", keys, Outcome("done", columns=columns(rows)))], case='l"ab')
+    write(db, [("b; DROP TABLE record", keys, CellOutcome("done", columns=columns(rows)))], case='l"ab')
     with open_results(db) as results:
         (layout,) = viewing.read(results.con)
         assert len({c.lower() for c in (*layout.scalars.values(), *(c for c, _ in layout.keys.values()))}) == 18
@@ -385,7 +385,7 @@ def test_the_catalogue_of_a_case_without_cells_makes_views_too(db: Path) -> None
 def test_what_all_studies_have_stands_in_three_long_views(lab: Path) -> None:
     """Every planned cell with its state; the records and refusals of finished ones, each with its case and block."""
     first = columns([("cp", "cov", None, None, 0.7)])
-    write(lab, [("cells", {"seed": 1}, Outcome("done", columns=first))], case="all")
+    write(lab, [("cells", {"seed": 1}, CellOutcome("done", columns=first))], case="all")
     with open_results(lab) as results:
         cells = results.sql(
             "SELECT case_name, state, count(*), sum(n_records) FROM all_cells GROUP BY ALL ORDER BY ALL"

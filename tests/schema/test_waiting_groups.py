@@ -8,9 +8,9 @@ import pytest
 from orledger.errors import DatabaseError
 from orledger.schema import grouping
 from orledger.schema.grouping import LONGEST_WAIT, Groups
-from orledger.schema.outcomes import Outcome
+from orledger.schema.outcomes import CellOutcome
 
-CELL = Outcome("done", columns={"value": np.zeros(3)})
+CELL = CellOutcome("done", columns={"value": np.zeros(3)})
 
 
 class Store:

@@ -12,7 +12,7 @@ import pytest
 
 from orledger.errors import DatabaseError
 from orledger.schema.catalogue import Arm, Catalogue, Key, Metric
-from orledger.schema.outcomes import Outcome, PlannedCell, planned_columns, record_columns, settled_rows
+from orledger.schema.outcomes import CellOutcome, PlannedCell, planned_columns, record_columns, settled_rows
 from orledger.schema.transactions import transaction
 from orledger.schema.writing import Writer
 
@@ -25,7 +25,7 @@ def columns(*rows):
 
 
 def done(value=1.0, **fields):
-    return Outcome("done", columns=columns(("a", "m", None, None, value)), **fields)
+    return CellOutcome("done", columns=columns(("a", "m", None, None, value)), **fields)
 
 
 def cells(*names, case="toy"):
@@ -70,7 +70,7 @@ def test_everything_that_a_cell_holds_stands_in_its_tables(writer):
     started = datetime.now(UTC).replace(tzinfo=None)
     writer.store(
         "full",
-        Outcome(
+        CellOutcome(
             "done", seconds=1.5, backend="cpu", host="{}", columns=columns(("a", "m", "l", 7, 2.5), ("b", "m", None, None, 3.5)),
             refusals=[("c", "empty", 0.5)], facts={"f": "v"}, datasets=[data],
         ),
@@ -97,7 +97,7 @@ def test_a_cell_is_replaced_alone_and_the_chain_says_what_was_lost(writer):
     writer.plan([*cells("r1", "r2"), *cells("o1", case="other")])
     writer.store_many([("r1", done(1.0)), ("r2", done(2.0)), ("o1", done(3.0))])
     assert last(writer) == ("cells", {"run": None, "done": 3})
-    writer.store_many([("r1", done(1.0)), ("r2", Outcome("done", columns=columns(("a", "m", None, None, 2.0), ("b", "m", None, None, 9.0))))])  # fmt: skip
+    writer.store_many([("r1", done(1.0)), ("r2", CellOutcome("done", columns=columns(("a", "m", None, None, 2.0), ("b", "m", None, None, 9.0))))])  # fmt: skip
     assert last(writer) == ("cells", {"run": None, "done": 2})
     writer.store_many([("r1", done(4.0)), ("r2", done(2.0)), ("o1", done(3.5))])
     assert last(writer)[1]["replaced"] == {"other": 1, "toy": 2}
@@ -108,7 +108,7 @@ def test_a_cell_is_replaced_alone_and_the_chain_says_what_was_lost(writer):
 
 def test_a_result_in_place_of_a_refusal_is_a_replacement_and_the_same_refusal_is_none(writer):
     writer.plan(cells("f1", "f2", "f3"))
-    refused = Outcome("refused", reason="no")
+    refused = CellOutcome("refused", reason="no")
     writer.store_many([("f1", refused), ("f2", refused), ("f3", refused)])
     assert last(writer)[1] == {"run": None, "refused": 3}
     writer.store_many([("f1", refused), ("f2", done()), ("f3", refused)])
@@ -117,7 +117,7 @@ def test_a_result_in_place_of_a_refusal_is_a_replacement_and_the_same_refusal_is
 
 def test_a_failed_cell_has_no_hash_and_counts_no_records(writer):
     writer.plan(cells("bad"))
-    writer.store("bad", Outcome("failed", error="boom"))
+    writer.store("bad", CellOutcome("failed", error="boom"))
     assert ask(writer, "SELECT state, error, n_records, content_hash FROM cell WHERE cell_id = 'bad'") == [("failed", "boom", 0, None)]  # fmt: skip
     writer.store("bad", done())
     assert last(writer)[1] == {"run": None, "done": 1}  # nothing was seen before
@@ -183,7 +183,7 @@ def test_a_declared_case_keeps_its_metrics_and_gets_its_keys(writer):
     writer.catalogue(Catalogue("said", (Metric("main", "a", "m"),), (Key("main", "k", "VARCHAR"),), (Arm("a", "A"),)))
     writer.begin_run("four", **RUN)
     writer.plan([PlannedCell("s1", "said", "main", "said/s1", {"k": "x", "j": 3}, "{}", "1")])
-    writer.store("s1", Outcome("done", columns=columns(("a", "m", None, None, 1.0), ("a", "new", None, None, 2.0))))
+    writer.store("s1", CellOutcome("done", columns=columns(("a", "m", None, None, 1.0), ("a", "new", None, None, 2.0))))
     writer.end_run("four", "finished")
     assert ask(writer, "SELECT metric FROM metric WHERE case_name = 'said'") == [("m",)]
     assert ask(writer, "SELECT key FROM key WHERE case_name = 'said' ORDER BY 1") == [("j",), ("k",)]
@@ -200,7 +200,7 @@ def test_keys_are_stored_as_texts():
 
 
 def test_records_of_cells_stand_below_one_another():
-    rows = record_columns({"x": done(1.0), "y": Outcome("failed"), "z": Outcome("done", columns=columns(("b", "n", "l", 4, 2.0), ("c", "n", None, None, 3.0)))})  # fmt: skip
+    rows = record_columns({"x": done(1.0), "y": CellOutcome("failed"), "z": CellOutcome("done", columns=columns(("b", "n", "l", 4, 2.0), ("c", "n", None, None, 3.0)))})  # fmt: skip
     assert rows["cell_id"].tolist() == ["x", "z", "z"]
     assert rows["value"].tolist() == [1.0, 2.0, 3.0]
     assert rows["idx"].tolist() == [None, 4, None]
@@ -209,7 +209,7 @@ def test_records_of_cells_stand_below_one_another():
 
 def test_only_what_is_settled_has_a_hash():
     now = datetime(2026, 1, 1)
-    rows = settled_rows({"x": done(), "y": Outcome("failed"), "z": Outcome("refused", reason="no")}, "r", now)
+    rows = settled_rows({"x": done(), "y": CellOutcome("failed"), "z": CellOutcome("refused", reason="no")}, "r", now)
     assert [row["content_hash"] is None for row in rows] == [False, True, False]
     assert [(row["n_records"], row["run_id"], row["finished"]) for row in rows] == [(1, "r", now), (0, "r", now), (0, "r", now)]  # fmt: skip
 

@@ -12,7 +12,7 @@ from orledger.errors import DatabaseError
 from orledger.schema.checking import check
 from orledger.schema.hashing import content_hash
 from orledger.schema.reading import open_results
-from orledger.schema.writing import Outcome, PlannedCell, Writer
+from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 
 def columns(values: list[float], label: str | None = None) -> dict[str, np.ndarray]:
@@ -36,7 +36,7 @@ def planned(*names: str) -> list[PlannedCell]:
 def test_planning_twice_keeps_what_is_there(db: Path) -> None:
     with Writer(db) as writer:
         assert writer.plan(planned("a", "b")) == 2
-        writer.store("a", Outcome("done", columns=columns([1.0])))
+        writer.store("a", CellOutcome("done", columns=columns([1.0])))
         assert writer.plan(planned("a", "b", "c")) == 1
         assert writer.states() == {"a": "done", "b": "planned", "c": "planned"}
     with open_results(db) as results:
@@ -51,7 +51,8 @@ def test_values_come_back_bit_for_bit(db: Path) -> None:
     with Writer(db) as writer:
         writer.plan(planned("a"))
         writer.store(
-            "a", Outcome("done", columns=columns(values, "m=1.05"), refusals=[("shy", "no", 0.1), ("mute", "no", None)])
+            "a",
+            CellOutcome("done", columns=columns(values, "m=1.05"), refusals=[("shy", "no", 0.1), ("mute", "no", None)]),
         )
     with open_results(db) as results:
         frame = results.records(metric="rmse").sort("idx", nulls_last=False)
@@ -76,7 +77,7 @@ def test_a_retried_cell_replaces_all_its_rows(db: Path) -> None:
         for cell in ("a", "b"):
             writer.store(
                 cell,
-                Outcome(
+                CellOutcome(
                     "done",
                     columns=columns([1, 2, 3]),
                     refusals=[("x", "y", None)],
@@ -84,8 +85,8 @@ def test_a_retried_cell_replaces_all_its_rows(db: Path) -> None:
                     datasets=[dataset],
                 ),
             )
-        writer.store("a", Outcome("failed", error="Traceback"))
-        writer.store("a", Outcome("done", columns=columns([9.0])))
+        writer.store("a", CellOutcome("failed", error="Traceback"))
+        writer.store("a", CellOutcome("done", columns=columns([9.0])))
     assert check(db).findings == ()
     with open_results(db) as results:
         counts = results.sql(
@@ -102,9 +103,9 @@ def test_a_number_that_is_not_finite_rolls_the_cell_back(db: Path, bad: float) -
     with Writer(db) as writer:
         writer.plan(planned("a"))
         with pytest.raises(DatabaseError, match="a row was refused"):
-            writer.store("a", Outcome("done", columns=columns([1.0, bad]), facts={"k": "v"}))
+            writer.store("a", CellOutcome("done", columns=columns([1.0, bad]), facts={"k": "v"}))
         assert writer.states() == {"a": "planned"}
-        writer.store("a", Outcome("done", columns=columns([1.0])))
+        writer.store("a", CellOutcome("done", columns=columns([1.0])))
     assert check(db).findings == ()
     with open_results(db) as results:
         assert results.sql("SELECT count(*) AS n FROM fact")["n"][0] == 0
@@ -112,7 +113,7 @@ def test_a_number_that_is_not_finite_rolls_the_cell_back(db: Path, bad: float) -
 
 def test_a_cell_that_was_not_planned_is_refused(db: Path) -> None:
     with Writer(db) as writer, pytest.raises(DatabaseError, match="not planned"):
-        writer.store("ghost", Outcome("done", columns=columns([1.0])))
+        writer.store("ghost", CellOutcome("done", columns=columns([1.0])))
 
 
 def test_a_run_that_was_killed_is_marked_by_the_next(db: Path) -> None:
@@ -207,14 +208,14 @@ def test_a_cell_that_cannot_be_stored_whole_leaves_everything_as_it_was(
     with Writer(db) as writer:
         writer.plan(planned("a", "b"))
         if again:
-            old = Outcome("done", columns=columns([1.0]), refusals=[("shy", "no", None)], facts={"k": "v"})
+            old = CellOutcome("done", columns=columns([1.0]), refusals=[("shy", "no", None)], facts={"k": "v"})
             writer.store_many([("a", old), ("b", old)])
         before, states = rows(writer), writer.states()
 
         def full(*_: object) -> None:
             raise RuntimeError("the disk is full")
 
-        new = Outcome(
+        new = CellOutcome(
             "done", columns=columns([2.0, 3.0]), refusals=[("mute", "no", 0.5)], facts={"k": "w"}, datasets=[data]
         )
         with monkeypatch.context() as patched:
