@@ -7,13 +7,14 @@ import gc
 import importlib
 import importlib.util
 import signal
+import warnings
 from typing import Any, NoReturn
 
 import click
 
 from orledger import __version__
 from orledger.console import turning_names_visible
-from orledger.errors import OrledgerError
+from orledger.errors import Note, OrledgerError
 from orledger.wording import visible
 
 # name -> (module:attribute, one line of help). A command whose module is absent is left out.
@@ -124,7 +125,8 @@ class Commands(click.Group):
             100_000, 20, 20
         )  # a command makes many rows and few cycles: looking for them costs a tenth of an import
         try:
-            with turning_names_visible():
+            with turning_names_visible(), warnings.catch_warnings():
+                warnings.showwarning = _note
                 return super().invoke(ctx)
         except OrledgerError as error:
             click.echo(f"error: {visible(str(error))}", err=True)
@@ -143,6 +145,12 @@ class Commands(click.Group):
             if str(error) != "Query interrupted":  # DuckDB's word for Ctrl-C
                 raise
             _stopped(ctx, signal.SIGINT)
+
+
+def _note(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+    """A warning of ours is a line for people; one of a library keeps the place it came from."""
+    plain = warnings.formatwarning(message, category, filename, lineno).rstrip()
+    click.echo(f"note: {message}" if issubclass(category, Note) else plain, err=True)
 
 
 def _stopped(ctx: click.Context, signum: int) -> NoReturn:

@@ -18,6 +18,10 @@ class OrledgerError(Exception):
         self.hint = hint
 
 
+class Note(UserWarning):
+    """What a person should know while the work goes on; the command line prints it as a line, without the place in our source."""
+
+
 class UsageError(OrledgerError):
     """An argument, setting or file that the user gave is not usable."""
 

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from orledger.errors import OrledgerError, UsageError
+from orledger.errors import Note, OrledgerError, UsageError
 from orledger.study import Case, Study
 from orledger.study_displays import read_figures, read_tables
 from orledger.toml_tables import TomlTable, parse
@@ -42,10 +42,10 @@ def installed() -> tuple[Study, ...]:
         try:
             study = entry.load()
         except Exception as error:
-            warnings.warn(f"the study {entry.name} ({entry.value}) cannot be loaded: {error}", stacklevel=2)
+            warnings.warn(f"the study {entry.name} ({entry.value}) cannot be loaded: {error}", Note, stacklevel=2)
             continue
         if not isinstance(study, Study):
-            warnings.warn(f"{entry.value} is not a Study: the study {entry.name} is left out", stacklevel=2)
+            warnings.warn(f"{entry.value} is not a Study: the study {entry.name} is left out", Note, stacklevel=2)
             continue
         found[study.name] = study
     return tuple(found.values())

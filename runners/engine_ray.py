@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from orledger.errors import UsageError
+from orledger.errors import Note, UsageError
 from orledger.runners.engines import THREAD_VARIABLES, Done, Failed, JobFunction, Resources, outcomes
 from orledger.runners.ray_nodes import HeadLostError, HeadNode, Node, difference, here, require_alike
 
@@ -58,7 +58,9 @@ class RayEngine:
                     head.look(LOOK_SECONDS)  # also while results come: workers go on without a head, for a while
                     if not ready and not alone and not ray.cluster_resources().get("CPU"):
                         alone = True
-                        warnings.warn("no node of the Ray cluster is left: the run waits until one joins", stacklevel=2)
+                        warnings.warn(
+                            "no node of the Ray cluster is left: the run waits until one joins", Note, stacklevel=2
+                        )
                     for task in ready:
                         yield from _collected(ray, task, waiting.pop(task), head)
             except HeadLostError:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from orledger import studies
-from orledger.errors import OrledgerError
+from orledger.errors import Note, OrledgerError
 from orledger.schema import catalogue
 from orledger.schema.catalogue import TYPES, Arm, Catalogue, Key, Metric
 from orledger.toml_tables import TomlTable, parse, read_text
@@ -45,7 +45,7 @@ def declare_installed(con: DuckDBPyConnection) -> None:
             try:
                 catalogue.store(con, catalogue.unknown(catalogue.read(con, case.name), declared(case, study)))
             except (OrledgerError, OSError, ImportError) as error:
-                warnings.warn(f"the catalogue of {case.name} ({study.name}) is left out: {error}", stacklevel=2)
+                warnings.warn(f"the catalogue of {case.name} ({study.name}) is left out: {error}", Note, stacklevel=2)
 
 
 def parse_catalogue(case: str, text: str, file: str) -> Catalogue:

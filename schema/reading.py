@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from orledger.errors import OrledgerError, QueryRefusedError
+from orledger.errors import Note, OrledgerError, QueryRefusedError
 from orledger.schema import explaining, opening, viewing
 from orledger.schema.describing import TableInfo, tables
 from orledger.schema.frames import frame
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _open: weakref.WeakSet[Results] = weakref.WeakSet()
 
 
-class SnapshotWarning(UserWarning):
+class SnapshotWarning(Note):
     """A running job holds the database, and its latest snapshot answers instead."""
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from orledger import studies
-from orledger.errors import UsageError
+from orledger.errors import Note, UsageError
 from orledger.reports.audit_rows import AuditRows
 from orledger.reports.figures import declared as declarations
 from orledger.reports.figures import generic_specs
-from orledger.reports.figures.style import TEXT_WIDTH, house_style, save
+from orledger.reports.figures.style import TEXT_WIDTH, house_style, save, unset
 from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def write_figures(
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
+    boxes: set[str] = set()
     wanted = list(formats)
     for drawn in draw(db, names, chosen, width=width, style=style):
         with house_style(style):
@@ -92,8 +94,15 @@ def write_figures(
                 path = folder / f"fig_{drawn.name}.{suffix}"
                 save(drawn.figure, path, title=f"{drawn.name}. {drawn.title}", description=drawn.caption, dpi=dpi)
                 paths.append(path)
+            boxes |= unset(drawn.figure)
         captions.append(f"**{drawn.name}. {drawn.title}.** {drawn.caption}\n")
         if progress is not None:
             progress(drawn.name)
     (folder / "captions.md").write_text("\n".join(captions), encoding="utf-8")
+    if boxes and {*wanted} - {"svg"}:
+        warnings.warn(
+            f"the font of the figures has no {''.join(sorted(boxes))}: PNG and PDF show boxes there; an SVG shows them in a browser",
+            Note,
+            stacklevel=2,
+        )
     return paths

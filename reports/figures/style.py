@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
+import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -116,7 +117,10 @@ STYLES: dict[str, dict[str, Any]] = {
 @contextmanager
 def house_style(style: str = "print") -> Iterator[None]:
     """Everything drawn inside uses the house style and the file backend, whatever the user's configuration says."""
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", r"Glyph \d+ .* missing from font"
+        )  # once per glyph and file; ``unset`` says it once
         mpl.rcdefaults()
         mpl.rcParams.update(cast(Any, RC | STYLES[style]))  # the types list every setting by name
         yield
@@ -135,6 +139,18 @@ def save(figure: Figure, path: Path, *, title: str = "", description: str = "", 
     metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
     with laid_out(), outlines_only() if suffix == "pdf" else nullcontext():
         figure.savefig(path, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
+
+
+def unset(figure: Figure) -> set[str]:
+    """The characters in texts of ``figure`` that its font cannot draw: boxes in a PNG or PDF; a browser finds other fonts for an SVG."""
+    from matplotlib.font_manager import findfont, get_font
+    from matplotlib.text import Text
+
+    texts = [t for t in figure.findobj(Text) if isinstance(t, Text) and t.get_text()]
+    used = {c for t in texts for c in t.get_text() if not c.isascii()}
+    if not used:
+        return set()
+    return {c for c in used if ord(c) not in get_font(findfont(texts[0].get_fontproperties())).get_charmap()}
 
 
 @contextmanager

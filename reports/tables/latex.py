@@ -63,8 +63,8 @@ def escape(text: str) -> Latex:
 
 
 def name(text: str) -> Latex:
-    """``text`` as part of a label or file name: letters, digits and hyphens, or an error."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", text):
+    """``text`` as part of a label or file name, where no escape may stand: letters, digits, hyphens and underscores, or an error."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", text):
         raise ValueError(f"{text!r} cannot be a name in LaTeX")
     return Latex(text)
 
@@ -90,7 +90,7 @@ def token(t: Token, marks: Mapping[str, str]) -> str:
         # A table that a paper inputs alone refers to its neighbours by name: no label, no question marks.
         label = name(t.text)
         # The braces at the end keep the space that follows: TeX drops one after a control word such as \fi.
-        text = rf"Table~\ifcsname r@tab:{label}\endcsname\ref{{tab:{label}}}\else {label}\fi{{}}"
+        text = rf"Table~\ifcsname r@tab:{label}\endcsname\ref{{tab:{label}}}\else {escape(t.text)}\fi{{}}"
         return rf"\textbf{{{text}}}" if t.bold else text
     if t.kind == "absent":
         mark = marks.get(t.text)
@@ -101,6 +101,11 @@ def token(t: Token, marks: Mapping[str, str]) -> str:
 def render(value: Value | str, marks: Mapping[str, str] | None = None) -> Latex:
     """A value, or plain text, as LaTeX."""
     return Latex("".join(token(t, marks or {}) for t in tokens(value)))
+
+
+def first(text: str) -> Latex:
+    """``text`` at the start of a row or an item, where LaTeX would take a bracket for an option and a star for a command."""
+    return Latex("{}" + text if text.lstrip()[:1] in {"[", "*"} else text)
 
 
 def breakable(text: Latex) -> Latex:
@@ -146,7 +151,14 @@ def environment() -> Environment:
         loader=FunctionLoader(lambda name: files("orledger.templates").joinpath(name).read_text(encoding="utf-8")),
     )  # fmt: skip
     made.filters |= {"latex_name": name, "short": short}
-    made.globals |= {"preamble": preamble, "spans": spans, "comment": comment, "render": render, "breakable": breakable}
+    made.globals |= {
+        "preamble": preamble,
+        "spans": spans,
+        "comment": comment,
+        "render": render,
+        "breakable": breakable,
+        "first": first,
+    }
     return made
 
 

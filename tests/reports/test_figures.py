@@ -24,7 +24,7 @@ from orledger.paper.tables import c as tables_c
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.drawing import declared, draw, select, write_figures
 from orledger.reports.figures.figure import Canvas, decade, few, power, sparse
-from orledger.reports.figures.style import RED, house_style, spread
+from orledger.reports.figures.style import RED, house_style, save, spread, unset
 from orledger.reports.source import Source
 from orledger.reports.tables import latex
 
@@ -54,6 +54,17 @@ def points_of(line):
     if line.get_linestyle() not in ("None", "", " ") and len(at) > 1:
         at = np.concatenate([at[:-1] + t * np.diff(at, axis=0) for t in np.linspace(0, 1, 20)])
     return at
+
+
+def test_characters_that_the_font_cannot_draw_are_said_once(full, tmp_path, recwarn):
+    """Matplotlib would warn once for every glyph and file."""
+    canvas = Canvas(full, Citations(AuditRows(full)))
+    with house_style():
+        (ax,) = canvas.axes()
+        ax.set_title("naïve λ \u9ad8\u65af")
+        save(canvas.figure, tmp_path / "x.png")
+        assert unset(canvas.figure) == {"\u9ad8", "\u65af"}
+    assert not [w for w in recwarn if "Glyph" in str(w.message)]
 
 
 def test_every_figure_of_the_paper_exists():

@@ -150,7 +150,7 @@ def test_a_reference_to_a_table_is_its_number_in_latex_a_link_in_a_page_and_its_
 
 
 def test_the_name_of_a_table_stands_in_its_caption():
-    assert r"\caption[T. A table]{\textbf{T.} Caption.}" in latex.table(sample())
+    assert r"\caption[{T. A table}]{\textbf{T.} Caption.}" in latex.table(sample())
     assert '<p class="caption" id="caption-T"><strong>Table T.</strong> Caption.</p>' in render.table_html(sample())
     assert render.table_markdown(sample()).startswith("## Table T. A table")
 

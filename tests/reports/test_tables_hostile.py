@@ -12,6 +12,7 @@ import synthetic_db
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from orledger.reports.generic import slug
 from orledger.reports.tables import latex, render
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.values import Text
@@ -42,6 +43,22 @@ def built():
     )
     con.execute("UPDATE cell SET state = 'failed', error = $n WHERE name LIKE '%/iid/0/0.25'", {"n": text})
     return build_tables(synthetic_db.Adapter(con))
+
+
+@given(st.text())
+@example("my_results_2024")
+@example("_")
+def test_the_name_of_any_study_is_a_name_in_latex(text):
+    """A table called after a file such as my_results.csv has a label, a file and a caption that LaTeX sets."""
+    made = slug(text) + "-results"
+    assert latex.name(made) == made
+    assert re.search(r"(?<!\\)_", latex.escape(made)) is None
+
+
+@pytest.mark.parametrize("text", ["[0, 1] scaled", "*ours*", "\u9ad8\u65af"])
+def test_a_text_at_the_start_of_a_row_is_no_option_of_the_line_before(text):
+    """After a line break LaTeX reads a bracket as a length and a star as a command."""
+    assert latex.first(latex.escape(text))[0] not in "[*"
 
 
 def test_the_hostile_text_is_really_there(built):
