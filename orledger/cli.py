@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import signal
 import warnings
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -147,10 +147,17 @@ class Commands(click.Group):
             _stopped(ctx, signal.SIGINT)
 
 
-def _note(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+def _note(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """A warning of ours is a line for people; one of a library keeps the place it came from."""
-    plain = warnings.formatwarning(message, category, filename, lineno).rstrip()
-    click.echo(f"note: {message}" if issubclass(category, Note) else plain, err=True)
+    plain = warnings.formatwarning(message, category, filename, lineno, line).rstrip()
+    click.echo(f"note: {message}" if issubclass(category, Note) else plain, file=file, err=file is None)
 
 
 def _stopped(ctx: click.Context, signum: int) -> NoReturn:
