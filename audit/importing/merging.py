@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as Dict
 
     from duckdb import DuckDBPyConnection
-    from polars._typing import ColumnNameOrSelector, PolarsDataType
 
     from orledger.audit.importing.mapping import Mapping
 
 IDENTITY = ["cell_id", "arm", "metric", "label", "idx"]
-RECORD: Dict[ColumnNameOrSelector | PolarsDataType, PolarsDataType] = {
+RECORD = pl.Schema({
     "cell_id": pl.String, "arm": pl.String, "metric": pl.String, "label": pl.String, "idx": pl.Int32, "value": pl.Float64,
-}  # fmt: skip
+})  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polars._typing import PolarsDataType
-
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication
 
@@ -27,8 +25,8 @@ def findings_frame(findings: Iterable[Finding]) -> pl.DataFrame:
     rows = [
         {**asdict(f), "weight": f.weight, "verdict": f.verdict.value, "operands": list(f.operands)} for f in findings
     ]
-    special: dict[str, PolarsDataType] = {"line": pl.Int64, "decision": pl.Boolean, "operands": pl.List(pl.String)}
-    schema = {name: special.get(name, pl.Float64 if name in _FLOATS else pl.String) for name in _COLUMNS}
+    special = pl.Schema({"line": pl.Int64(), "decision": pl.Boolean(), "operands": pl.List(pl.String)})
+    schema = {name: special.get(name, pl.Float64() if name in _FLOATS else pl.String()) for name in _COLUMNS}
     return pl.DataFrame([{name: row[name] for name in _COLUMNS} for row in rows], schema=schema)
 
 
