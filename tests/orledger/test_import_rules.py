@@ -114,6 +114,24 @@ def test_a_heavy_package_is_imported_in_its_folder_only(package: str) -> None:
     assert found == []
 
 
+def private(name: str) -> bool:
+    """Whether a dotted name passes through what another package keeps to itself."""
+    return any(part.startswith("_") and not part.startswith("__") for part in name.split("."))
+
+
+def test_no_private_name_of_another_package() -> None:
+    """They change without notice; types included."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for _, path in modules()
+        for line, name in imports(path, at_run_time=False)
+        if name.split(".")[0] != "orledger" and private(name)
+    ]
+    assert found == []
+    assert private("polars._typing.PolarsDataType")
+    assert not private("__future__.annotations")
+
+
 def test_the_rules_catch_what_they_are_for(tmp_path: Path) -> None:
     """A lazy import inside a function is seen, and one under TYPE_CHECKING is not a run-time import."""
     path = tmp_path / "sample.py"
