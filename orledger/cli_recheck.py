@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from orledger.audit.recheck.covering import Coverage
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication
-    from orledger.audit.recheck.power import Power
     from orledger.audit.recheck.reading.document import Document
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -101,7 +100,9 @@ def check(
     document = _document(file)
     publication = _publication(annotations, study, needed=file is None)
     if only_power:
-        _power(document, publication, as_json)
+        from orledger.cli_recheck_power import show_power
+
+        show_power(document, publication, as_json)
         return
     if only_uncovered:
         _uncovered(document, publication, as_json)
@@ -300,52 +301,3 @@ def _write(
     for path, render in ((html_file, pages.html), (markdown_file, pages.markdown), (latex_file, pages.tex)):
         if path is not None:
             write_file(path, render(rechecked))
-
-
-def _power(document: Document | None, publication: Publication | None, as_json: bool) -> None:
-    from orledger.audit.recheck.power import annotated_power, document_power, whole
-
-    tables: dict[str, list[Power]] = {}
-    if publication is not None:
-        tables["annotated"] = annotated_power(publication)
-    if document is not None:
-        tables["without annotation"] = document_power(document)
-    if document is not None and publication is not None:
-        from orledger.audit.recheck.joint_power import joint_power
-
-        tables["together, every number of the document"] = joint_power(publication, document)
-    if as_json:
-        echo_json(
-            {
-                kind: [
-                    _row(p) | {"in no relation": list(p.bare), "no change noticed": list(p.loose)}
-                    for p in (*parts, whole(parts))
-                ]
-                for kind, parts in tables.items()
-            }
-        )
-        return
-    from orledger.cli_options import echo_table
-
-    for kind, parts in tables.items():
-        click.echo(f"One-digit changes noticed by the checks, {kind}:")
-        echo_table(
-            [_row(p) for p in (*parts, whole(parts))], right=("numbers", "in a relation", "noticed", "last digit")
-        )
-        every = whole(parts)
-        for words, names in (("in no relation", every.bare), ("in a relation, no change noticed", every.loose)):
-            some = f": {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}" if names else ""
-            click.echo(f"{words}: {len(names):,} of {every.numbers:,}{some}")
-
-
-def _row(power: Power) -> dict[str, Any]:
-    def percent(share: float) -> str:
-        return "" if share != share else f"{100 * share:.0f}%"
-
-    return {
-        "place": power.place,
-        "numbers": power.numbers,
-        "in a relation": power.read,
-        "noticed": percent(power.share),
-        "last digit": percent(power.last_share),
-    }

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from orledger.audit.recheck.arithmetic import largest, smallest
+from orledger.audit.recheck.arithmetic import largest, smallest, total
 from orledger.audit.recheck.rounding import Enclosure, exactly
 from orledger.audit.recheck.rules import Recomputed, rule
 
@@ -118,3 +118,20 @@ def ratio_at_some_weight(
     ratios = [of / floor for floor in floors]
     fitting = [f"{w.middle:g}" for w, ratio in zip(weights, ratios, strict=True) if ratio.meets(target)]
     return [Recomputed("floor at some weight", tuple(ratios), detail=f"lambda_2 = {' or '.join(fitting) or 'none'}")]
+
+
+@rule
+def score_of_cells(
+    width: Enclosure, means: list[Enclosure], medians: list[Enclosure], cells: int, cap: float = 0.0
+) -> Enclosure:
+    """Mean interval score of cells in which nothing misses: twice their mean half-width.
+
+    `width` is the mean over cells of the median half-width of the band, `means` and `medians` are those of the one component
+    that varies inside a cell. In a cell that is not listed the mean is at least half the median, and at most half of `cap`
+    above it.
+    """
+    hidden = cells - len(means)
+    known = total(means) - total(medians)
+    room = (width * exactly(cells) - total(medians)).high if hidden else 0.0
+    away = Enclosure(known.low - room / 2, known.high + hidden * cap / 2)
+    return (width + away / exactly(cells)) * exactly(2)

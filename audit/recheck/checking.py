@@ -18,6 +18,7 @@ from orledger.audit.recheck import (  # noqa: F401  (importing these registers t
     claims,
     counts,
     pvalues,
+    quantiles,
     shares,
 )
 from orledger.audit.recheck.findings import Finding, decision_error, paragraph

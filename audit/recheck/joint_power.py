@@ -5,31 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.locating import one_to_one
-from orledger.audit.recheck.power import Change, Power, Tried, annotated_changes, by_place, document_changes
+from orledger.audit.recheck.power import Change, Tried
+from orledger.audit.recheck.relations import tightest
 from orledger.audit.recheck.rounding import counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from orledger.audit.recheck.inventory import Instance
     from orledger.audit.recheck.model import Publication
     from orledger.audit.recheck.reading.document import Document
 
 
-def joint_power(publication: Publication, document: Document) -> list[Power]:
-    """The power of all checks by section and table of the document.
+def joint_changes(
+    publication: Publication,
+    document: Document,
+    annotated: Iterable[Tried],
+    automatic: Iterable[tuple[Instance, Tried]],
+) -> Iterator[Tried]:
+    """Every number of the document with its changes, judged by all checks together.
 
     An annotated number is taken for the printed one at its place, each printed number once; where two annotations stand for one
     printed number, the first does. A fraction k/n is one number. What has no annotation is judged by the other checks alone.
     """
-    return by_place(_joined(publication, document))
-
-
-def _joined(publication: Publication, document: Document) -> Iterator[Tried]:
-    annotated = {tried.name: tried for tried in annotated_changes(publication)}
+    known = {tried.name: tried for tried in annotated}
     owner = {_key(instance): name for name, instance in one_to_one(publication, document).items()}
     denominator: Instance | None = None
-    for instance, tried in document_changes(document):
+    for instance, tried in automatic:
         if denominator is not None and _follows(denominator, instance):
             denominator = None
             continue
@@ -40,8 +42,9 @@ def _joined(publication: Publication, document: Document) -> Iterator[Tried]:
             continue
         if counts_of(publication.numbers[name].printed) is not None:
             denominator = instance
-        other = annotated[name]
-        yield Tried(tried.place, tried.name, tried.read or other.read, _either(other.changes, tried.changes))
+        other = known[name]
+        relation = tightest((tried.relation, other.relation))
+        yield Tried(tried.place, tried.name, relation, _either(other.changes, tried.changes))
 
 
 def _either(annotated: Sequence[Change], automatic: Sequence[Change]) -> tuple[Change, ...]:

@@ -1,28 +1,25 @@
 """What a recheck would notice: every printed number changed by one digit, one at a time.
 
 The share of changes that some check answers with a worse verdict is the power of the checks, table by table; a number that no
-check reads is named, since no change of it can be noticed.
+check reads is named, since no change of it can be noticed. Why the others go unnoticed is said by the kind of relation they
+stand in: a number that follows from others is pinned to their digits, one that is only bounded by others is not.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.automatic.checking import by_check, recheck_document
 from orledger.audit.recheck.checking import NamedCheck, evaluate, named_checks
-from orledger.audit.recheck.inventory import Instance, instances, reached
-from orledger.audit.recheck.reading.numbers import normal
+from orledger.audit.recheck.relations import Relation, annotated_relations
 from orledger.audit.recheck.rules import operand_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.model import Publication
-    from orledger.audit.recheck.reading.document import Document, Grid, Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +90,46 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A number whose digits were changed: its place, its name, whether some check reads it, and the changes."""
+    """A number whose digits were changed: its place, its name, the relation it stands in, and the changes."""
 
     place: str
     name: str
-    read: bool
+    relation: Relation
     changes: tuple[Change, ...]
+
+    @property
+    def read(self) -> bool:
+        """Whether some check reads the number."""
+        return self.relation is not Relation.NONE
 
 
 def by_place(numbers: Iterable[Tried]) -> list[Power]:
     """The power at every place, in the order in which the places appear."""
+    return _by(numbers, lambda one: one.place)
+
+
+def by_relation(numbers: Sequence[Tried]) -> list[Power]:
+    """The power over the numbers in each kind of relation, the tightest first; the names are those of the kinds."""
+    found = {part.place: part for part in _by(numbers, lambda one: one.relation.value)}
+    return [found[kind.value] for kind in Relation if kind.value in found]
+
+
+def ceiling(parts: Sequence[Power]) -> tuple[float, float]:
+    """The power, and that of the last digit, if every number that others determine were pinned to its last digit.
+
+    What is only bounded stays as it is noticed now. `parts` come from `by_relation`.
+    """
+    every = whole(parts)
+    free = [p for p in parts if p.place in (Relation.BOUNDED.value, Relation.NONE.value)]
+    missed = sum(p.changes - p.noticed for p in free)
+    last_missed = sum(p.last - p.last_noticed for p in free)
+    return 1 - missed / max(every.changes, 1), 1 - last_missed / max(every.last, 1)
+
+
+def _by(numbers: Iterable[Tried], key: Callable[[Tried], str]) -> list[Power]:
     places: dict[str, list[Tried]] = defaultdict(list)
     for one in numbers:
-        places[one.place].append(one)
+        places[key(one)].append(one)
     return [
         Power(
             place,
@@ -122,13 +146,9 @@ def by_place(numbers: Iterable[Tried]) -> list[Power]:
     ]
 
 
-def annotated_power(publication: Publication) -> list[Power]:
-    """The power of the annotated checks, by table and by paragraph file; claims in words have no digits to change."""
-    return by_place(annotated_changes(publication))
-
-
 def annotated_changes(publication: Publication) -> Iterator[Tried]:
-    """Every annotated number with its changes, judged by the annotated checks."""
+    """Every annotated number with its changes, judged by the annotated checks; claims in words have no digits to change."""
+    relations = annotated_relations(publication)
     named = named_checks(publication)
     before = {n.name: evaluate(n, publication.numbers).verdict.severity for n in named}
     readers: dict[str, list[NamedCheck]] = defaultdict(list)
@@ -147,104 +167,4 @@ def annotated_changes(publication: Publication) -> Iterator[Tried]:
             )
             tried.append(Change(last, worse))
         place = (number.table or name.partition("/")[0]).split("_")[0]
-        yield Tried(place, name, name in readers, tuple(tried))
-
-
-def document_power(document: Document) -> list[Power]:
-    """The power of the checks that need no annotation, by table and by section."""
-    return by_place(tried for _, tried in document_changes(document))
-
-
-def document_changes(document: Document) -> Iterator[tuple[Instance, Tried]]:
-    """Every number of a document with its changes, judged by the checks that need no annotation.
-
-    A change is judged by the checks that read its number, over the sentences and tables that these relate it to.
-    """
-    baseline = by_check(document)
-    reading: dict[str, set[str]] = defaultdict(set)
-    for name, found in baseline.items():
-        for one in reached(found):
-            reading[one].add(name)
-    near = _neighbours(document, [f for found in baseline.values() for f in found])
-    quiet: dict[tuple[tuple[str, int], frozenset[str]], set[tuple[str, str]]] = {}
-    for instance in instances(document):
-        names = frozenset(reading.get(instance.id, ()))
-        key = (instance.group, names)
-        if key not in quiet:
-            quiet[key] = _bad(recheck_document(_part(document, instance.group, near, None, ""), names))
-        tried = []
-        for printed, last in changes(_digits(instance)):
-            noticed = False
-            if names:  # what no relation reads cannot be noticed
-                part = _part(document, instance.group, near, instance, printed)
-                noticed = bool(_bad(recheck_document(part, names)) - quiet[key])
-            tried.append(Change(last, noticed))
-        where = f"{instance.file}:{instance.line}: {instance.number.text}"
-        yield instance, Tried(instance.section, where, bool(names), tuple(tried))
-
-
-def _bad(findings: Sequence[Finding]) -> set[tuple[str, str]]:
-    return {(f.id, f.verdict.value) for f in findings if not f.verdict.good}
-
-
-def _digits(instance: Instance) -> str:
-    return instance.number.text.lstrip("<>=≤≥≈~ ")
-
-
-def _neighbours(document: Document, findings: Sequence[Finding]) -> dict[tuple[str, int], set[tuple[str, int]]]:
-    """Which sentences and tables share a relation, so that a change can be judged without the rest of the paper."""
-    home = {instance.id: instance.group for instance in instances(document)}
-    near: dict[tuple[str, int], set[tuple[str, int]]] = defaultdict(set)
-    for finding in findings:
-        groups = {home[o] for o in finding.operands if o in home}
-        for group in groups:
-            near[group] |= groups
-    return near
-
-
-def _part(
-    document: Document,
-    group: tuple[str, int],
-    near: dict[tuple[str, int], set[tuple[str, int]]],
-    instance: Instance | None,
-    printed: str,
-) -> Document:
-    """The sentence or table of a number and its neighbours, with other digits in one place."""
-    wanted = sorted(near.get(group, set()) | {group})
-    sentences = []
-    grids = []
-    for kind, k in wanted:
-        here = instance is not None and (kind, k) == group
-        if kind == "sentence":
-            sentences.append(
-                _changed_sentence(document.sentences[k], instance, printed)
-                if here and instance
-                else document.sentences[k]
-            )
-        else:
-            grids.append(
-                _changed_grid(document.grids[k], instance, printed) if here and instance else document.grids[k]
-            )
-    return replace(document, sentences=tuple(sentences), grids=tuple(grids))
-
-
-def _changed_sentence(sentence: Sentence, instance: Instance, printed: str) -> Sentence:
-    text = normal(sentence.text)
-    end = instance.number.end
-    start = end - len(_digits(instance))
-    while start > 0 and text[start:end].strip() != _digits(instance).strip() and end - start < 40:
-        start -= 1
-    return replace(sentence, text=text[:start] + printed + text[end:])
-
-
-def _changed_grid(grid: Grid, instance: Instance, printed: str) -> Grid:
-    i, j = instance.position
-    cell = grid.rows[i][j]
-    text = normal(cell.text)
-    end = instance.number.end
-    start = end - len(_digits(instance))
-    row = list(grid.rows[i])
-    row[j] = replace(cell, text=text[:start] + printed + text[end:])
-    rows = list(grid.rows)
-    rows[i] = tuple(row)
-    return replace(grid, rows=tuple(rows))
+        yield Tried(place, name, relations.get(name, Relation.NONE), tuple(tried))

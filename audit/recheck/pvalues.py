@@ -89,6 +89,18 @@ def signed_rank(
 
 
 @rule
+def signed_rank_normal(n: int, wins: int, losses: int) -> list[Recomputed]:
+    """Two-sided signed-rank p-values by the normal approximation alone, zeros dropped, no magnitudes tied.
+
+    For a p-value whose neighbours in the paper were computed this way: one table has one convention.
+    """
+    if wins + losses > n:
+        raise ImpossibleError(f"{wins} wins + {losses} losses do not make {n} pairs")
+    found = attainable.normal_p_values(wins + losses, losses)
+    return [Recomputed("normal approximation, as its neighbours", tuple(exactly(p) for p in np.unique(found)))]
+
+
+@rule
 def signed_rank_groups(groups: list[int]) -> list[Recomputed]:
     """Signed-rank p-value when all differences have one sign and fall into printed groups of equal size."""
     m = sum(groups)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 from orledger.audit.recheck.model import Verdict
 from orledger.audit.recheck.rounding import Enclosure, exactly, hull
@@ -40,16 +41,31 @@ def mean_share_possible(sizes: list[int], target: Enclosure) -> list[Recomputed]
     return _candidates(f"mean of shares of {'+'.join(map(str, sizes))} points", values, target)
 
 
+@cache
+def _sizes(low: float, high: float, most: int) -> frozenset[int]:
+    """The numbers of points up to `most` of which some share lies between two ends."""
+    window = Enclosure(low, high)
+    return frozenset(n for n in range(1, most + 1) if any(window.low <= s <= window.high for s in shares(n, window)))
+
+
 @rule
-def common_denominator(of: list[Enclosure], largest_n: int, target: Enclosure) -> list[Recomputed]:
-    """The numbers of points n for which every printed share is some k/n; the target is one such share."""
-    fitting = [
-        n
-        for n in range(1, largest_n + 1)
-        if all(any(x.low <= s <= x.high for s in shares(n, x)) for x in [*of, target])
-    ]
-    values = tuple(exactly(s) for n in fitting for s in shares(n, target) if target.low <= s <= target.high)
-    listed = ", ".join(map(str, fitting[:6])) + (", ..." if len(fitting) > 6 else "")
+def region_shares(
+    regions: list[list[Enclosure]], points: int, region: int, target: Enclosure, parts: int = 1
+) -> list[Recomputed]:
+    """The shares of a region's points that print as the target does, when the regions together have `points` of them.
+
+    `regions` lists printed shares of single runs, region by region, and no region's number of points is printed: a number is
+    possible when every share of its region is some k of it and the numbers add up. With `parts` = 2 the target is the mean of
+    two such shares (a median of an even number), with 4 a quarter of the way between them (a quartile). `region` counts from zero.
+    """
+    fitting = [frozenset.intersection(*(_sizes(x.low, x.high, points) for x in listed)) for listed in regions]
+    others = [sizes for i, sizes in enumerate(fitting) if i != region]
+    sums = {0}
+    for sizes in others:
+        sums = {total + n for total in sums for n in sizes if total + n < points}
+    found = sorted(n for n in fitting[region] if points - n in sums)
+    values = tuple(exactly(s) for n in found for s in shares(n * parts, target) if target.low <= s <= target.high)
+    listed = ", ".join(map(str, found[:6])) + (", ..." if len(found) > 6 else "")
     return [Recomputed(f"k/n with n in {{{listed}}}", values, listed=True, miss=Verdict.IMPOSSIBLE)]
 
 

@@ -5,11 +5,12 @@ import pytest
 from orledger.audit.recheck.automatic.checking import recheck_document
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.data import parse_publication
+from orledger.audit.recheck.document_power import document_changes
 from orledger.audit.recheck.drafting import draft, printed_form
-from orledger.audit.recheck.joint_power import joint_power
+from orledger.audit.recheck.joint_power import joint_changes
 from orledger.audit.recheck.locating import locate, placed, unprinted
 from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.power import annotated_power, changes, document_power, whole
+from orledger.audit.recheck.power import annotated_changes, by_place, by_relation, ceiling, changes, whole
 from orledger.audit.recheck.reading.opening import read_document
 
 PAPER = """# Study
@@ -111,6 +112,18 @@ def test_one_digit_goes_up_or_down_without_a_carry():
     assert {last for _, last in changes("7/7")} == {False, True}
 
 
+def annotated_power(notes):
+    return by_place(annotated_changes(notes))
+
+
+def document_power(document):
+    return by_place(tried for _, tried in document_changes(document))
+
+
+def joint_power(notes, document):
+    return by_place(joint_changes(notes, document, annotated_changes(notes), document_changes(document)))
+
+
 def test_power_of_annotations_counts_what_is_noticed_and_names_the_rest():
     parts = {p.place: p for p in annotated_power(parse_publication({"n.toml": NOTES}))}
     assert parts["left"].share == 1.0, "every other count breaks two relations"
@@ -145,3 +158,46 @@ def test_power_of_all_checks_is_taken_over_every_number_of_the_document(paper):
     left = next(p for p in joint_power(notes, paper) if p.place == "Study")
     only = next(p for p in document_power(paper) if p.place == "Study")
     assert left.read > only.read, "what an annotation relates is in a relation"
+
+
+def test_power_says_which_numbers_others_determine_list_or_only_bound():
+    text = """
+place = "results"
+number = [
+  { id = "a", printed = "3", kind = "count", meaning = "part" },
+  { id = "b", printed = "4", kind = "count", meaning = "part" },
+  { id = "whole", printed = "7", kind = "count", meaning = "both" },
+  { id = "share", printed = "0.43", meaning = "share of seven" },
+  { id = "low", printed = "0.2", kind = "interval end", meaning = "end" },
+  { id = "free", printed = "5.5", meaning = "nothing" },
+]
+[[check]]
+target = "whole"
+rule = "total"
+of = ["a", "b"]
+[[check]]
+target = "share"
+rule = "share_possible"
+n = "whole"
+[[check]]
+target = "low"
+rule = "at_most"
+of = ["low"]
+bound = "share"
+"""
+    numbers = list(annotated_changes(parse_publication({"n.toml": text})))
+    relations = {one.name: one.relation.value for one in numbers}
+    assert relations == {
+        "a": "follows from others",
+        "b": "follows from others",
+        "whole": "follows from others",
+        "share": "one of a list",
+        "low": "only bounded by others",
+        "free": "in no relation",
+    }
+    parts = by_relation(numbers)
+    assert [p.place for p in parts] == list(dict.fromkeys(relations.values()))
+    free = [p for p in parts if p.place in ("only bounded by others", "in no relation")]
+    missed = sum(p.changes - p.noticed for p in free)
+    assert ceiling(parts)[0] == pytest.approx(1 - missed / sum(p.changes for p in parts))
+    assert ceiling(parts)[0] < 1

@@ -108,9 +108,15 @@ def test_power_names_what_no_relation_reaches(run, tmp_path):
     done = run("more.md", "--power")
     assert done.exit_code == 0
     assert "in no relation: 1 of 4: more.md:5: 1,413" in done.output
+    assert "with every number pinned that others determine or list, and the rest as now:" in done.output
     found = json.loads(run("more.md", "--annotations", "notes.toml", "--power", "--json").output)
     assert set(found) == {"annotated", "without annotation", "together, every number of the document"}
-    assert found["annotated"][-1]["place"] == "all"
+    assert found["annotated"]["places"][-1]["place"] == "all"
+    # The three counts and the share of one sentence determine each other; the price stands alone.
+    assert [(r["relation"], r["numbers"]) for r in found["without annotation"]["relations"]] == [
+        ("follows from others", 3),
+        ("in no relation", 1),
+    ]
 
 
 @pytest.mark.parametrize(
