@@ -36,7 +36,7 @@ def counted(n: int, one: str, many: str = "") -> str:
 
 def some(texts: Sequence[str], most: int, between: str = ", ") -> str:
     """The first ``most`` of ``texts``, and how many there are beside them: a, b and 3 more."""
-    more = f"{between.strip(', ')} and {len(texts) - most} more" if len(texts) > most else ""
+    more = f"{between.strip(', ')} and {len(texts) - most:,} more" if len(texts) > most else ""
     return between.join(texts[:most]) + more
 
 

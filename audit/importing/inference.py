@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from orledger.audit.importing import words
+from orledger.audit.importing.arms import arm_by_name, arm_by_shape, arm_reason, looks_wide, which_arm
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
 from orledger.audit.importing.mapping import FILE_COLUMN, MappedMetric, Mapping
-from orledger.audit.importing.suspicions import doubtful_arms, require_bare_numbers
+from orledger.audit.importing.marked import marked_results, number, spreads
+from orledger.audit.importing.suspicions import doubtful_arms
 from orledger.errors import DataError, UsageError
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    import polars as pl
-
 MOST_UNTOLD = 100  # more numbers than this whose names say no direction are features or settings, and no results
+SOME = 20  # names that a line of reasons lists
 MANY = 30  # more values than this make an iteration a step of a curve and not a repetition
 
 
@@ -52,27 +56,31 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     columns = describe(table)
     for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
         columns.require(said)
+    free = [c for c in columns.names if c not in wishes.ignore]
+    marked = marked_results(columns, free, {*wishes.keys, *([wishes.arm] if wishes.arm else [])})
+    if marked:
+        columns = describe(table.with_columns(number(pl.col(c).cast(pl.String).str.strip_chars()) for c in marked))
     told = [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
     reason = _reason(columns, {wishes.arm, *wishes.keys, *wishes.ignore})
     if reason is not None:
         told.append(f"{reason}: says why a number is missing, by its name")
     left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
-    require_bare_numbers(columns, left, {*wishes.keys, *([wishes.arm] if wishes.arm else [])})
     start = Mapping(
         study=wishes.study or _study(name), block="main", form="rows", keys=(), file="", reason=reason,
-        reason_wins=reason == UNFINISHED, decimal="," if columns.comma else ".",
+        reason_wins=reason == UNFINISHED, decimal="," if columns.comma else ".", marked=bool(marked),
     )  # fmt: skip
     metric = next((c for c in left if c in columns.texts and words.is_one_of(c, words.METRICS)), None)
     value = next((c for c in left if c in columns.numbers and words.is_one_of(c, words.VALUES)), None)
     if metric and value and not wishes.metrics:
         guess = _long(columns, left, start, wishes, told, metric, value)
     else:
-        arm = wishes.arm or _arm_by_name(columns, left, wishes)
-        if arm is None and _looks_wide(columns, left, wishes):
+        arm = wishes.arm or arm_by_name(columns, left, (*wishes.keys, *wishes.metrics))
+        if arm is None and looks_wide(columns, left, wishes.keys):
             guess = _wide(columns, left, start, wishes, told)
         else:
             guess = _rows(columns, left, start, wishes, told, arm)
-    return _directed(guess, wishes)
+    guess = _directed(guess, wishes)
+    return _with_marks(guess, marked) if marked else guess
 
 
 def as_mapped(mapping: Mapping, wishes: Wishes | None = None) -> Guess:
@@ -101,10 +109,10 @@ def _long(
 ) -> Guess:
     told.append(f"{value}: the numbers, one to a row, because {metric} names what each of them is")
     rest = [c for c in left if c not in (metric, value)]
-    arm = wishes.arm or _arm_by_name(columns, rest, wishes)
+    arm = wishes.arm or arm_by_name(columns, rest, (*wishes.keys, *wishes.metrics))
     if arm is None:
-        raise _which_arm(columns, rest)
-    told += [_arm_reason(columns, arm, wishes), *doubtful_arms(columns, arm)]
+        raise which_arm(columns, rest)
+    told += [arm_reason(columns, arm, wishes.arm), *doubtful_arms(columns, arm)]
     keys, idx = _keys(columns, [c for c in rest if c != arm], [arm, metric], wishes, told)
     names = columns.values(metric)
     mapping = replace(
@@ -117,7 +125,7 @@ def _long(
 def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str]) -> Guess:
     named = [c for c in left if c in wishes.keys or words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
     arms = [c for c in left if c in columns.numbers and c not in named and c != FILE_COLUMN]
-    told.append(f"arms: {some(arms)}, one column each, because no column names arms and these hold numbers")
+    told.append(f"arms: {some(arms, SOME)}, one column each, because no column names arms and these hold numbers")
     spread = set(arms)
     keys, _ = _keys(columns, [c for c in left if c not in spread], [], wishes, told)
     measure = wishes.metrics[0] if wishes.metrics else "value"
@@ -130,10 +138,10 @@ def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
 
 def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str], arm: str | None) -> Guess:
     if arm is None:
-        arm = _arm_by_shape(columns, left)
+        arm = arm_by_shape(columns, left)
         if arm is None:
-            raise _which_arm(columns, left)
-    told += [_arm_reason(columns, arm, wishes), *doubtful_arms(columns, arm)]
+            raise which_arm(columns, left)
+    told += [arm_reason(columns, arm, wishes.arm), *doubtful_arms(columns, arm)]
     rest = [c for c in left if c != arm]
     for said in wishes.metrics:
         columns.require(said)
@@ -244,7 +252,7 @@ def _with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
             if c not in said:
                 why.setdefault(columns.why_ignored(c, keys), []).append(c)
         for reason, left in why.items():
-            alone = left if len(left) <= MANY else [some(left)]
+            alone = left if len(left) <= MANY else [some(left, SOME)]
             guess.reasons += [f"{c}: left out, {reason}" for c in alone]
     return guess
 
@@ -272,7 +280,7 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
     if untold:
         one = len(untold) == 1
         guess.reasons.append(
-            f"{some(untold)}: stored and not tested, {'its name does' if one else 'their names do'} not say whether lower or higher"
+            f"{some(untold, SOME)}: stored and not tested, {'its name does' if one else 'their names do'} not say whether lower or higher"
             " is better"
         )
     guess.mapping = replace(guess.mapping, metrics=tuple(described))
@@ -294,34 +302,17 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
     return guess
 
 
-def _arm_by_name(columns: Columns, left: Sequence[str], wishes: Wishes) -> str | None:
-    free = [c for c in left if c not in (*wishes.keys, *wishes.metrics) and not columns.constant(c)]
-    for word in words.ARMS:
-        for c in free:
-            if words.plain(c) == word and (c in columns.texts or word in ("arm", "method", "algorithm", "variant")):
-                return c
-    if columns.files > 1 and FILE_COLUMN in free:
-        return FILE_COLUMN
-    return None
-
-
-def _arm_by_shape(columns: Columns, left: Sequence[str]) -> str | None:
-    """The one text column that is neither a unit nor a repetition and is needed to tell rows apart."""
-    others = [
-        c for c in left
-        if c in columns.texts and not columns.constant(c) and not words.is_one_of(c, (*words.UNITS, *words.REPEATS))
-    ]  # fmt: skip
-    return others[0] if len(others) == 1 else None
-
-
-def _looks_wide(columns: Columns, left: Sequence[str], wishes: Wishes) -> bool:
-    """Several columns of numbers whose names are not those of things measured, and text that names the rows."""
-    numbers = [
-        c for c in left
-        if c in columns.numbers and c not in wishes.keys and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
-    ]  # fmt: skip
-    measured = [c for c in numbers if words.is_metric(c)]
-    return len(numbers) >= 2 and len(measured) <= len(numbers) / 2
+def _with_marks(guess: Guess, marked: dict[str, str]) -> Guess:
+    """``guess`` for a table whose numbers have something beside them: that becomes a metric of its own, which nobody tests."""
+    stored = spreads([m.name for m in guess.mapping.metrics], list(marked.values()))
+    names = some([m.name for m in stored], 5)
+    told = f"; what stands beside them is stored as {names} and not tested" if stored else ""
+    example = next(iter(marked.values()))
+    guess.reasons.insert(
+        0, f"{some(list(marked), 5)}: numbers with a mark, such as {example!r}; the number is the result{told}"
+    )
+    guess.mapping = replace(guess.mapping, metrics=(*guess.mapping.metrics, *stored))
+    return guess
 
 
 def _without_copies(columns: Columns, metrics: list[str], told: list[str]) -> list[str]:
@@ -348,42 +339,9 @@ def _reason(columns: Columns, taken: Collection[str | None]) -> str | None:
     return next((c for c in texts if words.is_one_of(c, words.REASONS)), next(badly, None))
 
 
-def _arm_reason(columns: Columns, arm: str, wishes: Wishes) -> str:
-    if arm == wishes.arm:
-        return f"{arm}: names the arms, as you said"
-    why = (
-        "each file is one"
-        if arm == FILE_COLUMN
-        else "by its name"
-        if words.is_one_of(arm, words.ARMS)
-        else "the only text left"
-    )
-    return f"{arm}: names the arms ({some(columns.values(arm), 6)}), {why}"
-
-
-def _which_arm(columns: Columns, left: Sequence[str]) -> DataError:
-    options = [c for c in left if c in columns.texts and not columns.constant(c)]
-    alone = next((c for c in left if words.is_one_of(c, words.ARMS) and columns.count(c) == 1), None)
-    if alone is not None and not options:
-        return DataError(
-            f"{columns.source}: {alone} has one value, {columns.values(alone)[0]!r}, so there is nothing to compare",
-            hint="give a table with at least two arms (methods, models, algorithms)",
-        )
-    return DataError(
-        f"{columns.source}: cannot tell which column names the arms (methods, models, algorithms)",
-        hint=f"say so with --arm COLUMN; columns with words are {', '.join(options) or 'none'}",
-    )
-
-
 def _ignored(columns: Columns, used: Sequence[str | None]) -> tuple[str, ...]:
     taken = {*used, FILE_COLUMN}
     return tuple(c for c in columns.names if c not in taken)
-
-
-def some(names: Sequence[str], most: int = 20) -> str:
-    """``names`` for people: the first of them, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _is_cost(metric: str) -> bool:

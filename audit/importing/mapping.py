@@ -44,7 +44,8 @@ class Mapping:
     ``form`` rows: one row per arm, one column per metric. ``keys`` are the columns that name a cell. ``combined`` is the
     name of a further metric that holds that one of ``combines`` which the cell has, turned so that higher is better: what
     ranks across datasets need when the metric differs between them. ``reason_wins``: a row with a reason has no numbers,
-    whatever stands in it (the last state of a run that crashed is no result).
+    whatever stands in it (the last state of a run that crashed is no result). ``marked``: numbers may have a spread or a percent
+    sign beside them.
     """
 
     study: str
@@ -65,6 +66,7 @@ class Mapping:
     ignore: tuple[str, ...] = ()
     missing: tuple[str, ...] = MISSING
     decimal: str = "."
+    marked: bool = False
     metrics: tuple[MappedMetric, ...] = ()
     combined: str | None = None
     combines: tuple[str, ...] = ()
@@ -115,6 +117,7 @@ def parse_mapping(text: str, file: str) -> Mapping:
         "ignore": top.texts("ignore", ()),
         "missing": _missing(top),
         "decimal": top.choice("decimal", DECIMALS, "."),
+        "marked": top.flag("marked"),
         "source": top.text("source", ""),
         "title": top.text("title", None),
         **_combined(top),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from orledger.audit.importing.marked import unmarked
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.audit.importing.words import FINE
 from orledger.errors import DataError
@@ -27,12 +28,14 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
     ``value`` is null where the table says missing, and ``reason`` then says why. ``table`` comes from ``read_tables``.
     """
     _require_columns(table, mapping)
-    rows = _long_form(table, mapping)
+    rows = _long_form(table, mapping).with_columns(_named(mapping).alias("metric"))
     value = pl.col("value").str.strip_chars()
     absent = value.is_in(list(mapping.missing))
     if mapping.reason_wins:
         absent = absent | pl.col("reason").is_not_null()
     rows = rows.with_columns(pl.when(absent).then(None).otherwise(value).alias("value"))
+    if mapping.marked:
+        rows = unmarked(rows)
     number = pl.col("value").str.replace(",", ".", literal=True) if mapping.decimal == "," else pl.col("value")
     rows = rows.with_columns(
         number.cast(pl.Float64, strict=False).alias("_number"), pl.col("idx").cast(pl.Int32, strict=False).alias("_idx")
@@ -45,7 +48,6 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
                 f"{_place(hole)}: the column for {column!r} is empty",
                 hint="fill it in, or take the rows out: a number without its name cannot be stored",
             )
-    rows = rows.with_columns(_named(mapping).alias("metric"))
     if mapping.form == "rows":
         rows = _without_unmeasured(rows, mapping)
     reason = pl.coalesce(pl.col("reason"), pl.format("missing in {}", pl.col(SOURCE)))

@@ -78,6 +78,8 @@ def mapping_text(mapping: Mapping, reasons: tuple[str, ...] = ()) -> str:
         lines.append(f"ignore = {listed(mapping.ignore)}")
     if mapping.decimal != ".":
         lines.append(f"decimal = {quoted(mapping.decimal)}")
+    if mapping.marked:
+        lines.append("marked = true")
     lines += ["", f"[{mapping.form}]", *_shape(mapping)]
     if mapping.combined is not None:
         lines += ["", "[combined]", f"name = {quoted(mapping.combined)}", f"metrics = {listed(mapping.combines)}"]

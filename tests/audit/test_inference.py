@@ -341,19 +341,6 @@ def test_a_dash_among_numbers_is_a_missing_number_and_among_words_a_name():
     assert "prior" in named.mapping.keys
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "dataset,ours,old\nu,78.6 ± 0.9,71.0\nv,80 +/- 1,70.5\n",
-        "dataset,ours,old,svm\nu,78.6,71.0,67.8%\nv,80.0,70.5,61%\n",
-        "dataset,method,acc\nu,a,0.80 (0.01)\nu,b,0.70 (0.02)\n",
-    ],
-)
-def test_numbers_with_something_beside_them_are_named_and_not_left_out(text):
-    with pytest.raises(DataError, match="a number with something beside it"):
-        guess(text, wishes=Wishes(better="higher"))
-
-
 def test_a_percentage_may_name_a_setting():
     found = guess(
         "dataset,noise,method,acc\n"

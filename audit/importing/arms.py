@@ -1,0 +1,75 @@
+"""Which column of a table names the arms, or whether each column is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orledger.audit.importing import words
+from orledger.audit.importing.mapping import FILE_COLUMN
+from orledger.errors import DataError
+from orledger.wording import some
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from orledger.audit.importing.columns import Columns
+
+
+def arm_by_name(columns: Columns, left: Sequence[str], taken: Collection[str]) -> str | None:
+    """The column whose name is a word for arms, or each file where there are several; ``taken`` columns have another part."""
+    free = [c for c in left if c not in taken and not columns.constant(c)]
+    for word in words.ARMS:
+        for c in free:
+            if words.plain(c) == word and (c in columns.texts or word in ("arm", "method", "algorithm", "variant")):
+                return c
+    if columns.files > 1 and FILE_COLUMN in free:
+        return FILE_COLUMN
+    return None
+
+
+def arm_by_shape(columns: Columns, left: Sequence[str]) -> str | None:
+    """The one text column that is neither a unit nor a repetition and is needed to tell rows apart."""
+    others = [
+        c for c in left
+        if c in columns.texts and not columns.constant(c) and not words.is_one_of(c, (*words.UNITS, *words.REPEATS))
+    ]  # fmt: skip
+    return others[0] if len(others) == 1 else None
+
+
+def looks_wide(columns: Columns, left: Sequence[str], keys: Collection[str]) -> bool:
+    """Several columns of numbers whose names are not those of things measured, and text that names the rows."""
+    numbers = [
+        c for c in left
+        if c in columns.numbers and c not in keys and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
+    ]  # fmt: skip
+    measured = [c for c in numbers if words.is_metric(c)]
+    return len(numbers) >= 2 and len(measured) <= len(numbers) / 2
+
+
+def arm_reason(columns: Columns, arm: str, said: str | None) -> str:
+    """Why ``arm`` is taken for the column of the arms; ``said`` is the one that the user named."""
+    if arm == said:
+        return f"{arm}: names the arms, as you said"
+    why = (
+        "each file is one"
+        if arm == FILE_COLUMN
+        else "by its name"
+        if words.is_one_of(arm, words.ARMS)
+        else "the only text left"
+    )
+    return f"{arm}: names the arms ({some(columns.values(arm), 6)}), {why}"
+
+
+def which_arm(columns: Columns, left: Sequence[str]) -> DataError:
+    """The error that asks for the column, or says that there is nothing to compare."""
+    options = [c for c in left if c in columns.texts and not columns.constant(c)]
+    alone = next((c for c in left if words.is_one_of(c, words.ARMS) and columns.count(c) == 1), None)
+    if alone is not None and not options:
+        return DataError(
+            f"{columns.source}: {alone} has one value, {columns.values(alone)[0]!r}, so there is nothing to compare",
+            hint="give a table with at least two arms (methods, models, algorithms)",
+        )
+    return DataError(
+        f"{columns.source}: cannot tell which column names the arms (methods, models, algorithms)",
+        hint=f"say so with --arm COLUMN; columns with words are {', '.join(options) or 'none'}",
+    )
