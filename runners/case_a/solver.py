@@ -83,6 +83,7 @@ PRECISIONS = {
 with the boundary weight in them they span eleven decades, and single precision (``float32_normal``) cannot factor them."""
 
 
+@torch.inference_mode()
 def solve(
     model: Model,
     data: Data,
@@ -95,7 +96,9 @@ def solve(
     """The solves of one forcing at every weight in ``lam2``, run in lockstep.
 
     values: the noisy forcing (n, n), by default ``data.values``. A run that has met the stop criterion is frozen while the
-    others go on. No product mixes runs, so on a CPU a run gives the same bits alone and in any batch.
+    others go on. No product mixes runs, so on a CPU a run gives the same bits alone and in any batch, as long as its arrays
+    have an even number of entries (even grid side, inducing and test points, as in every preset): MKL's last bit can depend
+    on whether an array starts at a multiple of 16 bytes, and in a batch an array of odd length moves the next one off it.
     """
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision!r}", hint=f"one of {', '.join(PRECISIONS)}")
@@ -112,10 +115,20 @@ def solve(
     target = np.ascontiguousarray(data.values if values is None else values)
     sides = [tensor(target, kinds.normal), tensor(target.T, kinds.normal)]
     weights = tensor(np.asarray(lam2, dtype=float), kinds.normal)[:, None, None]
-    factors = [tensor(ops.whiten(H).T).expand(batch, -1, -1).contiguous() for H in model.initial()]
-    chol_t, test_t = tensor(ops.chol.T), tensor(ops.test.T)
+    # Arrays that an epoch reads or writes are made once: at these sizes making one costs as much as the arithmetic. Of the
+    # coefficients (2, B, R, M) there are two, and of the values at the inducing points with their last step (2, 2, B, R, M):
+    # an epoch reads one and writes the other.
+    start = torch.stack([tensor(ops.whiten(H).T).expand(batch, -1, -1) for H in model.initial()])
+    states = [start, torch.empty_like(start)]
+    chol_t, test_t = (tensor(m.T).expand(2 * batch, -1, -1) for m in (ops.chol, ops.test))
+    stacked = [state.flatten(0, 1) for state in states]
+    moves = [torch.stack([torch.bmm(stacked[0], chol_t).view(start.shape)] * 2) for _ in states]
+    views = [(move[0], move[0].flatten(0, 1), move[1], move.flatten(-2)) for move in moves]
+    pairs = [tuple(state) for state in states]
     grid = np.linspace(0, 1, model.test_points)
     truth = tensor(data.forcing.solution(grid[:, None], grid[None, :])).expand(batch, -1, -1)
+    at_test, error = torch.bmm(stacked[0], test_t), torch.empty_like(truth, memory_format=torch.contiguous_format)
+    first_t, second, error_flat = at_test[:batch].mT, at_test[batch:], error.view(batch, -1)
     # What is decided per run is decided on the host: a dozen small operations an epoch, which NumPy starts sooner.
     active = np.ones(batch, dtype=bool)
     converged, failed, epochs = (
@@ -123,32 +136,39 @@ def solve(
         np.zeros(batch, dtype=np.int64),
         np.zeros(batch, dtype=np.int64),
     )
-    at_inducing = [each(f, chol_t) for f in factors]
-    sizes = [_norms(h) for h in at_inducing]
+    sizes = _norms(moves[0].flatten(-2))[0]
     best = np.full_like(sizes[0], np.inf)
     rmse = best.copy()
+    now = 0
     for epoch in range(1, model.epochs + 1):
-        change = np.zeros_like(best)
-        for j in (0, 1):
-            new = eqs.update(j, factors[j], factors[1 - j], weights, sides[j])
-            values_new = each(new, chol_t)
-            step = _norms(values_new - at_inducing[j])
-            sound = (eqs.info.cpu().numpy() == 0) & (step < np.inf)  # false for what is not a number
-            with np.errstate(invalid="ignore", divide="ignore"):
-                change += step / sizes[j]
-            if not (sound & active).all():
-                failed, active = np.where(active & ~sound, epoch, failed), active & sound
-                keep = torch.as_tensor(active, device=device)[:, None, None]
-                new, values_new = torch.where(keep, new, factors[j]), torch.where(keep, values_new, at_inducing[j])
-            factors[j], at_inducing[j], sizes[j] = new, values_new, _norms(values_new)
+        before, now = now, epoch % 2
+        (mine, other), (new, new_other) = pairs[before], pairs[now]
+        old_values, (values_new, values_stacked, step_new, flat) = views[before][0], views[now]
+        eqs.update(0, mine, other, weights, sides[0], new)
+        eqs.update(1, other, new, weights, sides[1], new_other)
+        torch.bmm(stacked[now], chol_t, out=values_stacked)
+        torch.sub(values_new, old_values, out=step_new)
+        new_sizes, steps = _norms(flat)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = (steps / sizes).sum(0)
+        sound = (eqs.info.cpu().numpy() == 0).all(0) & (steps < np.inf).all(0)  # false for what is not a number
+        if not (sound & active).all():
+            failed, active = np.where(active & ~sound, epoch, failed), active & sound
+            keep = torch.as_tensor(active, device=device)[:, None, None]
+            torch.where(keep, states[now], states[before], out=states[now])
+            torch.where(keep, values_new, old_values, out=values_new)
+            new_sizes = np.where(active, new_sizes, sizes)
+        sizes = new_sizes
         epochs[active] = epoch
-        error = torch.baddbmm(truth, each(factors[0], test_t).mT, each(factors[1], test_t), beta=-1)
-        rmse = np.where(active, _norms(error) / model.test_points, rmse)
+        torch.bmm(stacked[now], test_t, out=at_test)
+        torch.baddbmm(truth, first_t, second, beta=-1, out=error)
+        rmse = np.where(active, _norms(error_flat) / model.test_points, rmse)
         best = np.minimum(best, rmse)
         stopped = active & (change < model.tol)
         converged, active = converged | stopped, active & ~stopped
         if not active.any():
             break
+    factors = states[now]
     value_t, second_t = tensor(ops.value.T), tensor(ops.second.T)
     (g, g2), (h, h2) = [(each(f, value_t), each(f, second_t)) for f in factors]
     u = g.mT @ h
@@ -173,5 +193,5 @@ def solve(
 
 
 def _norms(batch: torch.Tensor) -> np.ndarray:
-    """The Euclidean norm of each member of a batch (B, p, q), on the host."""
-    return torch.linalg.vector_norm(batch.flatten(1), dim=1).cpu().numpy()
+    """The Euclidean norm of each vector (q,) of a batch (..., q), on the host."""
+    return torch.linalg.vector_norm(batch, dim=-1).cpu().numpy()

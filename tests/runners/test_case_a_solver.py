@@ -60,7 +60,8 @@ def test_structured_update_is_the_dense_least_squares_solution(factor, linearisa
     eqs = NormalEquations(ops, R, lam1, 2, linearisation=linearisation)
     eta = [torch.as_tensor(ops.whiten(h).T.copy()).expand(2, -1, -1).contiguous() for h in H]
     data = torch.as_tensor(f if factor == 0 else f.T.copy())
-    new = eqs.update(factor, eta[factor], eta[1 - factor], torch.tensor(lam2, dtype=torch.float64)[:, None, None], data)
+    weights, new = torch.tensor(lam2, dtype=torch.float64)[:, None, None], torch.empty_like(eta[factor])
+    eqs.update(factor, eta[factor], eta[1 - factor], weights, data, new)
     assert (eqs.info == 0).all()
     for b, weight in enumerate(lam2):
         expected = dense_update(factor, H, f, lam1, weight, length, jitter, power)
