@@ -9,6 +9,7 @@ import click
 from orledger.cli_look import columns, hanging, heading, steps, strong
 from orledger.cli_options import echo_json
 from orledger.errors import UsageError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,12 +83,19 @@ def in_words(db: Path) -> None:
     from orledger.schema.reading import open_results
 
     with open_results(db) as results:
-        found = answered(results)
-    if not found:
+        found = answered(results, SPOKEN)
+    if not (found.standings or found.answers):
         return
     click.echo(f"\n{strong('In words')}")
-    for one in found[:SPOKEN]:
-        click.echo(hanging(f"{one.leads}. {one.shown}: {one.why}."))
-    if len(found) > SPOKEN:
-        click.echo(f"  {len(found) - SPOKEN} more stand in the report")
+    for standing in found.standings:
+        click.echo(hanging(" ".join(f"{line}." for line in (standing.leads, *standing.apart, standing.pairs))))
+    for answer in found.answers:
+        if len(answer.members) == 1:
+            click.echo(hanging(f"{answer.members[0].leads}. {answer.shown}: {answer.why}."))
+            continue
+        click.echo(hanging(f"{answer.shown}: {answer.why}."))
+        for member in answer.members:
+            click.echo(hanging(f"{member.leads}.", "    "))
+    if found.more:
+        click.echo(f"  {counted(found.more, 'more comparison stands', 'more comparisons stand')} in the report")
     click.echo()

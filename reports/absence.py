@@ -53,4 +53,4 @@ def why_absent(
         return f"{metric} is recorded in every cell" if planned else "no such cell was planned"
     about = layout.comments.get(layout.metrics(indexed=indexed)[metric]) if left_out else None
     said = [f"{arm}: {why}" if len(arms) > 1 else why for arm, why in found.items()]
-    return "; ".join([*said, *([f"{metric} is: {about}"] if about else [])])
+    return "; ".join([*said, *([f"{metric} means {about}"] if about else [])])

@@ -261,17 +261,18 @@ class Citations:
             if ids
         )
 
-    def note(self) -> str:
-        """One sentence: which rows of which audit are cited, or that there is no audit; empty where none was asked for."""
+    def warning(self) -> str:
+        """What a reader must know: that there is no audit, or that it is older than the data; empty where neither is so."""
         if self.audit.audit_id is None:
-            return (
-                "This database has no audit: what a test would say is absent here until orledger audit has run."
-                if self.absent
-                else ""
-            )
-        if not self.rows:
+            missing = "This database has no audit: what a test would say is absent here until orledger audit has run."
+            return missing if self.absent else ""
+        stale = self.audit.stale if self.rows else ""
+        return f"{stale[:1].upper()}{stale[1:]}." if stale else ""
+
+    def note(self) -> str:
+        """One sentence: which rows of which audit are cited; empty where none are."""
+        if self.audit.audit_id is None or not self.rows:
             return ""
         hypotheses = ", ".join(sorted({r.hypothesis for r in self.rows.values()}))
-        stale = f"; {self.audit.stale}" if self.audit.stale else ""
         rows = counted(len(self.rows), "row")
-        return f"Tests and claims: {rows} of audit {self.audit.audit_id[:12]} ({hypotheses}){stale}."
+        return f"Tests and claims: {rows} of audit {self.audit.audit_id[:12]} ({hypotheses})."

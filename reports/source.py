@@ -158,8 +158,8 @@ class Source:
         for use in self.uses:
             merged.setdefault((use.case, use.block), []).append(use)
         blocks = (line for (case, block), uses in merged.items() for line in self._block_notes(case, block, uses))
-        said = self.cited.note()
-        return (*((Text(said),) if said else ()), *blocks)
+        said = (text for text in (self.cited.note(), self.cited.warning()) if text)
+        return (*map(Text, said), *blocks)
 
     def _block_notes(self, case: str, block: str, uses: list[Selection]) -> Iterable[Value]:
         layout = self._layouts.get((case, block))

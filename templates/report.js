@@ -148,7 +148,8 @@
     const [table, nth] = places.get(link);
     const data = await pack();
     const row = link.closest("tr").cells[0].textContent.trim();
-    const title = element("h2", { id: "behind-title", textContent: `Table ${table}, ${row}: ${link.textContent}` });
+    const heading = document.getElementById(`table-${table}`)?.textContent.split(". ")[0] ?? table;
+    const title = element("h2", { id: "behind-title", textContent: `${heading}, ${row}: ${link.textContent}` });
     const close = element("button", { type: "button", className: "copy close", textContent: "Close" });
     const dialog = element("dialog", { className: "behind" }, close, title);
     dialog.setAttribute("aria-labelledby", title.id);

@@ -173,7 +173,7 @@ def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str
         f"# {seen}",
         "[hypothesis]",
         f"id = {quoted(guess.mapping.study)}",
-        f"title = {quoted(f'{guess.primary} of {len(arms)} arms, {asked}' + (' (chosen by the data)' if compare == 'best' else ''))}",
+        f"title = {quoted(f'{len(arms)} arms compared by {guess.primary}, {asked}' + (' (chosen by the data)' if compare == 'best' else ''))}",
         'mode = "exploratory"',
         f"statement = {quoted(f'{among} in {guess.primary} ({better} is better).')}",
         "",

@@ -90,7 +90,7 @@ def draw_pareto(canvas: Canvas) -> str:
     return (
         "Coverage against width. Large marks: median width and mean coverage of an arm, as in Table Barms; bars: quartiles of each over cells; "
         "small pale marks: every cell. In "
-        f"brackets: its delivered cells, panel by panel. The dashed line is the nominal 95 %.{foot}"
+        f"brackets: its delivered cells, panel by panel. The dashed line is the nominal 95%.{foot}"
     )
 
 
@@ -149,7 +149,7 @@ def draw_coverage(canvas: Canvas) -> str:
     letter(axes)
     return (
         "Coverage of every cell by dataset and arm, one mark a cell. Cells in which the OR head refused are counted in its row; they have no mark there, "
-        "nor where its variants refused with it. The dashed line is the nominal 95 %."
+        "nor where its variants refused with it. The dashed line is the nominal 95%."
     )
 
 
@@ -211,7 +211,7 @@ def draw_baseline(canvas: Canvas) -> str:
     tests = canvas.cited.tests()
     return (
         "A band that uses no features against three arms, paired by cell; the vertical axis is linear between −1 and 1 and logarithmic beyond. Black: "
-        f"{words(r.effect_name for r in tests)} and its 95 % interval ({words(r.interval_method for r in tests)}) over independent units "
+        f"{words(r.effect_name for r in tests)} and its 95% interval ({words(r.interval_method for r in tests)}) over independent units "
         f"({words(r.unit for r in tests)}; n = {words(str(r.n) for r in tests)}), whose cells are averaged first."
     )
 

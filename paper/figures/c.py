@@ -88,7 +88,7 @@ def draw_mechanism(canvas: Canvas) -> str:
     letter(axes)
     tests = canvas.cited.tests()
     return (
-        "How often OR-LCB takes exactly the same candidates at every step under two multiples of the floor, with 95 % intervals "
+        "How often OR-LCB takes exactly the same candidates at every step under two multiples of the floor, with 95% intervals "
         f"({words(r.interval_method for r in tests)}); the unit is the seed, n = {words(str(r.n) for r in tests)}. The number under a benchmark is its radius dispersion: "
         "oscillation of the certified width over its "
         f"mean, median over the steps and seeds of OR-LCB 1×. Dispersions below {power(FLOOR)} are drawn side by side in the shaded band and "

@@ -109,7 +109,7 @@ def draw_premium(canvas: Canvas) -> str:
     )
     axes[1].legend(title="noise")  # the curves fall away from this corner
     letter(axes)
-    return f"Premium of the conditional interval over the actual error. The right tail reaches {top:.3g}, so medians are quoted, not means."
+    return f"Premium of the conditional interval over the actual error. The right tail reaches about {float(f'{top:.2g}'):,.0f}, so medians are quoted, not means."
 
 
 FIGURES = (

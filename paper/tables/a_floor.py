@@ -183,12 +183,12 @@ PORT_COLUMNS = (
 
 
 def portability_caption(shares: list[Value], other: str) -> Value:
-    """The caption of a portability table; ``shares`` are the fractions of matched solves that agree to 1, 5 and 20 per cent."""
+    """The caption of a portability table; ``shares`` are the fractions of matched solves that agree to 1, 5 and 20%."""
     return prose(
         """The same noisy cells, with the same noise draws and weights, computed on two backends: per-cell ratio of the test RMSE that
         each rule ends with, so that 1 is exact reproduction; worst disagreement is the largest ratio read in either direction. Bold:
         the rule without test data that moves least.{% if shares|length == 3 %} Of the matched single solves on {{ other }},
-        {{ shares[0] }} agree to 1 per cent, {{ shares[1] }} to 5 and {{ shares[2] }} to 20.{% endif %}""",
+        {{ shares[0] }} agree to 1%, {{ shares[1] }} to 5% and {{ shares[2] }} to 20%.{% endif %}""",
         shares=shares, other=Text(other, mono=True),
     )  # fmt: skip
 

@@ -86,7 +86,7 @@ def table_bshift(source: Source) -> Table:
         """Case B under covariate shift, dataset by dataset, ordered by the audit score {{ sym.r2 }} (random forest, folds in file order,
         before any training). {{ sym.d_m }}: median Mahalanobis distance between the centroids of test and training rows. All entries are means over
         the {{ sym.n }} shift cells of a dataset (in brackets: cells in which the OR arms delivered); width is the median half-width
-        within a cell, IS the interval score at 95 per cent, lower is better. Bold: lowest score of the four. The OR head covers
+        within a cell, IS the interval score at 95%, lower is better. Bold: lowest score of the four. The OR head covers
         more than split-CP on {{ higher }} of {{ total }} datasets.""",
         higher=s.value_cell(source.claim("H5/beats-cp-coverage"), rules.INTEGER), total=len(order),
     )  # fmt: skip
@@ -148,7 +148,7 @@ def table_barms(source: Source) -> Table:
             )
         )
     caption = prose(
-        """All arms of Case B. Coverage: mean over cells. Width and interval score (95 per cent; lower is better): median
+        """All arms of Case B. Coverage: mean over cells. Width and interval score (95%; lower is better): median
         [quartiles] over cells, the width being the median half-width within a cell; its mean, where the tail lives, is in {{ table('Btail') }}. DAK is the network as
         released, whose loss drops the KL term; the OR head adds a conformal floor and a noise allowance to the OR interval. Penalty share: median over cells of the part of the score that comes from misses. {{ sym.n }}: cells in which the arm
         delivered. Bold: lowest median score. Targets are standardised. Cells that differ only in label noise share a split, so the

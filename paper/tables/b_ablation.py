@@ -82,7 +82,7 @@ def table_babl(source: Source) -> Table:
         are counted, and the medians over cells of the tight half-width (median, mean, largest within a cell) stand on the delivered
         ones. Blow-up: fraction of delivered cells whose mean half-width exceeds 20. Leak: cells with a test functional outside the
         span of the features ({{ sym.ns_max }} above {{ leak }}). Score: median over delivered cells of the interval score at
-        95 per cent, lower is better. Delivering from all rows refuses where the fit rows do not in
+        95%, lower is better. Delivering from all rows refuses where the fit rows do not in
         {{ clamp }} cells (clamped) and {{ drop }} cells (dropped). Cells of one split are not independent; over the
         {{ n_clamp }} units ({{ unit }}) McNemar's exact p is {{ p_clamp }} and {{ p_drop }}.""",
         cells=cells_total, leak=Number(LEAK, rules.fixed(3)), clamp=quotes["clamp refusals all rows only"], drop=quotes["drop refusals all rows only"],
@@ -140,7 +140,7 @@ def table_battr(source: Source) -> Table:
     caption = prose(
         """Which defect does what: paired ratios between variants where both delivered. Cells of one split are not independent: their
         differences of {{ sym.log10 }} are averaged first, and {{ sym.n }} counts independent units ({{ unit }}). The ratio is ten to the
-        {{ effect }} with its 95 per cent interval ({{ interval }}), followed by the exact signed-rank p and the smallest p that
+        {{ effect }} with its 95% interval ({{ interval }}), followed by the exact signed-rank p and the smallest p that
         the units can give. Columns: clamped over dropped; delivery: all rows over fit rows; interaction:
         the ratio of the two delivery ratios. A ratio that three digits would show as 1 is printed with its deviation from one: where that is
         of the size of rounding, a small p says that its sign is regular and not that the effect matters.""",

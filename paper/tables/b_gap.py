@@ -80,7 +80,7 @@ def table_bgap(source: Source) -> Table:
     asked = next((t.title.partition(", scale ")[0] for t in source.cited.tests() if "gap-reached" in t.comparison), "")
     caption = prose(
         """The gap task, median [quartiles] over seeds. Feature scales: frozen on the fit rows; recomputed on every evaluated batch, as
-        released; frozen for the OR head alone. Coverage, width and score (95 per cent) refer to the noiseless truth.{% if asked %}
+        released; frozen for the OR head alone. Coverage, width and score (95%) refer to the noiseless truth.{% if asked %}
         Reached: {{ asked }}.{% endif %} Bold: lowest median score.""",
         asked=asked[:1].lower() + asked[1:],
     )  # fmt: skip

@@ -166,7 +166,7 @@ def pairs_table(source: Source, metric: str, reference: str, what: str) -> Table
     cited = source.cited.tests()
     caption = prose(
         """{{ what }} paired against {{ reference }} on shared seeds: {{ effect }} (row arm minus reference; negative is better),
-        its 95 per cent interval ({{ interval }}), seeds better/worse/exactly tied, the exact signed-rank p and the smallest p
+        its 95% interval ({{ interval }}), seeds better/worse/exactly tied, the exact signed-rank p and the smallest p
         that the non-zero differences allow. Pooled rows: the {{ sym.log10 }} ratio over the (benchmark, seed) blocks in
         which both arms finished with positive regret. Bold: decided by the audit at its level{% if alphas %} {{ alphas }}{% endif %}{% if families %}, after
         Holm's correction within {{ families }} (the p printed is the uncorrected one){% endif %}.""",

@@ -98,7 +98,7 @@ def table_ckappa(source: Source) -> Table:
         """Inertness of the ladder {{ sym.kappa }} = 1, 2, 5, by actions: a pair is inert on a seed when both arms choose the same candidate
         at each of the {{ steps }} steps. {{ sym.dispersion }}: median over steps and seeds along OR-LCB 1×, from the exact radius and from
         the 97-point grid of the paper, which cannot resolve below its own end. Ladder: all three arms agree, with the two-sided
-        95 per cent interval ({{ interval }}); the seed is the independent unit. Escape: median over seeds of the first step at which
+        95% interval ({{ interval }}); the seed is the independent unit. Escape: median over seeds of the first step at which
         the exact dispersion exceeds {{ limit }}. Last column, a control without any {{ sym.kappa }}: UCB takes the actions of
         OR-LCB 1×. The fit budget of the surrogate is not given by the paper, so the table is repeated for every budget that was run.""",
         steps=steps, limit=s.power_of_ten(ESCAPE), interval=s.interval_words(source.cited.tests()),

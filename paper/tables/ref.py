@@ -90,7 +90,7 @@ def exploration(source: Source) -> Evidence:
     if isinstance(claim, Absent):
         raise NothingToShowError(claim.reason)
     text = prose(
-        """Scaling the floor by 2 and 5 changes no action on {{ inert }} trajectories (95 per cent interval of the share {{ interval }}); counterexamples to the criterion that
+        """Scaling the floor by 2 and 5 changes no action on {{ inert }} trajectories (95% interval of the share {{ interval }}); counterexamples to the criterion that
         predicts it: {{ observed }} ({{ table('Ckappa') }}, {{ table('Cinv') }}).""",
         observed=claim.observed, inert=s.wins_cell(row).strong(), interval=s.interval_cell(row, rules.fixed(2)),
     )  # fmt: skip

@@ -92,10 +92,11 @@ def write_figures(
         with house_style(style):
             for suffix in wanted:
                 path = folder / f"fig_{drawn.name}.{suffix}"
-                save(drawn.figure, path, title=f"{drawn.name}. {drawn.title}", description=drawn.caption, dpi=dpi)
+                said = f"{drawn.caption} {drawn.cited}".rstrip()
+                save(drawn.figure, path, title=drawn.heading, description=said, dpi=dpi)
                 paths.append(path)
             boxes |= unset(drawn.figure)
-        captions.append(f"**{drawn.name}. {drawn.title}.** {drawn.caption}\n")
+        captions.append(f"**{drawn.name}. {drawn.title}.** {drawn.caption} {drawn.cited}".rstrip() + "\n")
         if progress is not None:
             progress(drawn.name)
     (folder / "captions.md").write_text("\n".join(captions), encoding="utf-8")

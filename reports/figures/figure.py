@@ -72,6 +72,13 @@ class Drawn:
     queries: tuple[str, ...]
     absent: tuple[str, ...]
     case: str | None = None
+    cited: str = ""  # which rows of the audit it draws, for a caption that stands alone
+    generic: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Name and title; the title alone of a figure that was made for any study, whose name is one for files."""
+        return self.title if self.generic else f"{self.name}. {self.title}"
 
 
 @dataclass(frozen=True)
@@ -82,15 +89,18 @@ class FigureSpec:
     case: str | None
     title: str
     draw: Callable[[Canvas], str]
+    generic: bool = False
 
     def render(self, db: Database, audit: AuditRows | None = None, width: float = TEXT_WIDTH) -> Drawn:
         """The figure drawn from ``db``, ``width`` inches wide; ``audit`` are its audit's rows, where several figures read them once."""
         canvas = Canvas(db, Citations(audit or AuditRows(db)), width=width)
-        caption = " ".join(text for text in (self.draw(canvas), canvas.cited.note()) if text)
+        caption = " ".join(text for text in (self.draw(canvas), canvas.cited.warning()) if text)
         tidy(canvas.figure)
         settle(canvas.figure)
         queries = (*canvas.queries, *canvas.cited.queries())
-        return Drawn(self.name, self.title, caption, canvas.figure, queries, tuple(canvas.absent), self.case)
+        return Drawn(
+            self.name, self.title, caption, canvas.figure, queries, tuple(canvas.absent), self.case, canvas.cited.note(), self.generic
+        )  # fmt: skip
 
 
 def tidy(figure: Figure) -> None:

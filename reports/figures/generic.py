@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from orledger.audit.registry.words import Outcome
-from orledger.reports.figures.figure import words
-from orledger.reports.figures.generic_looks import arm_looks, shown, unit_ticks
+from orledger.reports.figures.generic_looks import LONGEST, arm_looks, arm_names, each_shown, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
 
 if TYPE_CHECKING:
@@ -25,6 +24,13 @@ if TYPE_CHECKING:
 MANY_UNITS = 60  # beyond this, single units are no longer named
 PANELS = 2  # pairs whose differences are drawn side by side, each with the names of its units
 SLOPES = 9  # pairs that are drawn side by side
+MANY_PAIRS = 20  # beyond this, effects are sorted and their names small
+NEW_LINE = "\n"
+KEY = {
+    BLUE: ("blue circles:", "the first arm is better, after the correction"),
+    RED: ("orange circles:", "the second arm is better, after the correction"),
+    GREY: ("grey squares:", "no difference was found"),
+}
 WRITTEN = 150  # cells of a map in which the rank is written as well
 
 
@@ -34,7 +40,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
     columns = min(3, max(1, len(pairs)))
     rows = max(1, -(-len(pairs) // columns))
     axes = canvas.axes(rows, columns, height=1.0 + 1.7 * rows, sharey=True)
-    higher = subject.better == "higher"
+    higher, short = subject.better == "higher", arm_names(subject)
     for ax, pair in zip(axes, pairs, strict=False):
         x, y = subject.values.column(pair.first), subject.values.column(pair.second)
         _one_scale(ax.set_yscale, pair, np.concatenate([x, y]))  # first: limits found on a linear axis would cut points
@@ -42,12 +48,11 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
             if np.isfinite(a) and np.isfinite(b):
                 colour = GREY if a == b else BLUE if (a > b) == higher else RED
                 ax.plot([0, 1], [a, b], color=colour, linewidth=0.7, marker="o", markersize=2, alpha=0.8)
-        names = [shown(subject.label(arm)) for arm in (pair.first, pair.second)]
+        names = [short[arm] for arm in (pair.first, pair.second)]
         ax.set_xticks([0, 1], [fill(name, 14) for name in names])
         ax.set_xlim(-0.3, 1.3)
-        ax.set_title(" and ".join(names), fontsize=8 if len("".join(names)) < 26 else 6.5, pad=13)
         counts = f"{pair.row.wins} better, {pair.row.losses} worse, {pair.row.draws} equal"
-        ax.text(0, 1.02, counts, transform=ax.transAxes, va="bottom", fontsize=6.5, color=GREY)
+        ax.set_title(counts, fontsize=6.5, color=GREY)
     _name_first(axes, columns, subject.metric)
     for ax in axes[len(pairs) :]:
         ax.set_axis_off()
@@ -66,6 +71,7 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
     axes = canvas.axes(1, max(1, len(pairs)), height=min(7.5, 1.3 + 0.13 * min(n, MANY_UNITS)))
     if not pairs:
         canvas.nothing(axes[0], "the audit compares no pair of arms")
+    short = arm_names(subject)
     for ax, pair in zip(axes, pairs, strict=False):
         d = subject.values.column(pair.first) - subject.values.column(pair.second)
         order = [i for i in np.argsort(d, kind="stable") if np.isfinite(d[i])]
@@ -78,7 +84,9 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
             ax.axvspan(pair.row.low, pair.row.high, color=GREY, alpha=0.18, linewidth=0)
             ax.axvline(pair.row.effect, color=GREY, linewidth=1, linestyle="--")
         unit_ticks(ax, [subject.values.units[i] for i in order], MANY_UNITS)
-        ax.set_title(f"{shown(subject.label(pair.first))} − {shown(subject.label(pair.second))}")
+        first, second = short[pair.first], short[pair.second]
+        long = len(first) + len(second) > LONGEST
+        ax.set_title(f"{first}{NEW_LINE if long else ' '}− {second}", fontsize=7 if long else None)
         ax.set_xlabel(f"difference of {shown(subject.metric)}")
         if pair.row.test == "signed_rank":
             ax.xaxis.set_major_locator(MaxNLocator(4))
@@ -90,12 +98,16 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
 
 def draw_forest(canvas: Canvas, subject: Subject) -> str:
     """The effect of every tested pair with its interval, and the equivalence margin where one is declared."""
-    pairs = subject.pairs
+    pairs = list(subject.pairs)
+    if len(pairs) > MANY_PAIRS:
+        pairs.sort(key=lambda p: -np.inf if p.row.effect is None else -p.row.effect)
     (ax,) = canvas.axes(1, 1, height=min(8.5, 1.1 + 0.2 * max(len(pairs), 2)))
     if not pairs:
         canvas.nothing(ax, "the audit compares no pair of arms")
         return "Effects of the tested pairs."
     ax.axvline(0, color=BLACK, linewidth=0.6)
+    short = arm_names(subject)
+    colours = set()
     margin = next((m for p in pairs if (m := p.row.details.get("margin")) is not None), None)
     if margin is not None:
         ax.axvspan(-abs(margin), abs(margin), color=GREY, alpha=0.15, linewidth=0)
@@ -110,18 +122,25 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
         if p.row.low is not None and p.row.high is not None:
             ax.plot([p.row.low, p.row.high], [y, y], color=colour, linewidth=1.4, solid_capstyle="butt")
         ax.plot([p.row.effect], [y], "o" if p.row.decided else "s", color=colour, markersize=4)
+        colours.add(colour)
     ax.set_yticks(
         range(len(pairs)),
-        [f"{shown(subject.label(p.first))} − {shown(subject.label(p.second))}" for p in reversed(pairs)],
+        [f"{short[p.first]} − {short[p.second]}" for p in reversed(pairs)],
+        fontsize=6 if len(pairs) > MANY_PAIRS else 7,
     )
     ax.set_ylim(-0.7, len(pairs) - 0.3)
     ax.set_xlabel(f"{pairs[0].row.effect_name}, {shown(subject.metric)}")
     levels = [p.row.level for p in pairs if p.row.level is not None]
     shaded = f" Shaded: the equivalence margin of {margin:g}." if margin is not None else ""
     band = f" Intervals: {pairs[0].row.interval_method}, level at least {min(levels):.1%}." if levels else ""
+    counts = sorted({p.row.n for p in pairs})
+    over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    ordered = ", the largest first" if len(pairs) > MANY_PAIRS else ""
+    key = [f"{words} {meant}" for colour, (words, meant) in KEY.items() if colour in colours]
+    effect = pairs[0].row.effect_name
     return (
-        f"{pairs[0].row.effect_name[:1].upper()}{pairs[0].row.effect_name[1:]} of every pair over {words(str(p.row.n) for p in pairs)} units, first arm minus second.{band} Circles in blue: the first arm is better"
-        f" after the correction, in orange: the second; grey squares: no difference was found.{shaded}"
+        f"{effect[:1].upper()}{effect[1:]} of every pair over {over}, first arm minus second{ordered}.{band}"
+        f" {'; '.join(key).capitalize()}.{shaded}"
     )
 
 
@@ -135,7 +154,7 @@ def draw_heat(canvas: Canvas, subject: Subject) -> str:
     image = ax.imshow(ranks[:, place], aspect="auto", cmap="cividis_r", vmin=1, vmax=len(arms), interpolation="nearest")
     ax.set_xticks(
         range(len(arms)),
-        [shown(subject.label(a)) for a in arms],
+        each_shown([subject.label(a) for a in arms]),
         rotation=30 if len(arms) > 4 else 0,
         ha="right" if len(arms) > 4 else "center",
     )

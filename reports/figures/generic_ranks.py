@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.reports.figures.generic_looks import arm_looks, shown
+from orledger.reports.figures.generic import MANY_PAIRS
+from orledger.reports.figures.generic_looks import arm_looks, arm_names, shown
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def draw_critical(canvas: Canvas, subject: Subject) -> str:
     k = len(arms)
     bars = cliques(subject)
     half = -(-k // 2)
+    short = arm_names(subject)
     (ax,) = canvas.axes(1, 1, height=1.0 + 0.17 * len(bars) + 0.24 * half)
     if ranking is None:
         canvas.nothing(ax, "the audit has no mean ranks")
@@ -54,16 +56,17 @@ def draw_critical(canvas: Canvas, subject: Subject) -> str:
         left = i < half
         level = -(depth + 0.55 * (i if left else k - 1 - i))
         end = 0.7 if left else k + 0.3
-        name = shown(subject.label(arm))
+        name = short[arm]
         ax.plot([ranks[arm], ranks[arm], end], [0, level, level], color=BLACK, linewidth=0.7)
         text = f"{name}  {ranks[arm]:.2f}" if left else f"{ranks[arm]:.2f}  {name}"
         ax.text(
             end - 0.06 if left else end + 0.06, level, text, ha="right" if left else "left", va="center", fontsize=7.5
         )
+    reach = 0.017 * k  # a bar over arms of nearly one rank is still seen
     for b, group in enumerate(bars):
         y = -(0.3 + 0.32 * b)
         ax.plot(
-            [ranks[group[0]] - 0.05, ranks[group[-1]] + 0.05], [y, y], color=BLUE, linewidth=3, solid_capstyle="butt"
+            [ranks[group[0]] - reach, ranks[group[-1]] + reach], [y, y], color=BLUE, linewidth=3, solid_capstyle="butt"
         )
     test = subject.pairs[0].row if subject.pairs else None
     how = (
@@ -95,7 +98,7 @@ def draw_ranks(canvas: Canvas, subject: Subject) -> str:
     if ranking is None:
         canvas.nothing(ax, "the audit has no mean ranks")
         return "Mean ranks."
-    d = ranking.details
+    d, short = ranking.details, arm_names(subject)
     for i, arm in enumerate(arms):
         y = len(arms) - 1 - i
         ax.plot(
@@ -106,7 +109,7 @@ def draw_ranks(canvas: Canvas, subject: Subject) -> str:
             solid_capstyle="butt",
         )
         ax.plot([d["mean_ranks"][arm]], [y], "o", color=BLUE, markersize=4.5)
-    ax.set_yticks(range(len(arms)), [shown(subject.label(a)) for a in reversed(arms)])
+    ax.set_yticks(range(len(arms)), [short[a] for a in reversed(arms)])
     ax.set_ylim(-0.6, len(arms) - 0.4)
     ax.set_xlabel("mean rank (1 is best)")
     method = ranking.interval_method or d.get("mean_rank_interval", "")
@@ -138,17 +141,20 @@ def draw_profiles(canvas: Canvas, subject: Subject) -> str:
 
 def draw_improvement(canvas: Canvas, subject: Subject) -> str:
     """The probability that a run of the first arm is better than one of the second, with its interval, for every pair."""
-    rows = subject.of("improvement")
+    rows = list(subject.of("improvement"))
+    if len(rows) > MANY_PAIRS:
+        rows.sort(key=lambda row: 0.0 if row.effect is None else -row.effect)
     (ax,) = canvas.axes(1, 1, height=min(8.5, 1.1 + 0.19 * max(len(rows), 2)))
     if not rows:
         canvas.nothing(ax, "the audit has no probabilities of improvement: they need several runs per unit")
         return "Probability of improvement."
     ax.axvline(0.5, color=BLACK, linewidth=0.6)
+    short = arm_names(subject)
     names = []
     for i, row in enumerate(rows):
         y = len(rows) - 1 - i
         first, second = subject.sides[row.comparison]
-        names.append(f"{shown(subject.label(first))} over {shown(subject.label(second))}")
+        names.append(f"{short[first]} over {short[second]}")
         if row.effect is None or row.low is None or row.high is None:
             continue
         colour = BLUE if row.low > 0.5 else RED if row.high < 0.5 else GREY
@@ -159,5 +165,5 @@ def draw_improvement(canvas: Canvas, subject: Subject) -> str:
     ax.set_xlabel("probability of improvement")
     return (
         f"Probability that a run of the first arm has the better {subject.metric} than a run of the second, averaged over {rows[0].n} units,"
-        f" with {rows[0].level or 0.95:.0%} intervals ({rows[0].method}). They speak about new runs on these units."
+        f" with {rows[0].level or 0.95:.0%} intervals ({rows[0].method}); grey where the interval contains 0.5. They speak about new runs on these units."
     )

@@ -30,7 +30,7 @@ def offers(results: Database, chosen: Iterable[Study]) -> list[FigureSpec]:
 
 def _of(subject: Subject) -> Iterator[FigureSpec]:
     def spec(suffix: str, title: str, draw: Draw) -> FigureSpec:
-        return FigureSpec(f"{subject.name}-{suffix}", subject.case, title, partial(drawn, draw, subject))
+        return FigureSpec(f"{subject.name}-{suffix}", subject.case, title, partial(drawn, draw, subject), generic=True)
 
     if subject.ranking is not None and len(subject.arms) > 2:
         yield spec("critical", f"Critical differences, {subject.metric}", draw_critical)

@@ -9,6 +9,7 @@ from orledger import studies
 from orledger.audit.registry.words import DECIDED, Outcome, Variant
 from orledger.reports.report.ledger import gather
 from orledger.reports.report.wording import Names, registered, said, short
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,69 +17,198 @@ if TYPE_CHECKING:
     from orledger.reports.report.wording import Said
     from orledger.reports.source import Database
 
+    Row = Mapping[str, Any]
+
 MOST = 10  # comparisons that are answered on the first screen; the others stand with their hypothesis
+FEW = 3  # pairs that a reader takes in one by one; beyond them the arm that is first by rank speaks for them
 
 
 @dataclass(frozen=True)
 class ComparisonAnswer:
-    """One comparison in words, all of it from one row of the audit: who leads, whether that is shown, why or why not, by how much."""
+    """One comparison in words, all of it from one row of the audit: who leads, and by how much."""
 
     test_id: str
     leads: str
-    shown: str
-    why: str
     by: str
 
 
-def answers(tests: Sequence[Mapping[str, Any]]) -> list[ComparisonAnswer]:
-    """A sentence for every comparison of two sides, unit by unit, in the order of the audit."""
-    return [
-        ComparisonAnswer(t["test_id"], _leads(t, t["said"]), _shown(t), _why(t), _by(t, t["said"]))
-        for t in tests
-        if t["variant"] == Variant.DECLARED
-        and t["p"] is not None
-        and t["wins"] is not None
-        and len(t["said"].sides) == 2
-    ]
+@dataclass(frozen=True)
+class Answer:
+    """Comparisons of which the same is to be said: whether they are shown, and why or why not."""
+
+    members: tuple[ComparisonAnswer, ...]
+    shown: str
+    why: str
 
 
-def answered(results: Database) -> list[ComparisonAnswer]:
-    """The sentences for the newest audit of ``results``."""
+@dataclass(frozen=True)
+class Standing:
+    """The arm with the best mean rank, from which others the audit tells it apart, and what became of all pairs."""
+
+    test_id: str
+    leads: str
+    apart: tuple[str, ...]
+    pairs: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the first screen says: a standing for every hypothesis with many pairs, then comparisons; ``more`` are not spelt out."""
+
+    standings: tuple[Standing, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    more: int = 0
+
+
+def answers(tests: Sequence[Row], names: Names | None = None, most: int = MOST) -> Answers:
+    """What the rows of an audit answer, at most ``most`` comparisons of them one by one, in the order of the audit."""
+    standings, told = [], []
+    by_hypothesis: dict[str, list[Row]] = {}
+    for test in tests:
+        if _compares(test):
+            by_hypothesis.setdefault(test["hypothesis"], []).append(test)
+    for hypothesis, pairs in by_hypothesis.items():
+        ranking = next((t for t in tests if t["hypothesis"] == hypothesis and "mean_rank_low" in t["details"]), None)
+        if ranking is None or len(pairs) <= FEW:
+            told += pairs
+            continue
+        standing, close = _standing(ranking, pairs, names or Names())
+        standings.append(standing)
+        told += close
+    all_pairs = sum(map(len, by_hypothesis.values()))
+    shown = told[:most]
+    return Answers(tuple(standings), tuple(_grouped(shown)), all_pairs - len(shown))
+
+
+def answered(results: Database, most: int = MOST) -> Answers:
+    """The answers of the newest audit of ``results``."""
     ledger = gather(results)
     hypotheses, names = registered(ledger.registrations), Names(studies.labels(studies.present(results)))
-    return answers([{**t, "said": said(t, hypotheses.get(t["registration"]), names)} for t in ledger.tests])
+    tests = [{**t, "said": said(t, hypotheses.get(t["registration"]), names)} for t in ledger.tests]
+    return answers(tests, names, most)
 
 
-def _leads(test: Mapping[str, Any], words: Said) -> str:
+def _compares(test: Row) -> bool:
+    """Whether the row compares two sides unit by unit."""
+    return (
+        test["variant"] == Variant.DECLARED
+        and test["p"] is not None
+        and test["wins"] is not None
+        and len(test["said"].sides) == 2
+    )
+
+
+def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standing, list[Row]]:
+    """The arm that is first by mean rank and its standing; and its comparisons that are not decided, the nearest arm first."""
+    ranks = {names.arm(arm): rank for arm, rank in ranking["details"]["mean_ranks"].items()}
+    order = sorted(ranks, key=lambda arm: (ranks[arm], arm))
+    best = order[0]
+    found: dict[str, list[str]] = {"better": [], "worse": [], "open": [], "untestable": []}
+    mine = {_other(t, best): t for t in pairs if best in t["said"].sides}
+    close = []
+    for arm in (a for a in order if a in mine):
+        test = mine[arm]
+        if test["outcome"] in DECIDED:
+            found["better" if _leader(test) == best else "worse"].append(arm)
+        else:
+            found["untestable" if test["outcome"] == Outcome.UNTESTABLE else "open"].append(arm)
+            close.append(test)
+    apart = []
+    if found["better"]:
+        whom = f"{len(found['better'])} of the other {len(mine)}" if len(found["better"]) < len(mine) else "all others"
+        apart.append(f"Shown to be better than {whom}")
+    if found["worse"]:
+        apart.append(f"Shown to be worse than {', '.join(found['worse'])}")
+    if found["open"]:
+        apart.append(f"Not told apart from {', '.join(found['open'])}")
+    if found["untestable"]:
+        apart.append(f"This sample could not have told it apart from {', '.join(found['untestable'])}")
+    tied = " (with others)" if len(order) > 1 and ranks[order[1]] == ranks[best] else ""
+    unit = f" ({ranking['unit']})" if ranking["unit"] else ""
+    leads = f"{best} has the best mean rank{tied}: {ranks[best]:.2f} among {len(order)} arms on {counted(ranking['n'], 'unit')}{unit}"
+    return Standing(ranking["test_id"], leads, tuple(apart), _all_pairs(pairs)), close
+
+
+def _all_pairs(pairs: Sequence[Row]) -> str:
+    decided = sum(t["outcome"] in DECIDED for t in pairs)
+    impossible = sum(t["outcome"] == Outcome.UNTESTABLE for t in pairs)
+    undecided = len(pairs) - decided - impossible
+    parts = [f"{decided} {'is' if decided == 1 else 'are'} shown to differ"]
+    parts += [f"{undecided} {'is' if undecided == 1 else 'are'} not"] if undecided else []
+    parts += [f"{impossible} could not have been shown by this sample"] if impossible else []
+    corrected = ", after Holm's correction" if any(t["p_holm"] is not None for t in pairs) else ""
+    return f"Of {len(pairs)} pairs {', '.join(parts)}, at level {short(pairs[0]['alpha'])}{corrected}"
+
+
+def _grouped(tests: Sequence[Row]) -> list[Answer]:
+    """One answer for each comparison; those that could not have been shown have one reason and stand together."""
+    groups: dict[Any, list[Row]] = {}
+    for test in tests:
+        together = test["outcome"] == Outcome.UNTESTABLE
+        same = (test["hypothesis"], test["alpha"], test["p_holm"] is None) if together else test["test_id"]
+        groups.setdefault(same, []).append(test)
+    return [Answer(tuple(map(_one, group)), _shown(group), _why(group)) for group in groups.values()]
+
+
+def _one(test: Row) -> ComparisonAnswer:
+    return ComparisonAnswer(test["test_id"], _leads(test, test["said"]), _by(test, test["said"]))
+
+
+def _leader(test: Row) -> str:
+    first, second = test["said"].sides
+    return str(first if test["wins"] >= test["losses"] else second)
+
+
+def _other(test: Row, arm: str) -> str:
+    return str(next(side for side in test["said"].sides if side != arm))
+
+
+def _leads(test: Row, words: Said) -> str:
     wins, losses, draws = test["wins"], test["losses"], test["draws"] or 0
     first, second = words.sides if wins >= losses else words.sides[::-1]
     more, fewer = max(wins, losses), min(wins, losses)
     unit = f" ({test['unit']})" if test["unit"] else ""
-    counted = f"{more} of {test['n']} units{unit}"
+    tallied = f"{more} of {counted(test['n'], 'unit')}{unit}"
     tied = f", equal on {draws}" if draws else ""
     if more == fewer:
-        return f"{first} and {second} are each better on {counted}{tied}"
-    return f"{first} is better than {second} on {counted}, worse on {fewer}{tied}"
+        return f"{first} and {second} are each better on {tallied}{tied}"
+    return f"{first} is better than {second} on {tallied}, worse on {fewer}{tied}"
 
 
-def _shown(test: Mapping[str, Any]) -> str:
-    if test["outcome"] in DECIDED:
+def _shown(group: Sequence[Row]) -> str:
+    outcome = group[0]["outcome"]
+    if outcome in DECIDED:
         return "Shown"
-    return "Could not have been shown" if test["outcome"] == Outcome.UNTESTABLE else "Not shown"
+    if outcome != Outcome.UNTESTABLE:
+        return "Not shown"
+    if len(group) == 1:
+        return "Could not have been shown"
+    return "Neither could have been shown" if len(group) == 2 else f"None of these {len(group)} could have been shown"
 
 
-def _why(test: Mapping[str, Any]) -> str:
-    p, corrected, level = short(test["p"]), test["p_holm"], short(test["alpha"])
-    given = f"p = {p}" + ("" if corrected is None else f", after Holm's correction {short(corrected)}")
+def _why(group: Sequence[Row]) -> str:
+    test = group[0]
+    corrected, level = test["p_holm"], short(test["alpha"])
     if test["outcome"] != Outcome.UNTESTABLE:
+        given = f"p = {short(test['p'])}" + (
+            "" if corrected is None else f", after Holm's correction {short(corrected)}"
+        )
         return f"{given}, at level {level}"
     before = "" if corrected is None else " before the correction"
-    return f"a sample like this can give no p below {short(test['floor'])}{before}, and the level is {level}; more units are needed"
+    floors = [short(f) for f in sorted({t["floor"] for t in group})]
+    lowest = floors[0] if len(floors) == 1 else f"{floors[0]} to {floors[-1]}"
+    return f"a sample like this can give no p below {lowest}{before}, and the level is {level}; more units are needed"
 
 
-def _by(test: Mapping[str, Any], words: Said) -> str:
+def _by(test: Row, words: Said) -> str:
+    """The effect with its interval, the side that leads minus the other; a test of ratios or signs names its effect."""
     if test["effect"] is None or test["low"] is None or test["high"] is None or not test["level"]:
         return ""  # so few units allow no interval
-    differing = test["test"] == "signed_rank" and test["transform"] == "none"
-    what = f"{words.sides[0]} minus {words.sides[1]}" if differing else str(test["effect_name"])
-    return f"{what}: {short(test['effect'])}, {100 * test['level']:.3g}% interval [{short(test['low'])}, {short(test['high'])}]"
+    effect, low, high = test["effect"], test["low"], test["high"]
+    what = str(test["effect_name"])
+    if test["test"] == "signed_rank" and test["transform"] == "none":
+        sides = words.sides
+        if test["losses"] > test["wins"]:
+            sides, effect, low, high = sides[::-1], -effect, -high, -low
+        what = f"{sides[0]} minus {sides[1]}"
+    return f"{what}: {short(effect)}, {100 * test['level']:.3g}% interval [{short(low)}, {short(high)}]"

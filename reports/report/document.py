@@ -15,7 +15,7 @@ from orledger.audit.recheck.checking import recheck
 from orledger.reports import jinja
 from orledger.reports.drilldown import Drilldown
 from orledger.reports.figures.style import svg
-from orledger.reports.report.answering import MOST, answers
+from orledger.reports.report.answering import Answers, answers
 from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import ReportFacts, gather
@@ -49,8 +49,7 @@ class FigureView:
     """A figure as the template shows it: an image that carries its own bytes."""
 
     name: str
-    title: str
-    caption: str
+    heading: str
     words: Markup  # the caption with its formulas set
     uri: Markup
     size: tuple[int, int]  # width and height in CSS pixels, so that nothing moves when it is drawn
@@ -62,7 +61,7 @@ class TableView:
     """A table as the template shows it."""
 
     name: str
-    title: str
+    heading: str
     html: Markup
     queries: tuple[Query, ...]
     opens: str = ""  # what is said about the numbers that open
@@ -102,11 +101,12 @@ def image_uri(image: str) -> Markup:
 
 def figure_view(pack: Pack, drawn: Drawn, words: Vocabulary) -> FigureView:
     """The figure with its SVG inside a data URI; an image keeps the identifiers of one SVG out of another's way."""
-    uri = image_uri(svg(drawn.figure, drawn.title, drawn.caption).decode("utf-8"))
+    uri = image_uri(svg(drawn.figure, drawn.heading, drawn.caption).decode("utf-8"))
     caption = Markup(inline_html(words.typed(drawn.caption), links=True))  # noqa: S704 - inline_html escapes by type
     width, height = (round(96 * float(side)) for side in drawn.figure.get_size_inches())
     queries = tuple(pack.ask(q) for q in drawn.queries)
-    return FigureView(drawn.name, drawn.title, drawn.caption, caption, uri, (width, height), queries)
+    heading = drawn.heading if drawn.generic else f"Figure {drawn.heading}"
+    return FigureView(drawn.name, heading, caption, uri, (width, height), queries)
 
 
 def table_view(db: Database, table: Table, opening: Opening | None = None) -> TableView:
@@ -116,7 +116,8 @@ def table_view(db: Database, table: Table, opening: Opening | None = None) -> Ta
     pack = Pack(db) if opening is None else opening.pack
     said = "" if opening is None else opening.words(table.name)
     markup = Markup(html)  # noqa: S704 - table_html escapes by type
-    return TableView(table.name, table.title, markup, tuple(pack.ask(q) for q in table.queries), said)
+    heading = table.heading if table.generic else f"Table {table.heading}"
+    return TableView(table.name, heading, markup, tuple(pack.ask(q) for q in table.queries), said)
 
 
 def headings(ledger: ReportFacts, chosen: Sequence[Study]) -> dict[str, str]:
@@ -260,8 +261,7 @@ def render_report(
         agree=sum(d.verdict == AGREE for d in compared),
         lines=lines,
         words=[v for v in VERDICTS if v != ABSENT],
-        sentences=[] if printed is not None else answers(ledger.tests),
-        most=MOST,
+        said=Answers() if printed is not None else answers(ledger.tests, Names(labels)),
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,
         papers=stored_findings(db, {f.id for f in checked}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import QueryRefusedError
 from orledger.schema.sandbox import QueryStoppedError
-from orledger.wording import visible
+from orledger.wording import counted, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +25,10 @@ WHOLE = 180  # rows up to which the answer of a test, a claim or a number is car
 DIGITS = 6  # significant digits of a number in a carried row
 
 
+# What the rows of a table of the audit are called; rows of a view are rows of that view.
+AUDITED = {"test_result": "test", "claim": "claim", "disposition": "verdict", "all_refusals": "missing result"}
+
+
 @dataclass(frozen=True)
 class Query:
     """A query of the report: its text, and where the page finds its rows."""
@@ -31,6 +36,15 @@ class Query:
     sql: str
     place: int
     total: int
+
+    @property
+    def label(self) -> str:
+        """What a reader finds who opens it: 15 tests of the audit, 120 rows of mine_main."""
+        found = re.search(r'\bFROM\s+(?:"([^"]+)"|(\w+))', self.sql)
+        source = (found[1] or found[2]) if found else ""
+        if source in AUDITED:
+            return f"{counted(self.total, AUDITED[source])} of the audit"
+        return f"{counted(self.total, 'row')}" + (f" of {source}" if source else "")
 
 
 @dataclass

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orledger import studies
+from orledger.audit.registry.words import Outcome
 from orledger.errors import OrledgerError
 from orledger.reports.figures.style import save
-from orledger.reports.report.answering import MOST, answers
+from orledger.reports.report.answering import Answers, answers
 from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import printed_by
 from orledger.reports.report.document import REFERENCE, heading, headings
@@ -78,7 +79,8 @@ def parts(
         drawn.setdefault(figure.case or REFERENCE, []).append(figure)
     tabled: dict[str, list[Table]] = {}
     for table in tables:
-        tabled.setdefault(specs[table.name].case or REFERENCE, []).append(table)
+        if not (table.generic and table.name.endswith("-tests")):  # the appendix has all tests
+            tabled.setdefault(specs[table.name].case or REFERENCE, []).append(table)
     known = dict(titles) | {name: name for name in (*drawn, *tabled) if name not in titles}
     return [
         PdfSection(title, drawn.get(name, []), tabled.get(name, []))
@@ -119,14 +121,18 @@ def write_pdf(
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
         environment = tex.environment()
         environment.filters |= {"named": names.within, "headline": headline}
+        measured = [t for t in ledger.tests if t["p"] is None and t["outcome"] == Outcome.MEASURED]
         text = environment.get_template("report.tex.j2").render(
             title=heading(here) if title is None else title,
             ledger=ledger,
+            tested=[t for t in ledger.tests if t not in measured],
+            measured=measured,
+            several=len({t["hypothesis"] for t in ledger.tests}) > 1,
+            registered_alike=len({(d["known"], d["receipt"]) for d in ledger.dispositions}) == 1,
             hypotheses={h.id: h.title for h in hypotheses.values()},
             titles=titles,
             parts=parts(titles, shown, tables, offered(db, here)),
-            sentences=[] if printed is not None else answers(ledger.tests),
-            most=MOST,
+            said=Answers() if printed is not None else answers(ledger.tests, names),
             reasons=printed.reasons if printed is not None else (),
             typed=vocabulary(here).typed,
         )  # fmt: skip

@@ -44,6 +44,10 @@ class Names:
         """The name of an arm or metric; without one, its own name with spaces for underscores."""
         return self.labels.get(key, key.replace("_", " "))
 
+    def arm(self, key: str) -> str:
+        """The name of an arm; without one, what its author called it, letter by letter."""
+        return self.labels.get(key, key)
+
     def within(self, text: str) -> str:
         """``text`` with every internal name in it replaced by its name for people.
 
@@ -99,7 +103,7 @@ def _outcome(test: Mapping[str, Any], comparison: Comparison | None, sides: tupl
 def _side(name: str, quantity: Quantity, names: Names) -> str:
     """What a side is called: its arm, or the name that the hypothesis file gives it."""
     arm = quantity.source.arm if quantity.source is not None else None
-    return names.of(arm if arm is not None and len(name) == 1 else name)
+    return names.arm(arm) if arm is not None and (len(name) == 1 or name == arm) else names.of(name)
 
 
 def _quantity(quantity: Quantity, names: Names) -> str:

@@ -48,8 +48,8 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
         groups.append(Group(tuple(_rank_rows(subject, arms))))
     several = f", part {number} of {parts}" if parts > 1 else ""
     return Table(
-        title=f"{subject.metric} by {', '.join(subject.unit)}{several}",
-        caption=_caption(subject, len(arms), several),
+        title=f"Results, {subject.metric} by {', '.join(subject.unit)}{several}",
+        caption=_caption(subject, len(arms)),
         columns=(
             Column("unit", Text(", ".join(subject.unit)), "l"),
             *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
@@ -151,6 +151,8 @@ def _rank_rows(subject: Subject, arms: tuple[str, ...]) -> Iterator[Row]:
         for a, r in zip(arms, ranks, strict=True)
     ]
     yield Row("mean rank", (Text("mean rank", italic=True), *best(cells, ranks)))
+    if len(arms) > RANKED:  # intervals would need twice the room; the summary has them
+        return
     ends = [
         Range(d["mean_rank_low"][a], d["mean_rank_high"][a], fixed(2)).of(subject.ranking)
         if a in d["mean_rank_low"]
@@ -188,7 +190,7 @@ def interval_of(row: TestRow, style: Style) -> Value:
     return Absent(NO_INTERVAL) if row.level == 0 else Range(row.low, row.high, style).of(row)
 
 
-def _caption(subject: Subject, arms: int, several: str) -> Value:
+def _caption(subject: Subject, arms: int) -> Value:
     mean = f" Values are means over {', '.join(subject.repeats)}." if subject.repeats else ""
     short = [f"{subject.label(arm)} on {unit} ({n} of {most})" for unit, arm, n, most in subject.values.short()]
     if subject.repeats and short:
@@ -196,10 +198,8 @@ def _caption(subject: Subject, arms: int, several: str) -> Value:
     ranks = " Ranks within a row in brackets." if arms <= RANKED else ""
     if over := _over(subject):
         ranks += f" Mean ranks are{over}."
-    return Text(
-        f"{subject.described or subject.metric} by {', '.join(subject.unit)}{several}; {subject.better} is better, the best of a row in bold."
-        f"{mean}{ranks}"
-    )
+    said = "" if subject.described in ("", subject.metric) else f"{subject.described.rstrip('. ')}. "
+    return Text(f"{said}{subject.better.capitalize()} is better, the best of a row in bold.{mean}{ranks}")
 
 
 def _over(subject: Subject) -> str:

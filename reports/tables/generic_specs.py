@@ -49,7 +49,7 @@ def offers(results: Database, chosen: Iterable[Study]) -> list[Offer]:
         parts = max(1, -(-len(s.values.units) // PART))
         for k in range(1, parts + 1):
             name = f"{s.name}-results-{k}" if parts > 1 else f"{s.name}-results"
-            found.append((name, f"{s.metric} by unit", s.case, _builder(result_table, s, k)))
+            found.append((name, f"Results, {s.metric} by unit", s.case, _builder(result_table, s, k)))
         found.append((f"{s.name}-summary", f"Summary of {s.metric}", s.case, _builder(summary_table, s)))
         if s.pairs:
             found.append((f"{s.name}-pairs", f"Pairs of arms, {s.metric}", s.case, _builder(pair_table, s)))
@@ -63,9 +63,7 @@ def _case(results: Database, case: str, hypotheses: tuple[str, ...]) -> list[Off
     from orledger.reports.audit_rows import AuditRows
 
     audit, name = AuditRows(results), slug(case)
-    found: list[Offer] = [
-        (f"{name}-dispositions", "Dispositions", case, _builder(disposition_table, audit, hypotheses))
-    ]
+    found: list[Offer] = [(f"{name}-dispositions", "Verdicts", case, _builder(disposition_table, audit, hypotheses))]
     if any(audit.claims(h) for h in hypotheses):
         found.append((f"{name}-claims", "Claims", case, _builder(claim_table, audit, hypotheses)))
     query = f"SELECT count(*) FROM all_refusals WHERE case_name = {literal(case)}"
@@ -80,6 +78,6 @@ def _builder(make: Callable[..., Table], *about: object) -> Callable[[Source], T
     def build(source: Source) -> Table:
         table = make(*about)
         source.queries += [q for q in table.queries if q not in source.queries]
-        return table
+        return replace(table, generic=True)
 
     return build

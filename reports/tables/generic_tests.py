@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
 from orledger.reports.origin import answered
+from orledger.reports.report.wording import OTHERWISE
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, interval_of, notes
@@ -57,7 +58,7 @@ def pair_table(subject: Subject) -> Table:
     return Table(
         caption=Text(
             f"Two-sided p of the {NAMES[first.test]} test of each pair over {over}, {corrected}. Bold: a difference at"
-            f" {first.alpha:g}; + where the arm of the row is better, - where it is worse."
+            f" {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse."
         ),
         columns=(
             Column("arm", Text(""), "l"),
@@ -72,7 +73,7 @@ def pair_table(subject: Subject) -> Table:
 
 def test_table(subject: Subject) -> Table:
     """Every test and estimate of the subject: n, effect with interval, p, corrected p, wins, and the outcome."""
-    rows = [Row(t.comparison, _test_cells(t)) for t in subject.tests if t.test in (*TESTED, "improvement")]
+    rows = [Row(t.comparison, _test_cells(t, subject)) for t in subject.tests if t.test in (*TESTED, "improvement")]
     return Table(
         caption=Text(
             "Every comparison of the hypothesis file as the audit stored it. Effects are first arm minus second, in the units of the"
@@ -83,7 +84,7 @@ def test_table(subject: Subject) -> Table:
             *columns("r", "n", "effect", "interval", "p"),
             Column("holm", Text("p, Holm"), "r"),
             Column("wins", Text("won/lost/drawn"), "r"),
-            *columns("l", "outcome"),
+            *columns("l", "finding"),
         ),
         groups=(Group(tuple(rows)),),
         notes=(*notes(subject), *_methods(subject)),
@@ -174,10 +175,24 @@ def _p(row: TestRow, better: str) -> Value:
     if not row.decided:
         return value
     won = (row.outcome == Outcome.GREATER) == (better == "higher")
-    return join("+" if won else "-", " ", value, names=("",)).strong()
+    return join(value, " (+)" if won else " (−)", names=("",)).strong()
 
 
-def _test_cells(t: TestRow) -> tuple[Value, ...]:
+def _sides(t: TestRow, subject: Subject) -> str:
+    """What is compared, in words."""
+    arms = [subject.label(a) for a in subject.sides[t.comparison]]
+    return f"{arms[0]} against {arms[1]}" if len(arms) == 2 else "all arms"
+
+
+def _found(t: TestRow, subject: Subject) -> str:
+    """What the audit found, in words: which arm is better, or why nothing is said."""
+    if t.outcome not in (Outcome.LESS, Outcome.GREATER):
+        return OTHERWISE[Outcome(t.outcome)] if t.outcome in OTHERWISE else str(t.outcome)
+    first, second = (subject.label(a) for a in subject.sides[t.comparison])
+    return f"{first if (t.outcome == Outcome.GREATER) == (subject.better == 'higher') else second} is better"
+
+
+def _test_cells(t: TestRow, subject: Subject) -> tuple[Value, ...]:
     style = fixed(3) if t.effect is not None and 1e-3 <= abs(t.effect) < 1e3 else SHORT
     effect = Blank() if t.effect is None else Number(t.effect, style).of(t)
     interval = interval_of(t, style)
@@ -187,8 +202,8 @@ def _test_cells(t: TestRow) -> tuple[Value, ...]:
     if t.p is not None:
         p = PValue(t.p, t.floor or 0.0).of(t)
     return (
-        Text(t.comparison.removeprefix("improvement:")), Text(NAMES.get(t.test, t.test)), Number(t.n, rules.INTEGER).of(t), effect,
-        interval, p, holm, wins, Text(t.outcome, bold=t.decided),
+        Text(_sides(t, subject)), Text(NAMES.get(t.test, t.test)), Number(t.n, rules.INTEGER).of(t), effect,
+        interval, p, holm, wins, Text(_found(t, subject), bold=t.decided),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from orledger.reports.tables import format as rules
+from orledger.reports.tables.fitting import fitted
 from orledger.reports.tables.values import Number, Value, tokens
 
 if TYPE_CHECKING:
@@ -23,10 +25,14 @@ SPECIAL = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}",
     '"': "{''}", "`": r"\textasciigrave{}", "–": "--", "—": "---", "†": r"\ensuremath{\dagger}", "‡": r"\ensuremath{\ddagger}", "§": r"\S{}",
     "×": r"\ensuremath{\times}", "·": r"\ensuremath{\cdot}", "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "±": r"\ensuremath{\pm}",
-    "−": r"\ensuremath{-}", "→": r"\ensuremath{\to}", "…": r"\ldots{}", "κ": r"\ensuremath{\kappa}", "λ": r"\ensuremath{\lambda}", "σ": r"\ensuremath{\sigma}",
-    "ρ": r"\ensuremath{\rho}", "η": r"\ensuremath{\eta}", "μ": r"\ensuremath{\mu}", "α": r"\ensuremath{\alpha}", "ε": r"\ensuremath{\varepsilon}",
-    "Δ": r"\ensuremath{\Delta}", "²": r"\ensuremath{^2}", "\u00a0": "~", "√": r"\ensuremath{\surd}", "↔": r"\ensuremath{\leftrightarrow}",
+    "−": r"\ensuremath{-}", "→": r"\ensuremath{\to}", "…": r"\ldots{}", "²": r"\ensuremath{^2}", "\u00a0": "~", "√": r"\ensuremath{\surd}", "↔": r"\ensuremath{\leftrightarrow}",
 }  # fmt: skip
+GREEK = """
+    α alpha β beta γ gamma δ delta ε varepsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi π pi ρ rho σ sigma ς varsigma τ tau υ upsilon
+    φ varphi χ chi ψ psi ω omega Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Φ Phi Ψ Psi Ω Omega µ mu ∞ infty ≈ approx ≠ neq ∈ in
+""".split()  # noqa: SIM905 - a list of seventy strings is read by nobody
+SPECIAL |= {c: rf"\ensuremath{{\{name}}}" for c, name in zip(GREEK[::2], GREEK[1::2], strict=True)}
+SPECIAL |= {"“": "{``}", "”": "{''}", "„": "{,,}", "‘": "{`}", "’": "{'}", "°": r"\ensuremath{^\circ}"}
 SPECIAL |= {c: rf"\ensuremath{{^{d}}}" for c, d in zip("⁻⁰¹³⁴⁵⁶⁷⁸⁹", "-013456789", strict=True)}
 SPECIAL |= {c: rf"\ensuremath{{_{d}}}" for c, d in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
 MARKS = {"†": r"\dagger", "‡": r"\ddagger", "§": r"\S"}
@@ -109,8 +115,8 @@ def first(text: str) -> Latex:
 
 
 def breakable(text: Latex) -> Latex:
-    """``text`` with a place to break after every underscore, for long names in narrow columns."""
-    return Latex(text.replace(r"\_", r"\_\allowbreak{}"))
+    """``text`` with a place to break after every underscore, slash and code point, for long names in narrow columns."""
+    return Latex(re.sub(r"(\\_|/|\[U\+\w+\])", r"\1\\allowbreak{}", text))
 
 
 def short(value: float | None) -> Latex:
@@ -169,8 +175,14 @@ def fill(template: str, **values: Any) -> str:
 
 def table(t: Table) -> str:
     """The table as a LaTeX float, with its query and the hash of its database as comments."""
-    wrapped = any(not isinstance(c.align, str) for c in t.columns)
-    return fill("table.tex.j2", t=t, marks=t.absences(), wrapped=wrapped)
+    pages = fitted(t)
+    notes = replace(t, notes=pages[0].notes).footnotes()
+    return fill("table.tex.j2", t=t, pages=pages, notes=notes, marks=t.absences(), wrapped=wrapped)
+
+
+def wrapped(t: Table) -> bool:
+    """Whether a column of ``t`` has lines of its own."""
+    return any(not isinstance(c.align, str) for c in t.columns)
 
 
 def document(tables: Iterable[Table], database: str) -> str:

@@ -29,7 +29,7 @@ def table(t: Table) -> str:
     right = [c.align == "r" for c in t.columns]
     rule = "-" * (sum(widths) + len(GAP) * (len(widths) - 1))
     out = [
-        *wrap(f"Table {t.name}. {one_line(plain(t.caption))}", WIDTH),
+        *wrap(f"Table {t.called}. {one_line(plain(t.caption))}", WIDTH),
         "",
         *over,
         _line(headers, widths, right),

@@ -143,9 +143,12 @@ def table_html(
     marks = t.absences()
     places = dict(numbers(t)) if opens is not None else {}
     name = html.escape(t.name, quote=True)
+    lead = f"<strong>{'' if t.generic else 'Table '}{html.escape(t.called)}.</strong> "
+    if t.generic and not anchor:  # the heading above it is the title
+        lead = ""
     out = [
         '<figure class="ledger-table"' + (f' id="table-{name}">' if anchor else ">"),
-        f'<p class="caption" id="caption-{name}"><strong>Table {name}.</strong> {inline_html(t.caption, links=links)}</p>',
+        f'<p class="caption" id="caption-{name}">{lead}{inline_html(t.caption, links=links)}</p>',
         f'<div class="scroll"><table aria-labelledby="caption-{name}">',
         "<thead>",
     ]
@@ -211,7 +214,7 @@ def table_markdown(t: Table) -> str:
             headers[i] = f"{markdown_inline(s.header)}: {headers[i]}"
     rules = [{"left": ":--", "center": ":-:", "right": "--:"}[c.side] for c in t.columns]
     out = [
-        f"## Table {markdown_inline(t.name)}. {markdown_inline(t.title)}",
+        f"## {'' if t.generic else 'Table '}{markdown_inline(t.heading)}",
         "",
         markdown_inline(t.caption),
         "",

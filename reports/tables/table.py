@@ -99,6 +99,17 @@ class Table:
     layout: PrintSize = PrintSize()
     name: str = ""  # the table's declaration gives both where the table itself does not
     title: str = ""
+    generic: bool = False  # made for any study: its name is one for files, and readers are told its title
+
+    @property
+    def called(self) -> str:
+        """What a caption begins with: the name that the study gave it, or the title of a generic table."""
+        return self.title if self.generic else self.name
+
+    @property
+    def heading(self) -> str:
+        """Name and title for a list or a heading; the title alone of a generic table."""
+        return self.title if self.generic else f"{self.name}. {self.title}"
 
     def __post_init__(self) -> None:
         width, seen = len(self.columns), set()

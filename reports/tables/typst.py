@@ -62,7 +62,7 @@ def table(t: Table) -> str:
         if group.heading is not None:
             out.append(f"    table.cell(colspan: {len(t.columns)}, align: left)[#emph[{inline(group.heading)}]],")
         out += [f"    {' '.join(f'[{inline(c, marks)}],' for c in row.cells)}" for row in group.rows]
-    out += ["    table.hline(),", "  ),", f"  caption: [#strong({literal(t.name + '. ')});{inline(t.caption)}],", ")"]
+    out += ["    table.hline(),", "  ),", f"  caption: [#strong({literal(t.called + '. ')});{inline(t.caption)}],", ")"]
     out[-1] += f" <tab-{t.name}>" if t.name.isalnum() else ""
     out += [f"\n#text(size: 0.8em)[{inline(note)}]" for note in t.footnotes()]
     return "\n".join(out) + "\n"

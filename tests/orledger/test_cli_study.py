@@ -107,7 +107,7 @@ def test_an_svg_has_its_text_as_text_and_says_what_it_shows(demsar):
     root = ElementTree.parse(folder / "demsar2006-report" / "figures" / "fig_demsar2006-critical.svg").getroot()
     space = "{http://www.w3.org/2000/svg}"
     assert root.get("role") == "img"
-    assert root.findtext(f"{space}title") == "demsar2006-critical. Critical differences, auc"
+    assert root.findtext(f"{space}title") == "Critical differences, auc"
     assert "Mean ranks by auc over 14 units" in root.findtext(f"{space}desc")
     assert any("C4.5+m+cf" in (t.text or "") for t in root.iter(f"{space}text"))
 

@@ -300,7 +300,7 @@ def test_intervals_of_figures_are_those_of_the_audit(full):
     }
     assert len(effects) > 3
     assert effects <= {float(y) for line in btriv.figure.axes[0].lines for y in line.get_ydata()}
-    assert all(rows.audit_id[:12] in d.caption for d in (cmech, btriv))
+    assert all(rows.audit_id[:12] in d.cited for d in (cmech, btriv))
     assert any("test_result" in q for q in cmech.queries)
 
 

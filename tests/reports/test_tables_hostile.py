@@ -170,7 +170,9 @@ def test_any_text_is_escaped_to_balanced_harmless_latex(text):
     stripped = re.sub(r"\\[{}$&%#_]", "", out)
     for command in re.findall(r"\\([A-Za-z]+)", stripped):
         assert command in {"textbackslash", "textasciitilde", "textasciicircum", "textasciigrave", "ensuremath", "dagger", "ddagger", "times", "cdot", "le", "ge", "pm", "to",
-                           "kappa", "lambda", "sigma", "rho", "eta", "mu", "alpha", "varepsilon", "Delta", "S", "surd", "ldots", "leftrightarrow"}  # fmt: skip
+                           "kappa", "lambda", "sigma", "rho", "eta", "mu", "alpha", "varepsilon", "Delta", "S", "surd", "ldots", "leftrightarrow",
+                           *["beta", "gamma", "delta", "zeta", "theta", "iota", "nu", "xi", "pi", "varsigma", "tau", "upsilon", "varphi", "chi", "psi", "omega"],
+                           *["Gamma", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega", "infty", "approx", "neq", "in", "circ"]}  # fmt: skip
     depth = 0
     for c in stripped:
         depth += {"{": 1, "}": -1}.get(c, 0)
