@@ -29,6 +29,8 @@ def found(tmp_path, words, rule, name="p.tex"):
         (r"In all $2+3\times4=20$ runs.", Verdict.INCONSISTENT),
         (r"About $23506/3600\approx6.5$ hours.", Verdict.MATCHES),
         (r"A share of $1,413/2,826=50\%$.", Verdict.MATCHES),
+        (r"The index is $103.33/6=17.22\%$ of all.", Verdict.MATCHES),  # a mean of percentages is one
+        (r"The index is $103.33/6=17.32\%$ of all.", Verdict.INCONSISTENT),
         (r"A vector of $92\times5=461$-dimensional rows.", Verdict.INCONSISTENT),
         (r"The mean $\frac{3+5}{2}=4$ is small.", None),
         (r"The root $\sqrt{2/3}=0.816$ is small.", None),
@@ -65,6 +67,10 @@ def test_equations_stand_in_cells_too(tmp_path):
         ("The effect was clear, t(28) = 2.20, 95% CI [0.10, 0.70].", [Verdict.MATCHES]),
         ("In n = 120 (95% CI 0.2 to 0.4) it was seen.", [Verdict.MATCHES]),
         ("We report 95% CIs of 12 studies.", []),
+        ("They were 30.1 ± 10.1 [18, 73] years old.", [Verdict.MATCHES]),  # the mean, and not its deviation
+        ("They were 10.1 ± 30.1 [18, 73] years old.", [Verdict.INCONSISTENT]),
+        ("It was 3.1 ± 0.2 (95% CI 2.7 to 3.5).", [Verdict.MATCHES]),
+        ("The spread was SD = 10.1 [18, 73].", []),
     ],
 )
 def test_intervals_stand_with_and_without_brackets(tmp_path, words, verdicts):
@@ -108,6 +114,39 @@ def test_a_number_that_ends_its_sentence_is_compared_with_its_repeat(tmp_path, t
 def test_a_sentence_that_goes_on_is_another_one(tmp_path):
     other = ENDING.format("0.931").removesuffix(".") + " for the second model of the two."
     assert found(tmp_path, f"# One\n\n{ENDING.format('0.913')}\n\n# Two\n\n{other}\n", "same words", "a.md") == []
+
+
+def test_an_interval_below_zero_is_about_no_ratio(tmp_path):
+    words = "The hazard worsens: the mean is -0.63, 95% CI [-1.49, 0.07], p = 0.091."
+    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [Verdict.MATCHES]
+    words = "The hazard ratio is 1.40, 95% CI [1.09, 1.70], p = 0.091."
+    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [Verdict.CONVENTION]
+
+
+ESTIMATES = [
+    ("1", "0.947 [0.943, 0.951]"),
+    ("3", "0.917 [0.912, 0.921]"),
+    ("5", "0.898 [0.893, 0.903]"),
+    ("7", "0.885 [0.880, 0.890]"),
+]
+
+
+def two_tables(second):
+    def table(heading, rows):
+        return "\n".join([f"| minutes | {heading} |", "|---|---|", *(f"| {k} | {v} |" for k, v in rows)])
+
+    return table("cohort B", ESTIMATES) + "\n\nAnd now the rest of it.\n\n" + table("AUROC (95% CI)", second) + "\n"
+
+
+def test_columns_with_the_same_intervals_have_the_same_estimates(tmp_path):
+    """The headings differ; three intervals of four are the same, so the fourth and an estimate of another cell are slips."""
+    same = found(tmp_path, two_tables(ESTIMATES), "same interval", "p.md")
+    assert [f.verdict for f in same] == [Verdict.MATCHES] * 4
+    slips = [("1", "0.946 [0.943, 0.951]"), *ESTIMATES[1:3], ("7", "0.885 [0.870, 0.890]")]
+    bad = [f for f in found(tmp_path, two_tables(slips), "same interval", "p.md") if not f.verdict.good]
+    assert [(f.printed, f.recomputed) for f in bad] == [(slips[k][1], ESTIMATES[k][1]) for k in (0, 3)]
+    others = [(k, v.replace("0.9", "0.8")) for k, v in ESTIMATES]
+    assert found(tmp_path, two_tables(others), "same interval", "p.md") == [], "another quantity"
 
 
 def test_a_comma_between_the_ends_of_an_interval_groups_no_digits():

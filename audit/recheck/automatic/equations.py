@@ -86,7 +86,7 @@ def _judged(spot: Spot, match: re.Match[str]) -> Iterator[Finding]:
     value = value_of(match["left"])
     if printed is None or value is None:
         return
-    if printed.percent:
+    if printed.percent and not value.meets(printed.interval):  # percentages may be averaged and added as they are
         value = value * exactly(100)
     verdict = _verdict(value, printed, about=match["sign"] == "≈")
     shown = f"{value.middle:.6g}"

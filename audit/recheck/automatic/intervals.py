@@ -38,6 +38,7 @@ _ADJUSTED = re.compile(
 _NO_ESTIMATE = re.compile(
     r"(?:\b(?:[pPnNtFzZQ]|SE|SD|df|[Ss]tudies)\s*(?:\([^)]*\))?|χ\^?\{?2?\}?\s*(?:\([^)]*\))?|I\^\{?2\}?)\s*[=<>≤≥]?\s*$|[<>≤≥]\s*$"
 )
+_SPREAD = re.compile(rf"(?P<main>{_N})\s*%?\s*±\s*$")  # 30.1 ± 10.1 [18, 73]: the mean is the estimate
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
 
 
@@ -100,7 +101,12 @@ def check_text(document: Document) -> Iterator[Finding]:
             if re.match(r"9\d(?:\.\d)?\s*%", match[0]):  # the level of an interval, not its estimate
                 continue
             main, low, high = (n for n in numbers if n is not None)
-            yield _judged(in_sentence(sentence, match.start(), match[0]), main, low, high)
+            spread = _SPREAD.search(text[: match.start()])
+            if spread is None and _NO_ESTIMATE.search(text[: match.start()]):
+                continue
+            mean = read_number(spread["main"]) if spread else None
+            start = spread.start() if spread else match.start()
+            yield _judged(in_sentence(sentence, start, text[start : match.end()]), mean or main, low, high)
 
 
 def _confidence(sentence: Sentence, text: str, match: re.Match[str]) -> Iterator[Finding]:
@@ -108,7 +114,9 @@ def _confidence(sentence: Sentence, text: str, match: re.Match[str]) -> Iterator
     if low is None or high is None:
         return
     found = _LAST_NUMBER.search(text[: match.start()])
-    if found and _NO_ESTIMATE.search(text[: found.start("main")]):
+    if found and (spread := _SPREAD.search(text[: found.start("main")])):
+        found = spread
+    elif found and _NO_ESTIMATE.search(text[: found.start("main")]):
         found = None
     main = read_number(found["main"] + ("%" if "%" in found[0] else "")) if found else None
     start = found.start("main") if found and main is not None else match.start()
@@ -118,7 +126,7 @@ def _confidence(sentence: Sentence, text: str, match: re.Match[str]) -> Iterator
     p = read_number(nearby["p"]) if nearby else None
     if p is None:
         return
-    null = 1.0 if _RATIO.search(sentence.text) else 0.0
+    null = 1.0 if _RATIO.search(sentence.text) and low.value > 0 else 0.0  # no ratio is negative
     why = contradicts(low, high, null, p, 1 - float(match["level"]) / 100)
     yield _against(spot, why, p)
 

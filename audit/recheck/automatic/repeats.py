@@ -24,6 +24,7 @@ _FEWEST = 6  # words of three letters or more that must agree around the two num
 _END = "."
 _NEAREST = 60  # tables before it that a table is compared with
 _AGREEING = 0.6  # share of a column's common cells in two tables that must agree before the others count
+_ROWS = 3  # rows that must have one interval in two tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,62 @@ def check_tables(document: Document) -> Iterator[Finding]:
                     columns[key[1]].append((names[a][key], names[b][key]))
             for shared in columns.values():
                 yield from _column(first, second, shared)
+
+
+def check_intervals(document: Document) -> Iterator[Finding]:
+    """Estimates with intervals in columns of two tables, whatever their headings, that have the same intervals row by row.
+
+    Two quantities do not share most of their intervals, so the estimates are of one quantity and have to agree as well.
+    """
+    columns = [[_intervals(grid, j) for j in range(grid.width)] for grid in document.grids]
+    wrong: set[str] = set()  # a cell that differs from one table is named once, whatever other tables say
+    for b, second in enumerate(document.grids):
+        for a in range(max(0, b - _NEAREST), b):
+            for one in columns[a]:
+                for other in columns[b]:
+                    shared = [(one[label], other[label]) for label in other if label in one]
+                    for finding in _same_intervals(document.grids[a], second, shared):
+                        if finding.verdict.good or finding.id not in wrong:
+                            yield finding
+                        if not finding.verdict.good:
+                            wrong.add(finding.id)
+
+
+def _intervals(grid: Grid, column: int) -> dict[str, tuple[int, int]]:
+    """The cells of a column that hold an estimate and its interval, by the name of their row, each name once."""
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for i, cell in grid.column(column):
+        if cell.entry.form == "interval" and cell.entry.main is not None and cell.entry.ends is not None:
+            found[grid.label(i).lower()].append((i, column))
+    return {label: at[0] for label, at in found.items() if label and len(at) == 1}
+
+
+def _same_intervals(
+    first: Grid, second: Grid, shared: list[tuple[tuple[int, int], tuple[int, int]]]
+) -> Iterator[Finding]:
+    if len(shared) < _ROWS:
+        return
+    cells = [(x, y, first.rows[x[0]][x[1]].entry, second.rows[y[0]][y[1]].entry) for x, y in shared]
+    rows = [(x, y, (m.main, *m.ends), (n.main, *n.ends)) for x, y, m, n in cells if m.ends and n.ends]
+    telling = [(m, n) for _, _, m, n in rows if len({*_digits(m), *_digits(n)}) > 1]
+    alike = sum(_digits(m)[1:] == _digits(n)[1:] for m, n in telling)
+    if alike < _ROWS or alike < _AGREEING * len(rows):
+        return
+    for x, y, m, n in rows:
+        good = all(p is not None and q is not None and agree(p, q) for p, q in zip(m, n, strict=True))
+        printed = first.rows[x[0]][x[1]].text
+        yield in_cell(second, *y).found(
+            "same interval",
+            Verdict.MATCHES if good else Verdict.INCONSISTENT,
+            f"{first.where(*x)} prints {printed}, and the two columns share {alike} of {len(rows)} intervals",
+            recomputed=printed,
+            operands=(first.key(*x), second.key(*y)),
+            cause=f"same interval: {first.name} and {second.name}",
+        )
+
+
+def _digits(numbers: tuple[Number | None, ...]) -> tuple[str, ...]:
+    return tuple("" if n is None else n.text for n in numbers)
 
 
 def _column(first: Grid, second: Grid, shared: list[tuple[tuple[int, int], tuple[int, int]]]) -> Iterator[Finding]:
