@@ -68,6 +68,8 @@ def _power_table(numbers: Sequence[Tried]) -> None:
         click.echo(f"{words}: {len(names):,} of {every.numbers:,}{some}")
     echo_table([_row(p, "relation") for p in relations], right=right)
     share, last = ceiling(relations)
+    if not every.changes:
+        return
     click.echo(
         f"with every number pinned that others determine or list, and the rest as now: {_percent(share)}, last digit {_percent(last)}"
     )

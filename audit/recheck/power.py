@@ -123,7 +123,11 @@ def ceiling(parts: Sequence[Power]) -> tuple[float, float]:
     free = [p for p in parts if p.place in (Relation.BOUNDED.value, Relation.NONE.value)]
     missed = sum(p.changes - p.noticed for p in free)
     last_missed = sum(p.last - p.last_noticed for p in free)
-    return 1 - missed / max(every.changes, 1), 1 - last_missed / max(every.last, 1)
+    nothing = float("nan")
+    return (
+        1 - missed / every.changes if every.changes else nothing,
+        1 - last_missed / every.last if every.last else nothing,
+    )
 
 
 def _by(numbers: Iterable[Tried], key: Callable[[Tried], str]) -> list[Power]:

@@ -175,12 +175,18 @@ def test_numbers_printed_with_different_precision_agree():
 
 
 def test_the_same_cell_of_two_tables_is_compared_where_most_agree(tmp_path):
-    table = "| arm | score | time |\n|---|---|---|\n| a | 1.5 | 10 |\n| b | 2.5 | 20 |\n| c | 3.5 | 30 |\n"
+    table = "| arm | score | time |\n|---|---|---|\n| a | 1.52 | 10 |\n| b | 2.51 | 20 |\n| c | 3.57 | 30 |\n"
     (tmp_path / "p.md").write_text(
-        f"{table}\nAgain.\n\n" + table.replace("3.5", "3.6").replace("10", "11").replace("20", "21")
+        f"{table}\nAgain.\n\n" + table.replace("3.57", "3.67").replace("10", "11").replace("20", "21")
     )
     bad = [f for f in recheck_document(read_document(tmp_path / "p.md")) if not f.verdict.good]
-    assert [(f.printed, f.line) for f in bad] == [("3.6", 13)]
+    assert [(f.printed, f.line) for f in bad] == [("3.67", 13)]
+
+
+def test_standard_errors_of_two_experiments_agree_by_chance_and_are_not_compared(tmp_path):
+    table = "| effect | SE |\n|---|---|\n| a | 0.05 |\n| b | 0.01 |\n| c | 0.02 |\n| d | 0.01 |\n"
+    (tmp_path / "p.md").write_text(f"{table}\nAnd the second experiment.\n\n" + table.replace("0.05", "0.02"))
+    assert [f for f in recheck_document(read_document(tmp_path / "p.md")) if f.rule == "same cell"] == []
 
 
 @pytest.mark.parametrize("words", ["99.9% of the 8 billion rows fit.", "Of all, 3 of 8 million (0.1%) failed."])

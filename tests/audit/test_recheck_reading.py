@@ -87,6 +87,60 @@ def test_what_is_included_from_elsewhere_is_refused_and_cycles_end(tmp_path):
     assert [note.split(": ")[1].split(" ")[0] for note in paper.notes] == ["../secret", "paper", "nowhere"]
 
 
+def test_a_paper_compiled_from_the_folder_above_is_read(tmp_path):
+    """Inclusions named from the repository's root, and from the folder of the file that includes."""
+    for folder in ("manuscript/sections", "manuscript/sections/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "manuscript" / "main.tex").write_text(
+        "\\begin{document}\n\\input{manuscript/sections/one}\n\\input{other/two}\n\\end{document}"
+    )
+    (tmp_path / "manuscript" / "sections" / "one.tex").write_text("The first is 41.\n\\input{deep/inner}\n")
+    (tmp_path / "manuscript" / "sections" / "deep" / "inner.tex").write_text("The second is 42.\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "two.tex").write_text("The third is 43.\n")
+    paper = read_document(tmp_path / "manuscript" / "main.tex")
+    text = " ".join(s.text for s in paper.sentences)
+    assert "41" in text
+    assert "42" in text
+    assert "43" not in text, "what lies outside the paper's folder is not read, whoever names it"
+    assert [n.split(" ", 1)[1] for n in paper.notes] == ["other/two was not found"]
+
+
+LONG = r"""\begin{document}
+\begin{longtable}{lrr}
+\caption{\label{tab:long}Air over three years.}\tabularnewline
+\toprule
+\multicolumn{1}{l}{} & \multicolumn{2}{c}{Target} \\
+\cmidrule(lr){2-3}
+ & 1 & 2 \\
+\midrule
+\endfirsthead
+\multicolumn{3}{c}{continued} \\
+ & 1 & 2 \\
+\midrule
+\endhead
+\bottomrule
+\multicolumn{3}{r}{see the next page} \\
+\endfoot
+north & 35.0 & 25.0 \\
+south & 70.0 & 50.0 \\
+\end{longtable}
+\end{document}
+"""
+
+
+@pytest.mark.parametrize("pages", [True, False])
+def test_a_long_table_has_its_caption_and_the_heads_of_further_pages_beside_its_rows(tmp_path, pages):
+    text = LONG
+    if not pages:
+        text = text[: text.index("\\endfirsthead")] + text[text.index("north") :]
+    (tmp_path / "p.tex").write_text(text)
+    (grid,) = read_document(tmp_path / "p.tex").grids
+    assert [[c.text for c in row] for row in grid.rows] == [["north", "35.0", "25.0"], ["south", "70.0", "50.0"]]
+    assert grid.heading(1) == "Target 1"
+    assert "Air over three years" in grid.caption
+
+
 def test_macros_that_double_themselves_end(tmp_path):
     text = "".join(f"\\newcommand{{\\m{chr(97 + i)}}}{{\\m{chr(98 + i)}\\m{chr(98 + i)}}}\n" for i in range(22))
     (tmp_path / "p.tex").write_text(text + "\\begin{document}\n\\ma\nThe end is 5.\n\\end{document}")

@@ -3,8 +3,10 @@
 import pytest
 from scipy import stats
 
+from orledger.audit.recheck.automatic.checking import recheck_document
 from orledger.audit.recheck.automatic.reported import judge, p_value, reported_tests
 from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.reading.opening import read_document
 
 
 def judged(text, **options):
@@ -123,3 +125,25 @@ def _correlated(n, r):
     other -= other.mean() + x * (other @ x) / (x @ x)
     y = r * x / np.linalg.norm(x) + np.sqrt(1 - r * r) * other / np.linalg.norm(other)
     return x, y
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("The effect is clear, z = 2.86, p = .009.", Verdict.INCONSISTENT),
+        ("Pairwise tests differ, z = 2.86, p = .009.", Verdict.CONVENTION),  # twice 0.0042, as for two comparisons
+        ("After Bonferroni correction they differ, z = 2.86, p = .009.", Verdict.MATCHES),
+        (
+            "After Tukey's test they differ, t(40) = 2.50, p = .041.",
+            Verdict.MATCHES,
+        ),  # larger than 0.0166, and no multiple
+        (
+            "After Bonferroni correction they differ, z = 2.86, p = .001.",
+            Verdict.INCONSISTENT,
+        ),  # a correction makes none smaller
+    ],
+)
+def test_p_values_corrected_for_several_comparisons(tmp_path, words, verdict):
+    (tmp_path / "p.md").write_text(words)
+    (found,) = recheck_document(read_document(tmp_path / "p.md"))
+    assert found.verdict == verdict

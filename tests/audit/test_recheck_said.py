@@ -104,11 +104,21 @@ ENDING = "The final accuracy of the whole model on the held out test set is {}."
 
 @pytest.mark.parametrize("tail", ["", " percent"])
 def test_a_number_that_ends_its_sentence_is_compared_with_its_repeat(tmp_path, tail):
-    text = f"# One\n\n{ENDING.format('0.913' + tail)}\n\n# Two\n\n{{}}\n"
+    text = f"# Results\n\n{ENDING.format('0.913' + tail)}\n\n# Discussion\n\n{{}}\n"
     bad = found(tmp_path, text.format(ENDING.format("0.931" + tail)), "same words", "a.md")
     assert [(f.verdict, f.printed, f.recomputed, f.line) for f in bad] == [(Verdict.INCONSISTENT, "0.931", "0.913", 7)]
     good = found(tmp_path, text.format(ENDING.format("0.91" + tail)), "same words", "b.md")
     assert [f.verdict for f in good] == [Verdict.MATCHES]
+    two = text.replace("# Results", "# First experiment").replace("# Discussion", "# Second experiment")
+    assert found(tmp_path, two.format(ENDING.format("0.931" + tail)), "same words", "c.md") == [], (
+        "two things in the same words"
+    )
+
+
+def test_numbers_of_figures_and_experiments_are_no_repeats(tmp_path):
+    words = "Response times and proportions of correct responses by block and by type in Experiment {} are small."
+    text = f"# Results\n\n{words.format(1)}\n\n# Discussion\n\n{words.format(2)}\n"
+    assert found(tmp_path, text, "same words", "a.md") == []
 
 
 def test_a_sentence_that_goes_on_is_another_one(tmp_path):

@@ -24,7 +24,17 @@ _FEWEST = 6  # words of three letters or more that must agree around the two num
 _END = "."
 _NEAREST = 60  # tables before it that a table is compared with
 _AGREEING = 0.6  # share of a column's common cells in two tables that must agree before the others count
-_ROWS = 3  # rows that must have one interval in two tables
+_ROWS = 3  # rows that must have one number, or one interval, in two tables
+_TELLING = 3  # digits, or decimals, of a number that tells
+_LABEL = re.compile(
+    r"\b(?:fig(?:ure|s)?|tab(?:le)?s?|exp(?:eriment|t)?s?|stud(?:y|ies)|sec(?:tion|s)?|app(?:endix)?|chapter|eq(?:uation)?s?|model|step|phase|"
+    r"hypothesis|panel|box|part|supplement(?:ary)?)\.?\s*$",
+    re.I,
+)
+# Where a paper says again what it says elsewhere. Two sections of the body tell of two things in the same words.
+_AGAIN = re.compile(
+    r"abstract|introduction|discussion|conclusion|summary|limitation|appendix|caption|highlights|significance", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,8 @@ def mentions(sentence: Sentence) -> Iterator[Mention]:
         start = number.end - len(number.text.lstrip("<>=≤≥≈~ "))
         if re.search(r"[(,\[]\s*$", text[:start]) and re.match(r"\s*[,)\]]", text[number.end :]):
             continue  # one of several numbers in brackets, such as (1, 3): the words outside do not tell which
+        if _LABEL.search(text[max(0, start - 20) : start]):
+            continue  # the number of a figure, a table or an experiment
         before = _WORD.findall(text[max(0, start - 120) : start])
         after = _WORD.findall(text[number.end : number.end + 80])[:_AFTER]
         ends = len(after) < 2  # the sentence ends: more words before the number make up for those that do not follow
@@ -98,10 +110,17 @@ def check_text(document: Document) -> Iterator[Finding]:
 
 
 def _parallel(first: Mention, other: Mention) -> bool:
-    """Whether two sentences say the same of two things: they stand in one section, or other numbers beside them differ."""
+    """Whether two sentences say the same of two things: both in the body, in one section, or with other numbers beside them."""
     if agree(first.number, other.number):
         return other.sentence is first.sentence
-    return other.sentence.place == first.sentence.place or other.near != first.near
+    places = first.sentence.place, other.sentence.place
+    return places[0] == places[1] or not any(map(_AGAIN.search, places)) or other.near != first.near
+
+
+def _tells(number: Number) -> bool:
+    """Whether a number has digits enough to be known again: three from its first other than zero, or three decimals."""
+    digits = re.sub(r"\D", "", re.split(r"[eE×·]", number.text)[0]).lstrip("0")
+    return len(digits) >= _TELLING or number.last <= -_TELLING
 
 
 def check_tables(document: Document) -> Iterator[Finding]:
@@ -189,7 +208,10 @@ def _column(first: Grid, second: Grid, shared: list[tuple[tuple[int, int], tuple
     """The cells that one column has in two tables, when most of them agree: the rest is then a slip."""
     pairs = [(x, y, first.rows[x[0]][x[1]].entry.main, second.rows[y[0]][y[1]].entry.main) for x, y in shared]
     known = [(x, y, m, n) for x, y, m, n in pairs if m is not None and n is not None]
-    if len(known) < 3 or sum(agree(m, n) for _, _, m, n in known) < _AGREEING * len(known):
+    # Standard errors of 0.01 and 0.02 agree by chance in tables of two experiments; numbers of three digits do not.
+    telling = [(m, n) for _, _, m, n in known if _tells(m) and _tells(n)]
+    agreeing = sum(agree(m, n) for m, n in telling)
+    if len(known) < _ROWS or agreeing < 2 or agreeing < _AGREEING * len(telling):
         return
     for x, y, m, n in known:
         yield in_cell(second, *y).found(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from scipy import stats
 
@@ -33,6 +33,12 @@ _TEST = re.compile(
     rf"\s*=\s*(?P<value>{_N})(?P<between>(?:(?![tFrzZQχ](?:\s*\([^()]*\))?\s*=)(?:[^.;()<>]|\.(?=\d))){{0,60}}?)[,;)]?\s*{_P}"
 )
 _DEGREES = {"t": 1, "r": 1, "F": 2, "chi2": 1, "Q": 1, "z": 0}
+_CORRECTED = re.compile(
+    r"\b(?:bonferroni|holm|tukey|[sš]id[aá]k|hochberg|scheff[eé]|fdr|multiple comparisons?|(?:adjusted|corrected) p|p[- ]adj)",
+    re.IGNORECASE,
+)
+_PAIRWISE = re.compile(r"\b(?:pairwise|post[- ]?hoc|simple (?:main )?effects|contrasts?)\b", re.IGNORECASE)
+_COMPARISONS = range(2, 11)  # numbers of comparisons that a p-value may be multiplied by
 _ONE_SIDED = re.compile(r"one[-– ](?:tail|side)|directional", re.IGNORECASE)
 
 
@@ -105,8 +111,17 @@ def impossible(test: Reported) -> str:
     return ""
 
 
-def judge(test: Reported, *, one_sided: bool = False, alpha: float = ALPHA) -> Judged:
-    """Whether the printed p-value follows from the statistic; `one_sided` when the text says so."""
+def judge(
+    test: Reported,
+    *,
+    one_sided: bool = False,
+    alpha: float = ALPHA,
+    family: Literal["stated", "possible"] | None = None,
+) -> Judged:
+    """Whether the printed p-value follows from the statistic; `one_sided` when the text says so.
+
+    `family` says that the text states a correction for several comparisons, or that there may be one.
+    """
     wrong = impossible(test)
     if wrong:
         return Judged(Verdict.IMPOSSIBLE, None, wrong)
@@ -129,9 +144,27 @@ def judge(test: Reported, *, one_sided: bool = False, alpha: float = ALPHA) -> J
     decision = decides_otherwise(test.p, stated, alpha)
     if sided and fits(test.p, other, alpha):
         return Judged(Verdict.CONVENTION, stated, f"fits {other_name}; {shown}", decision, other_name)
-    return Judged(
-        Verdict.INCONSISTENT, stated, f"tried {shown}" + (", and half or twice that" if sided else ""), decision
-    )
+    times = 0 if family is None else next((k for k in _COMPARISONS if fits(test.p, _multiplied(two, k), alpha)), 0)
+    if times:
+        words = f"fits {times} times the two-sided p, as after a correction for {times} comparisons; {shown}"
+        return Judged(
+            Verdict.MATCHES if family == "stated" else Verdict.CONVENTION, stated, words, decision, "corrected"
+        )
+    if family == "stated" and test.p is not None and test.p.relation == "=" and test.p.value > stated[1]:
+        return Judged(Verdict.MATCHES, stated, f"larger than without the correction that the text states; {shown}")
+    also = f", and {'twice' if one_sided else 'half'} that" if sided else ""
+    return Judged(Verdict.INCONSISTENT, stated, f"tried {shown}{also}", decision)
+
+
+def _multiplied(p: tuple[float, float], times: int) -> tuple[float, float]:
+    return min(1.0, p[0] * times), min(1.0, p[1] * times)
+
+
+def family_of(text: str) -> Literal["stated", "possible"] | None:
+    """Whether a sentence states that p-values are corrected for several comparisons, or speaks of such comparisons."""
+    if _CORRECTED.search(text):
+        return "stated"
+    return "possible" if _PAIRWISE.search(text) else None
 
 
 def fits(p: Number | None, possible: tuple[float, float], alpha: float = ALPHA) -> bool:
@@ -206,8 +239,9 @@ def check_text(document: Document) -> Iterator[Finding]:
     """One finding per reported test of the text."""
     for sentence in document.sentences:
         one_sided = bool(_ONE_SIDED.search(sentence.text))
+        family = family_of(sentence.text)
         for test in reported_tests(sentence.text):
-            judged = judge(test, one_sided=one_sided)
+            judged = judge(test, one_sided=one_sided, family=family)
             spot = in_sentence(sentence, test.start, test.text)
             value = judged.p_range
             yield spot.found(

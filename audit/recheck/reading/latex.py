@@ -143,12 +143,13 @@ def _float_name(text: str, position: int) -> str:
 def _grid(source: LatexSource, span: Span, number: int, places: tuple[list[int], list[str]]) -> Grid:
     text = source.text
     start, end = _float(text, span.start)
-    caption = _CAPTION.search(text, start, end)
+    # A long table stands in no float and holds its caption and label itself.
+    caption = _CAPTION.search(text, start, end) or _CAPTION.search(text, span.start, span.end)
     words = ""
     if caption:
         opened = skip_space(text, caption.end())
         words = re.sub(r"\s+", " ", plain(text, opened + 1, group_end(text, opened) - 1, source.macros).text).strip()
-    label = _LABEL.search(text, start, end)
+    label = _LABEL.search(text, start, end) or _LABEL.search(text, span.start, span.end)
     inner = list(tabulars(text[start:end]))
     name = label[1] if label else f"table {number}"
     if len(inner) > 1:

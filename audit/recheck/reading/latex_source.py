@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _INCLUDE = re.compile(r"\\(?:input|include|subfile|subfileinclude)\s*\{([^{}]+)\}|\\input\s+([^\s{}\\]+)")
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 _VERBATIM = re.compile(r"\\begin\{(verbatim\*?|lstlisting|minted|comment|filecontents\*?)\}.*?\\end\{\1\}", re.S)
+_ABOVE = 3  # folders above the paper's from which inclusions may be named
 _DEEPEST = 20
 
 
@@ -87,20 +88,32 @@ def _included(
     root: Path, match: re.Match[str], above: tuple[str, ...], where: str, notes: list[str]
 ) -> list[tuple[str, str, int]] | None:
     wanted = (match[1] or match[2]).strip()
-    for candidate in (wanted, f"{wanted}.tex"):
-        path = (root / candidate).resolve()
-        if not path.is_relative_to(root):
-            notes.append(f"{where}: {wanted} lies outside the folder of the paper and was not read")
-            return None
-        if path.is_file():
-            if len(above) > _DEEPEST:
-                notes.append(f"{where}: {wanted} stands more than {_DEEPEST} files deep and was not read")
-                return None
-            if path.relative_to(root).as_posix() in above:
-                notes.append(f"{where}: {wanted} includes itself and was not read again")
-                return None
-            return _lines(path, root, notes, above)
-    notes.append(f"{where}: {wanted} was not found")
+    path = _file(root, wanted, above[-1])
+    if path is None:
+        outside = not (root / wanted).resolve().is_relative_to(root)
+        why = "lies outside the folder of the paper and was not read" if outside else "was not found"
+        notes.append(f"{where}: {wanted} {why}")
+        return None
+    if len(above) > _DEEPEST:
+        notes.append(f"{where}: {wanted} stands more than {_DEEPEST} files deep and was not read")
+        return None
+    if path.relative_to(root).as_posix() in above:
+        notes.append(f"{where}: {wanted} includes itself and was not read again")
+        return None
+    return _lines(path, root, notes, above)
+
+
+def _file(root: Path, wanted: str, by: str) -> Path | None:
+    """The file of the paper's folder that an inclusion means.
+
+    It is named from that folder, from the folder of the file that includes it, or from a folder above in which the paper is
+    compiled; what lies outside the paper's own folder is not read, whoever names it.
+    """
+    for base in (root, (root / by).parent, *list(root.parents)[:_ABOVE]):
+        for name in (wanted, f"{wanted}.tex"):
+            path = (base / name).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return path
     return None
 
 

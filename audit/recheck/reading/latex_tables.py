@@ -20,6 +20,7 @@ _RULE = re.compile(
     r"\s*(?:\\(?P<heavy>toprule|midrule|bottomrule|hline|Xhline|specialrule)|\\(?P<light>cmidrule|cline|addlinespace|arrayrulecolor|"
     r"rowcolor|endhead|endfirsthead|endfoot|endlastfoot|noalign|small|footnotesize|scriptsize|centering|rowfont))\b"
 )
+_PAGES = re.compile(r"\\end(firsthead|head|foot|lastfoot)\b")
 _SPANNING = frozenset({"tabular*", "tabularx", "tabulary", "xltabular", "NiceTabular*"})  # a width comes first
 
 
@@ -89,6 +90,20 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     yield "row", begun, end
 
 
+def _parts(text: str, span: Span) -> Iterator[tuple[str, int, int, bool]]:
+    """The pieces of a table with whether one begins its body; heads and feet for further pages of a long table are left out."""
+    found = {m[1]: m for m in _PAGES.finditer(text, span.body, span.close)}
+    if not found:
+        yield from ((*piece, False) for piece in _pieces(text, span.body, span.close))
+        return
+    head = found.get("firsthead") or found.get("head")
+    if head is not None:
+        yield from ((*piece, False) for piece in _pieces(text, span.body, head.start()))
+    after = max(m.end() for m in found.values())
+    for position, piece in enumerate(_pieces(text, after, span.close)):
+        yield (*piece, position == 0)
+
+
 def read_grid(source: LatexSource, span: Span, name: str, caption: str, place: str) -> Grid:
     """The table at a span of the source."""
     rows: list[list[Cell]] = []
@@ -96,10 +111,13 @@ def read_grid(source: LatexSource, span: Span, name: str, caption: str, place: s
     down: dict[int, tuple[int, Cell]] = {}  # column -> (rows still covered, cell)
     cells: list[Cell] = []
     heavy = pending = False
-    for kind, start, end in _pieces(source.text, span.body, span.close):
+    for kind, start, end, first in _parts(source.text, span):
+        pending = pending or first
         if not cells:
             start, heavy = _skip_rules(source.text, start, end)
             pending = pending or heavy
+            if kind == "row" and source.text.startswith("\\caption", skip_space(source.text, start)):
+                continue  # a long table holds its caption as a row
         column = sum(cell.span for cell in cells)
         cells.append(_cell(source, start, end, column, down))
         if kind == "cell":
