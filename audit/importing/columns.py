@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from orledger.audit.importing import words
 from orledger.audit.importing.mapping import DASHES, FILE_COLUMN, MISSING
+from orledger.audit.importing.marked import number
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+NAMING = (*words.ARMS, *words.UNITS, *words.REPEATS, *words.INDICES, *words.METRICS)
 NUMBER_WITH_COMMA = r"^[+-]?\d*(,\d+)?([eE][+-]?\d+)?$"
 THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
@@ -35,6 +38,7 @@ class Columns:
     comma: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     set_aside: dict[str, str] = field(default_factory=dict)  # columns that inference has no use for, and why
+    wordy: dict[str, list[str]] = field(default_factory=dict)  # the words of a column of numbers, such as OOM
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,8 +125,8 @@ class Columns:
         return set(self.frame.filter(has)[key].unique().to_list())
 
 
-def describe(table: pl.DataFrame) -> Columns:
-    """The columns of a table from ``read_tables``, without those that hold lists."""
+def describe(table: pl.DataFrame, named: Collection[str] = ()) -> Columns:
+    """The columns of a table from ``read_tables``, without those that hold lists; ``named`` are those of which somebody said what they are."""
     source = str(table[SOURCE][0])
     files = table[SOURCE].n_unique()
     kept = [c for c, kind in table.schema.items() if c not in (ROW, SOURCE) and not kind.is_nested()]
@@ -130,14 +134,19 @@ def describe(table: pl.DataFrame) -> Columns:
     said = [m for m in MISSING if m not in DASHES]
     texts = texts.with_columns(pl.when(pl.all().is_in(said)).then(None).otherwise(pl.all()).name.keep())
     texts = texts.with_columns(_without_dashes(texts[c]) for c in texts.columns if texts[c].is_in(DASHES).any())
+    holes, odd = (f.null_count().row(0) for f in (texts, texts.select(pl.all().cast(pl.Float64, strict=False))))
+    mixed = [c for c, empty, no_number in zip(kept, holes, odd, strict=True) if no_number > empty and c not in named]
+    spoken = {c: found for c in mixed if (found := _words_among_numbers(texts[c]))}
+    wordy = {c: bare for c, found in spoken.items() if (bare := [w for w in found if w not in DASHES])}
+    texts = texts.with_columns(pl.when(~pl.col(c).is_in(found)).then(pl.col(c)).alias(c) for c, found in spoken.items())
     comma = _decimal_comma(texts.drop(FILE_COLUMN, strict=False))
     points = pl.all().str.replace(",", ".", literal=True) if comma else pl.all()
     numeric = texts.select(points.cast(pl.Float64, strict=False))
-    holes = dict(zip(kept, texts.null_count().row(0), strict=True))
-    odd = dict(zip(kept, numeric.null_count().row(0), strict=True))
-    numbers = dict.fromkeys(c for c in kept if c != FILE_COLUMN and odd[c] == holes[c] < texts.height)
-    words = dict.fromkeys(c for c in kept if c not in numbers and holes[c] < texts.height)
-    return Columns(texts, numeric, numbers, words, source, files, comma)
+    empty = dict(zip(kept, texts.null_count().row(0), strict=True))
+    no_number = dict(zip(kept, numeric.null_count().row(0), strict=True))
+    numbers = dict.fromkeys(c for c in kept if c != FILE_COLUMN and no_number[c] == empty[c] < texts.height)
+    rest = dict.fromkeys(c for c in kept if c not in numbers and empty[c] < texts.height)
+    return Columns(texts, numeric, numbers, rest, source, files, comma, wordy=wordy)
 
 
 def _without_dashes(column: pl.Series) -> pl.Series:
@@ -146,6 +155,26 @@ def _without_dashes(column: pl.Series) -> pl.Series:
     rest = column.filter(~dash).drop_nulls()
     numbers = len(rest) > 0 and bool(rest.str.contains(r"^[+-]?[.,]?\d").all())
     return pl.select(pl.when(~dash).then(column).alias(column.name)).to_series() if numbers else column
+
+
+def _words_among_numbers(column: pl.Series) -> list[str]:
+    """The words, such as OOM or timeout, that stand for no number in a column of results; none where a column may be of names.
+
+    A column of results has more numbers than words, no digit in its words, and the name of something measured, a number that is not
+    whole, or one with a spread or a percent sign: a column of ids (1461, 40668, iris) is of names.
+    """
+    if column.name == FILE_COLUMN or words.is_one_of(column.name, NAMING):
+        return []
+    entries = column.drop_nulls()
+    word = ~entries.str.contains(r"\d") & entries.cast(pl.Float64, strict=False).is_null()  # inf is a number
+    if not 0 < word.sum() <= len(entries) / 2:
+        return []
+    rest = entries.filter(~word)
+    bare = pl.select(number(pl.lit(rest))).to_series()
+    x = bare.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    if x.null_count() or not (words.is_metric(column.name) or (bare != rest).any() or (x != x.round()).any()):
+        return []
+    return sorted(entries.filter(word).unique().to_list())
 
 
 def _decimal_comma(texts: pl.DataFrame) -> str:

@@ -11,17 +11,19 @@ from orledger.audit.importing import words
 from orledger.audit.importing.arms import arm_by_name, arm_by_shape, arm_reason, looks_wide, which_arm
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
-from orledger.audit.importing.mapping import FILE_COLUMN, MappedMetric, Mapping
+from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, MappedMetric, Mapping
 from orledger.audit.importing.marked import marked_results, number, spreads
+from orledger.audit.importing.reasons import failures, reason_column
 from orledger.audit.importing.suspicions import doubtful_arms
 from orledger.errors import DataError, UsageError
 from orledger.wording import some
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
 MOST_UNTOLD = 100  # more numbers than this whose names say no direction are features or settings, and no results
 SOME = 20  # names that a line of reasons lists
+COMBINED = ("score", "combined", "combined_score", "combined_metric")  # names for one metric made of several
 MANY = 30  # more values than this make an iteration a step of a curve and not a repetition
 
 
@@ -53,21 +55,34 @@ class Guess:
 def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess:
     """What ``table`` (from ``read_tables``) seems to hold; a question that it cannot answer is an error that asks it."""
     wishes = wishes or Wishes()
-    columns = describe(table)
+    named = {*wishes.keys, *wishes.ignore, *([wishes.arm] if wishes.arm else [])}
+    columns = describe(table, named)
     for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
         columns.require(said)
     free = [c for c in columns.names if c not in wishes.ignore]
     marked = marked_results(columns, free, {*wishes.keys, *([wishes.arm] if wishes.arm else [])})
     if marked:
-        columns = describe(table.with_columns(number(pl.col(c).cast(pl.String).str.strip_chars()) for c in marked))
+        texts = {c: pl.col(c).cast(pl.String).str.strip_chars() for c in marked}
+        wordy = columns.wordy
+        bare = (pl.when(~t.is_in(wordy.get(c, []))).then(number(t)).alias(c) for c, t in texts.items())
+        columns = replace(describe(table.with_columns(bare), named), wordy=wordy)
     told = [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
-    reason = _reason(columns, {wishes.arm, *wishes.keys, *wishes.ignore})
+    told += [
+        f"{c}: no number where {' or '.join(found)} stands, which is kept as the reason"
+        for c, found in columns.wordy.items()
+    ]
+    reason = reason_column(columns, {wishes.arm, *wishes.keys, *wishes.ignore})
+    ended = failures(columns, reason)
     if reason is not None:
-        told.append(f"{reason}: says why a number is missing, by its name")
+        told.append(
+            f"{reason}: says why a number is missing, by its name"
+            + (f"; a number beside {' or '.join(ended)} is no result" if ended else "")
+        )
     left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
     start = Mapping(
         study=wishes.study or _study(name), block="main", form="rows", keys=(), file="", reason=reason,
-        reason_wins=reason == UNFINISHED, decimal="," if columns.comma else ".", marked=bool(marked),
+        reason_wins=reason == UNFINISHED or bool(ended), decimal="," if columns.comma else ".", marked=bool(marked),
+        missing=(*MISSING, *sorted({w for found in columns.wordy.values() for w in found})),
     )  # fmt: skip
     metric = next((c for c in left if c in columns.texts and words.is_one_of(c, words.METRICS)), None)
     value = next((c for c in left if c in columns.numbers and words.is_one_of(c, words.VALUES)), None)
@@ -177,14 +192,15 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         metrics=tuple(MappedMetric(m, m) for m in metrics), ignore=_ignored(columns, (*keys, arm, *metrics, idx, start.reason)),
     )  # fmt: skip
     usual = [m for word in words.DECIDING for m in metrics if words.plain(m) == word]
+    telling = [m for m in metrics if words.direction(m)]
     primary = next(
-        (m for m in (*wishes.metrics, *usual, *metrics) if m in wishes.metrics or not _is_cost(m)), metrics[0]
+        (m for m in (*wishes.metrics, *usual, *telling, *metrics) if m in wishes.metrics or not _is_cost(m)), metrics[0]
     )
     if parts and not wishes.metrics:
-        mapping = replace(mapping, combined="score", combines=parts)
-        primary = "score"
+        primary = next(n for n in COMBINED if n not in metrics)
+        mapping = replace(mapping, combined=primary, combines=parts)
         told.append(
-            f"score: {' or '.join(parts)}, whichever a {keys[0]} has, turned so that higher is better, because no {keys[0]} has both"
+            f"{primary}: {' or '.join(parts)}, whichever a {keys[0]} has, turned so that higher is better, because no {keys[0]} has both"
         )
     return _with_unit(Guess(mapping, primary, (), (), told), columns, wishes)
 
@@ -329,14 +345,6 @@ def _complementary(columns: Columns, metrics: Sequence[str], keys: Sequence[str]
     """Metrics of which every value of the first key has exactly one, for all that have a direction; () when there are none."""
     partial = [m for m in metrics if words.direction(m) and columns.partial(m, keys[0])]
     return tuple(partial) if len(partial) > 1 and columns.share_out(partial, keys[0]) else ()
-
-
-def _reason(columns: Columns, taken: Collection[str | None]) -> str | None:
-    """The column that says why numbers are missing: by its name, or as the status of runs of which some did not end well."""
-    texts = [c for c in columns.texts if c not in taken]
-    ended = [c for c in texts if words.is_one_of(c, words.STATUSES)]
-    badly = (c for c in ended if any(v.strip().lower() not in words.FINE for v in columns.values(c)))
-    return next((c for c in texts if words.is_one_of(c, words.REASONS)), next(badly, None))
 
 
 def _ignored(columns: Columns, used: Sequence[str | None]) -> tuple[str, ...]:

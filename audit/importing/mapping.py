@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FORMS = ("long", "wide", "rows")
 FILE_COLUMN = "file"  # a column that every table has: the name of its file without the ending
 DASHES = ("-", "--", "---", "–", "—")  # no number where numbers stand; among words a dash may be a name
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", *DASHES)
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", *DASHES)
 DECIMALS = (".", ",")
 SCALES = ("common", "own")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from orledger.audit.importing.mapping import MISSING
 from orledger.audit.importing.marked import unmarked
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.audit.importing.words import FINE
@@ -33,7 +34,10 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
     absent = value.is_in(list(mapping.missing))
     if mapping.reason_wins:
         absent = absent | pl.col("reason").is_not_null()
-    rows = rows.with_columns(pl.when(absent).then(None).otherwise(value).alias("value"))
+    spoken = absent & ~value.is_in(MISSING) & ~value.str.contains(r"\d")  # OOM says why, -999 does not
+    rows = rows.with_columns(
+        pl.when(absent).then(None).otherwise(value).alias("value"), pl.when(spoken).then(value).alias("_word")
+    )
     if mapping.marked:
         rows = unmarked(rows)
     number = pl.col("value").str.replace(",", ".", literal=True) if mapping.decimal == "," else pl.col("value")
@@ -50,7 +54,7 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
             )
     if mapping.form == "rows":
         rows = _without_unmeasured(rows, mapping)
-    reason = pl.coalesce(pl.col("reason"), pl.format("missing in {}", pl.col(SOURCE)))
+    reason = pl.coalesce(pl.col("reason"), pl.col("_word"), pl.format("missing in {}", pl.col(SOURCE)))
     found = rows.select(
         *mapping.keys, "arm", "metric", "label", pl.col("_idx").alias("idx"), pl.col("_number").alias("value"),
         pl.when(pl.col("_number").is_null()).then(reason).alias("reason"), SOURCE, ROW,

@@ -24,11 +24,19 @@ VALUES = ("value", "score", "result", "val")
 REASONS = ("reason", "error", "failure", "info", "message", "exception", "why", "unfinished", "failed", "error_message")
 STATUSES = ("status", "run_status", "job_status", "exit_status", "outcome")  # how a run ended, where no column says why
 FINE = ("ok", "okay", "success", "succeeded", "successful", "done", "finished", "complete", "completed", "passed")
+# Ends after which whatever number stands beside them is no result.
+FAILED = (
+    "failed", "fail", "failure", "error", "errored", "crashed", "crash", "killed", "aborted", "cancelled", "canceled",
+    "oom", "out of memory", "out_of_memory", "diverged",
+)  # fmt: skip
+# How far numbers scatter: less of it is no better result.
+SPREADS = ("std", "stdev", "stddev", "sd", "stderr", "sem", "var", "variance", "ci", "ci95", "iqr")
 HIGHER = (
     "accuracy", "acc", "auc", "auroc", "roc_auc", "auprc", "f1", "f_1", "precision", "recall", "sensitivity", "specificity",
     "r2", "r_2", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",
     "elbo", "likelihood", "hit", "hits", "success", "win", "wins", "psnr", "ssim", "hypervolume", "throughput", "score",
-    "c_index", "cindex", "concordance", "correlation", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass",
+    "c_index", "cindex", "concordance", "correlation", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass", "top1", "top5", "top_1",
+    "top_5", "elo", "winrate",
 )  # fmt: skip
 LOWER = (
     "error", "err", "loss", "logloss", "log_loss", "rmse", "mse", "mae", "mape", "smape", "nll", "regret", "perplexity",
@@ -71,12 +79,21 @@ def is_one_of(name: str, words: tuple[str, ...]) -> bool:
 def direction(name: str) -> tuple[str, str] | None:
     """``higher`` or ``lower`` and the word that says so; None when the name says nothing.
 
-    The last telling word decides (a training loss is a loss), and ``neg`` in front turns it round.
+    The last telling word decides (a training loss is a loss), and ``neg`` in front turns it round. A spread says nothing: a small
+    standard deviation of the accuracy is no better accuracy.
     """
-    text = plain(name)
+    return (
+        None
+        if any(part in SPREADS for part in plain(name).split("_"))
+        else _told(plain(name)) or _told(plain(name.lower()))
+    )
+
+
+def _told(text: str) -> tuple[str, str] | None:
+    """What the words of a plain name say about the direction."""
     parts = text.split("_")
     if parts[0] in ("neg", "negative", "minus"):
-        inner = direction("_".join(parts[1:]))
+        inner = _told("_".join(parts[1:]))
         return None if inner is None else ({"lower": "higher", "higher": "lower"}[inner[0]], text)
     for size in (len(parts), 2, 1):
         for start in range(len(parts) - size, -1, -1):
@@ -89,5 +106,5 @@ def direction(name: str) -> tuple[str, str] | None:
 
 
 def is_metric(name: str) -> bool:
-    """Whether the name of a column is that of something measured."""
-    return direction(name) is not None
+    """Whether the name of a column is that of something measured, or of how far it scatters."""
+    return _told(plain(name)) is not None or direction(name) is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.importing.asking import Questions, listed, questions, quoted
 from orledger.audit.importing.inference import Guess, Wishes, as_mapped, infer
+from orledger.audit.importing.mapping import MISSING
 from orledger.audit.importing.records import to_records
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def mapping_text(mapping: Mapping, reasons: tuple[str, ...] = ()) -> str:
         lines.append(f"ignore = {listed(mapping.ignore)}")
     if mapping.decimal != ".":
         lines.append(f"decimal = {quoted(mapping.decimal)}")
+    if mapping.missing != MISSING:
+        lines.append(f"missing = {listed(mapping.missing)}")
     if mapping.marked:
         lines.append("marked = true")
     lines += ["", f"[{mapping.form}]", *_shape(mapping)]
