@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from orledger.schema.layouts import identifier
 from orledger.schema.selecting import equal, select
@@ -16,13 +18,15 @@ if TYPE_CHECKING:
 
 PAGE = 100
 SERIES = 500  # series that the page of a cell summarises
-NEAR = 24  # neighbours for each key
+NEAR = 24  # neighbours for each key, those around its value
+BLOCK = 20_000  # neighbours that are looked at
+# Scalars and the points of series apart: a scalar is its own smallest value.
 RECORDS = """
-SELECT arm, metric, label, max(value) FILTER (idx IS NULL) AS scalar, count(idx) AS points,
-       min(value) FILTER (idx IS NOT NULL) AS smallest, median(value) FILTER (idx IS NOT NULL) AS median,
-       max(value) FILTER (idx IS NOT NULL) AS largest
-FROM all_records WHERE cell_id = ? GROUP BY ALL ORDER BY arm, label, metric
+SELECT arm, metric, label, idx IS NULL AS scalar, count(*) AS points, min(value) AS smallest, median(value) AS median,
+       max(value) AS largest
+FROM all_records WHERE cell_id = ? GROUP BY ALL
 """
+RUN = "SELECT preset, versions, git_commit FROM run WHERE run_id = ?"
 COLUMNS = {"name": "cell", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
 
 
@@ -54,6 +58,15 @@ class Chosen:
             down=query.get("down") == "1",
             page=max(1, int(number)) if number.isdigit() and len(number) < 8 else 1,
         )
+
+    def address(self, **other: Any) -> str:
+        """The address of the page with this choice, but for what is given as ``other``; what is as usual is not named."""
+        chosen = replace(self, **other)
+        parts = {k: getattr(chosen, k) for k in ("case", "block", "state", "word")}
+        parts |= {f"key.{k}": v for k, v in chosen.keys.items()}
+        parts |= {"order": chosen.order if chosen.order != "name" else "", "down": "1" if chosen.down else ""}
+        parts["page"] = str(chosen.page) if chosen.page > 1 else ""
+        return "/cells?" + urlencode({k: v for k, v in parts.items() if v})
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition on rows of ``all_cells``, and its parameters."""
@@ -128,40 +141,54 @@ def _places(results: Copied) -> dict[str, list[str]]:
 
 def one(results: Copied, cell_id: str) -> dict[str, Any] | None:
     """A cell with its spec, refusals, facts, data, the run that made it, and its neighbours; None when there is no such cell."""
-    found = results.rows(
-        "SELECT c.*, r.preset, r.versions, r.git_commit FROM all_cells c LEFT JOIN run r USING (run_id) WHERE cell_id = ?",
-        [cell_id],
-    )
+    found = results.rows("SELECT * FROM all_cells WHERE cell_id = ?", [cell_id])
     if not found:
         return None
     (cell,) = found
+    run = (
+        results.remember(("run", cell["run_id"]), lambda: results.rows(RUN, [cell["run_id"]])) if cell["run_id"] else []
+    )
     place = (cell["case_name"], cell["block"])
     layout = next((x for x in results.layouts() if (x.case, x.block) == place), None)
     facts = results.rows("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id])
-    return {"cell": cell, "near": _near(results, cell), "facts": facts} | _records(results, layout, cell_id)
+    shown = {"cell": cell, "run": run[0] if run else None, "near": _near(results, cell), "facts": facts}
+    return shown | _records(results, layout, cell_id)
 
 
 def _near(results: Copied, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The cells of the same block that differ from ``cell`` in one key, by that key, numbers in their order."""
+    """The cells of the same block that differ from ``cell`` in one key, by that key: those around its value, numbers in their order."""
     keys = cell["keys"]
     if not keys:
         return []
-    same = " + ".join("coalesce((keys[?] = ?)::INTEGER, 0)" for _ in keys)
-    one = " ".join("WHEN keys[?] IS DISTINCT FROM ? THEN ?" for _ in keys)
+    held = ", ".join("keys[?]" for _ in keys)
+    same = " + ".join(f"(held[{i}] IS NOT DISTINCT FROM ?)::INTEGER" for i in range(1, len(keys) + 1))
     rows = results.rows(
-        f"SELECT cell_id, state, key, keys[key] AS value FROM (SELECT cell_id, state, keys, CASE {one} END AS key FROM all_cells"
-        f" WHERE case_name = ? AND block = ? AND cell_id <> ? AND {same} = ?)"
-        f" QUALIFY row_number() OVER (PARTITION BY key ORDER BY TRY_CAST(value AS DOUBLE), value, cell_id) <= {NEAR}"
-        " ORDER BY TRY_CAST(value AS DOUBLE), value, cell_id",
-        [
-            *(part for key, value in keys.items() for part in (key, value, key)),
-            *(cell[k] for k in ("case_name", "block", "cell_id")),
-            *(part for pair in keys.items() for part in pair),
-            len(keys) - 1,
-        ],
+        f"SELECT cell_id, state, held FROM (SELECT cell_id, state, [{held}] AS held FROM all_cells"
+        f" WHERE case_name = ? AND block = ? AND cell_id <> ?) WHERE {same} = ? LIMIT {BLOCK}",
+        [*keys, *(cell[k] for k in ("case_name", "block", "cell_id")), *keys.values(), len(keys) - 1],
     )
-    found = [(key, value, [r for r in rows if r["key"] == key]) for key, value in keys.items()]
-    return [{"key": key, "value": value, "others": others} for key, value, others in found if others]
+    found = []
+    for i, (key, value) in enumerate(keys.items()):
+        others = [
+            {"cell_id": row["cell_id"], "state": row["state"], "value": row["held"][i]}
+            for row in rows
+            if row["held"][i] != value
+        ]
+        others.sort(key=lambda o: (_in_order(o["value"]), o["cell_id"]))
+        before = sum(_in_order(o["value"]) < _in_order(value) for o in others)
+        first = max(0, min(before - NEAR // 2, len(others) - NEAR))
+        if others:
+            found.append({"key": key, "value": value, "others": others[first : first + NEAR], "total": len(others)})
+    return found
+
+
+def _in_order(value: str | None) -> tuple[bool, float, str]:
+    """What values of a key are sorted by: numbers first and as numbers."""
+    try:
+        number = float(value or "")
+    except ValueError:
+        number = math.nan
+    return (True, 0.0, value or "") if math.isnan(number) else (False, number, "")
 
 
 def _records(results: Copied, layout: Layout | None, cell_id: str) -> dict[str, Any]:
@@ -174,9 +201,8 @@ def _records(results: Copied, layout: Layout | None, cell_id: str) -> dict[str, 
         "SELECT arm, refused, refused_by FROM all_refusals WHERE cell_id = ? ORDER BY arm", [cell_id]
     )
     scalars: dict[tuple[str, str | None], dict[str, float]] = {}
-    for row in rows:
-        if row["scalar"] is not None:
-            scalars.setdefault((row["arm"], row["label"]), {})[row["metric"]] = row["scalar"]
+    for row in sorted((r for r in rows if r["scalar"]), key=lambda r: (r["arm"], r["label"] is None, r["label"] or "")):
+        scalars.setdefault((row["arm"], row["label"]), {})[row["metric"]] = row["smallest"]
     met = {metric for found in scalars.values() for metric in found}
     shown = {metric: column for metric, column in layout.scalars.items() if metric in met}
     columns = ["arm", "label", *shown.values()]
@@ -186,7 +212,7 @@ def _records(results: Copied, layout: Layout | None, cell_id: str) -> dict[str, 
         "rows": [(*place, *(found.get(metric) for metric in shown)) for place, found in scalars.items()],
     }
     summary = ("arm", "metric", "label", "points", "smallest", "median", "largest")
-    points = [tuple(row[c] for c in summary) for row in rows if row["points"]]
+    points = [tuple(row[c] for c in summary) for row in rows if not row["scalar"]]
     series = {
         "sql": select(["*"], identifier(layout.series), here, ["arm", "label", "idx"]),
         "columns": summary,

@@ -14,12 +14,13 @@ NOTHING: Any = object()
 
 
 class Kept(Generic[Made]):
-    """Things by their keys, at most ``most`` of them: the one that was longest not asked for makes room."""
+    """Things by their keys that weigh at most ``most`` together: those that were longest not asked for make room."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self.most = most
+    def __init__(self, most: int | None = None, weigh: Callable[[Made], int] = lambda _: 1) -> None:
+        self.most, self.weigh = most, weigh
         self._places: OrderedDict[Hashable, _Place] = OrderedDict()
         self._lock = threading.Lock()  # held for a moment only, never while something is made
+        self._weight = 0
 
     def get(self, key: Hashable, make: Callable[[], Made], worth: Callable[[Made], bool] = lambda _: True) -> Made:
         """What stands at ``key``, made by ``make`` when nothing does; what is not ``worth`` it is not kept, nor is an error."""
@@ -31,17 +32,24 @@ class Kept(Generic[Made]):
                 try:
                     place.value = make()
                 finally:
-                    self._tidy(key, keep=place.value is not NOTHING and worth(place.value))
+                    self._settle(key, place, keep=place.value is not NOTHING and worth(place.value))
             found: Made = place.value
             return found
 
-    def _tidy(self, key: Hashable, *, keep: bool) -> None:
-        """Forgets ``key`` unless it is to be kept; then the oldest, when there are too many."""
+    def _settle(self, key: Hashable, place: _Place, *, keep: bool) -> None:
+        """Forgets ``key`` unless it is to be kept and not too heavy; then the oldest, as long as there is too much."""
+        weight = self.weigh(place.value) if keep else 0
         with self._lock:
-            if not keep:
-                self._places.pop(key, None)
-            elif self.most is not None and len(self._places) > self.most:
-                self._places.popitem(last=False)
+            if self._places.get(key) is not place:  # it had to make room while it was made
+                return
+            if not keep or (self.most is not None and weight > self.most):
+                del self._places[key]
+                return
+            place.weight = weight
+            self._weight += weight
+            while self.most is not None and self._weight > self.most:
+                _, oldest = self._places.popitem(last=False)
+                self._weight -= oldest.weight
 
     def keys(self) -> list[Hashable]:
         """The keys, the one that was longest not asked for first."""
@@ -55,3 +63,4 @@ class _Place:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.value: Any = NOTHING
+        self.weight = 0

@@ -6,6 +6,7 @@ starting. The copy is opened with the settings of the SQL sandbox, so no page ca
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
@@ -24,19 +25,21 @@ from orledger.schema.sandbox import Limits, sandbox_config
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import polars as pl
     from duckdb import DuckDBPyConnection
 
+    from orledger.reports.narrowing import Within
     from orledger.schema.layouts import Layout
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
-PAGES = 200  # pages that are kept for each state of the database
-OPENED = 12  # answers of views that are kept for the numbers of a table
+PAGES = 32 * 2**20  # bytes of pages that are kept for each state of the database
+OPENED = 200_000  # rows of views that are kept for the numbers of a table
+READERS = 500  # readers of a copy after which it is opened anew
 PAGE_SECONDS = (
     60  # what a query of a page may take; the limit of a user's query is lower, and is watched where it is asked
 )
 TRIES = 5  # a file that is written to while it is copied is copied again
 
+SUFFIXES = ("", ".wal")  # of the file and of its log
 State = tuple[tuple[str, int, int], ...]
 Made = TypeVar("Made")
 
@@ -72,7 +75,7 @@ class Copied(Results):
         return self._copy.pages
 
     @property
-    def opened(self) -> Kept[pl.DataFrame]:
+    def opened(self) -> Kept[Within]:
         """Rows of views that numbers were looked for in, by query."""
         return self._copy.opened
 
@@ -98,6 +101,7 @@ class Mirror:
                 raise DatabaseError(f"{self.path}: nothing could be read yet", hint="reload the page in a moment")
             copy = self._current
             copy.users += 1
+            copy.readers += 1
         try:
             cursor = copy.results.con.cursor()
             try:
@@ -127,6 +131,8 @@ class Mirror:
         """Takes another copy when the source changed since the last one; what was read before stays when that fails."""
         now = time.monotonic()
         if self._current is not None and now - self._looked < LOOK_EVERY:
+            if self._current.readers >= READERS:
+                self._replace(self._again(self._current))
             return
         self._looked = now
         source = self._source()
@@ -139,9 +145,29 @@ class Mirror:
             if self._current is None:
                 raise
             return
+        self._replace(taken)
+
+    def _replace(self, taken: _Copy) -> None:
         old, self._current = self._current, taken
         if old is not None:
             old.close_if_unused()
+
+    def _again(self, copy: _Copy) -> _Copy:
+        """The same copy under another name, with all that was made from it, opened anew.
+
+        DuckDB keeps a trace of every buffer that a join or an order by has used, tens of thousands of them, until the
+        database is closed: ``duckdb_eviction_queues()`` counts them. Under its old name it would not be closed as long as
+        somebody reads.
+        """
+        target = self._name()
+        for suffix in SUFFIXES:
+            if (old := Path(f"{copy.path}{suffix}")).exists():
+                os.link(old, f"{target}{suffix}")
+        return _Copy(self._open(target, checked=False), target, copy.state, copy.note, copy)
+
+    def _name(self) -> Path:
+        self._number += 1
+        return self._folder / f"{self._number}.duckdb"
 
     def _source(self) -> Path:
         """The snapshot while a run holds the file, else the file; a snapshot that a killed run left behind is older than it."""
@@ -160,37 +186,39 @@ class Mirror:
                 )
             if not before:
                 raise DatabaseError(f"no database at {self.path}", hint="orledger run or orledger study makes one")
-            self._number += 1
-            target = self._folder / f"{self._number}.duckdb"
+            target = self._name()
             for name, _, _ in before:
                 shutil.copyfile(name, str(target) + ("" if name == str(source) else ".wal"))
             if _state(source) == before:
                 break
-        limits = replace(self.limits, seconds=max(PAGE_SECONDS, self.limits.seconds))
         try:
-            results = open_results(target, snapshot=False, **sandbox_config(limits))
+            results = self._open(target)
         except OrledgerError as error:  # the name of the copy says nothing to anybody
             message, hint = (text and text.replace(str(target), str(self.path)) for text in (error.message, error.hint))
             raise type(error)(message or "", hint=hint) from error
         note = "a run is writing; this is its latest snapshot" if source != self.path else None
         return _Copy(results, target, before, note)
 
+    def _open(self, target: Path, *, checked: bool = True) -> Results:
+        limits = replace(self.limits, seconds=max(PAGE_SECONDS, self.limits.seconds))
+        return open_results(target, snapshot=False, checked=checked, **sandbox_config(limits))
+
 
 class _Copy:
-    """One copy with the number of pages that read it at the moment."""
+    """One copy with the number of pages that read it, at the moment and since it was opened; ``same`` has the same bytes."""
 
-    def __init__(self, results: Results, path: Path, state: State, note: str | None) -> None:
+    def __init__(self, results: Results, path: Path, state: State, note: str | None, same: _Copy | None = None) -> None:
         self.results, self.path, self.state, self.note = results, path, state, note
-        self.users = 0
-        self.made: Kept[Any] = Kept()
-        self.pages: Kept[tuple[int, bytes]] = Kept(PAGES)
-        self.opened: Kept[pl.DataFrame] = Kept(OPENED)
+        self.users = self.readers = 0
+        self.made: Kept[Any] = same.made if same else Kept()
+        self.pages: Kept[tuple[int, bytes]] = same.pages if same else Kept(PAGES, lambda made: len(made[1]))
+        self.opened: Kept[Within] = same.opened if same else Kept(OPENED, len)
 
     def close_if_unused(self) -> None:
         if self.users == 0:
             self.results.close()
-            self.path.unlink(missing_ok=True)
-            Path(f"{self.path}.wal").unlink(missing_ok=True)
+            for suffix in SUFFIXES:
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
 
 def _held(path: Path) -> bool:

@@ -20,15 +20,12 @@ from orledger.schema.sandbox import first_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
-
     from orledger.explorer.mirror import Copied
     from orledger.reports.drilldown import OpenedNumber
     from orledger.reports.tables.building import TableSpec
     from orledger.reports.tables.table import Table
 
 ROWS = 500  # rows behind a number that its page shows; the query gives all
-KEPT = 100_000  # rows of an answer that is kept for the next number
 DRAWING = threading.Lock()  # matplotlib's settings belong to the process
 
 
@@ -90,11 +87,7 @@ def number_page(results: Copied, asked: Mapping[str, str]) -> dict[str, Any] | N
     if found is None or value is None:
         return None
 
-    def few(rows: pl.DataFrame) -> bool:
-        return rows.height <= KEPT
-
-    opener = Drilldown(results, lambda query: results.opened.get(query, lambda: results.sql(query), few))
-    behind = opener.behind(value)
+    behind = Drilldown(results, results.opened.get).behind(value)
     shown = []
     for opened in behind.queries if behind else ():
         if opened.rows is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -19,7 +19,7 @@ from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     import polars as pl
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from orledger.schema.layouts import Layout
     from orledger.schema.reading import Results
 
+BLOCKS = "SELECT cell_id, case_name, block FROM all_cells WHERE cell_id IN (SELECT unnest(?))"
 AUDITED = {"test_result": "test_id", "claim": "claim_id", "disposition": "disposition_id"}
 
 
@@ -96,14 +97,14 @@ def command(query: str, database: str) -> str:
 class Drilldown:
     """Opens numbers of tables built from ``results``; what several numbers ask for is read once.
 
-    ``read`` gives the rows of a query and remembers them; without one they are remembered as long as this.
+    Who opens a number now and then gives ``keep``: what ``make`` returns, remembered beyond this. Nothing is then read
+    for the numbers that may follow. Without it all of it is, and is remembered as long as this.
     """
 
     results: Results
-    read: Callable[[str], pl.DataFrame] | None = None
+    keep: Callable[[Hashable, Callable[[], Any]], Any] | None = None
 
     def __post_init__(self) -> None:
-        self._read = self.read or cache(self.results.sql)
         self._asked: dict[str, HeldRows] = {}
         self._stored: dict[str, dict[str, pl.DataFrame]] = {}
 
@@ -112,9 +113,16 @@ class Drilldown:
         return {(x.case, x.block): x for x in self.results.layouts()}
 
     @cached_property
-    def _blocks(self) -> dict[str, tuple[str, str]]:
-        rows = self._read("SELECT cell_id, case_name, block FROM all_cells").iter_rows()
+    def _all_blocks(self) -> dict[str, tuple[str, str]]:
+        rows = self.results.sql("SELECT cell_id, case_name, block FROM all_cells").iter_rows()
         return {cell: (case, block) for cell, case, block in rows}
+
+    def _blocks(self, cells: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Case and block of these cells, and perhaps of others; what is no cell is not among them."""
+        if self.keep is None:
+            return self._all_blocks
+        rows = self.results.rows(BLOCKS, [list(set(cells))])
+        return {row["cell_id"]: (row["case_name"], row["block"]) for row in rows}
 
     def behind(self, value: Value) -> Behind | None:
         """What stands behind ``value``; None when its origin is not known."""
@@ -128,10 +136,10 @@ class Drilldown:
         """The row that the audit stored. A report opens most of them, so it reads their table once."""
         key = AUDITED[part.table]
         query = f"SELECT *\nFROM {part.table}\nWHERE {key} = {literal(part.id)}"
-        if self.read is not None:
-            return OpenedNumber(f"the audit's row in {part.table}", query, None, self.read(query))
+        if self.keep is not None:
+            return OpenedNumber(f"the audit's row in {part.table}", query, None, self.results.sql(query))
         if part.table not in self._stored:
-            rows = self._read(f"SELECT * FROM {part.table}")
+            rows = self.results.sql(f"SELECT * FROM {part.table}")
             self._stored[part.table] = {name: rows[i : i + 1] for i, name in enumerate(rows[key])}
         return OpenedNumber(f"the audit's row in {part.table}", query, None, self._stored[part.table].get(part.id))
 
@@ -151,10 +159,12 @@ class Drilldown:
     def _records(self, part: Records) -> Iterator[OpenedNumber]:
         """One query per block and view that has some of the records; together their answers are exactly ``part``."""
         groups: dict[tuple[str, str, bool], list[tuple[Any, ...]]] = {}
-        for row in part.rows.iter_rows():
-            if row[0] in self._blocks:
+        rows = part.rows.rows()
+        blocks = self._blocks(row[0] for row in rows)
+        for row in rows:
+            if row[0] in blocks:
                 series = row[3] is not None
-                groups.setdefault((*self._blocks[row[0]], series), []).append(row if series else row[:3])
+                groups.setdefault((*blocks[row[0]], series), []).append(row if series else row[:3])
         for (case, block, series), wanted in groups.items():
             layout = self._layouts[case, block]
             view = layout.view(indexed=series)
@@ -175,9 +185,11 @@ class Drilldown:
             )
 
     def _within(self, query: str, places: tuple[str, ...], keys: tuple[str, ...]) -> HeldRows:
+        def make() -> HeldRows:
+            return HeldRows(self.results.sql(query).cast({p: PLACE[p] for p in places}), places, keys)
+
         if query not in self._asked:
-            rows = self._read(query)
-            self._asked[query] = HeldRows(rows.cast({p: PLACE[p] for p in places}), places, keys)
+            self._asked[query] = make() if self.keep is None else self.keep(query, make)
         return self._asked[query]
 
 

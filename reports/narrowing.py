@@ -38,6 +38,10 @@ class HeldRows:
         self.order = (*self.keys, *self.places, "cell_id")
         self.rows = self.rows.sort(self.order, nulls_last=True)
 
+    def __len__(self) -> int:
+        """How many rows there are to select from."""
+        return self.rows.height
+
     @cached_property
     def _index(self) -> dict[tuple[Any, ...], list[int]]:
         found: dict[tuple[Any, ...], list[int]] = {}

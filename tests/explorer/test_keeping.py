@@ -45,6 +45,19 @@ def test_errors_and_what_is_not_worth_it_leave_no_trace_and_the_oldest_makes_roo
     assert kept.keys() == ["c", "e"]
 
 
+def test_what_is_kept_weighs_no_more_than_allowed() -> None:
+    kept: Kept[str] = Kept(10, len)
+    for text in ("aaaa", "bbb", "ccc"):
+        kept.get(text, lambda text=text: text)
+    assert kept.keys() == ["aaaa", "bbb", "ccc"]  # 10 in all
+    kept.get("dd", lambda: "dd")
+    assert kept.keys() == ["bbb", "ccc", "dd"]
+    assert kept.get("eleven", lambda: "e" * 11) == "e" * 11
+    assert kept.keys() == ["bbb", "ccc", "dd"]  # it would push out all the others, and not fit even then
+    kept.get("eight", lambda: "e" * 8)
+    assert kept.keys() == ["dd", "eight"]
+
+
 def test_a_lane_takes_so_many_and_tells_who_waits_too_long() -> None:
     async def scene() -> str:
         lane, go, begun = Lane(1, 0.05), threading.Event(), threading.Event()

@@ -287,21 +287,45 @@ def test_pages_are_kept_as_long_as_the_database_and_no_more_than_so_many(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", 0.0)
-    monkeypatch.setattr("orledger.explorer.mirror.PAGES", 3)
+    x = Explorer(database)
+    with TestClient(application(x), base_url="http://localhost") as client:
+        size = len(client.get("/cells?word=none0").content)
+    monkeypatch.setattr("orledger.explorer.mirror.PAGES", 3 * size)
     x = Explorer(database)
     with TestClient(application(x), base_url="http://localhost") as client:
         first = client.get("/cells").text
         assert client.get("/cells").text == first
         assert client.get("/cells?state=failed").text != first
         for k in range(5):
-            client.get(f"/cells?word={k}")
+            client.get(f"/cells?word=none{k}")
         client.get("/cell/nobody")
         with x.mirror.results() as results:
-            assert results.pages.keys() == [f"/cells?word={k}" for k in (2, 3, 4)]
+            assert results.pages.keys() == [f"/cells?word=none{k}" for k in (2, 3, 4)]
         con = connect(database, "write")
         con.execute("DELETE FROM cell WHERE cell_id = 'c7'")
         con.close()
         assert "7 cells" in client.get("/cells").text
+
+
+def test_a_copy_is_opened_anew_after_so_many_readers_and_keeps_what_was_made(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB holds on to traces of its buffers as long as a database is open."""
+    monkeypatch.setattr("orledger.explorer.mirror.READERS", 3)
+    mirror = Mirror(database, Limits())
+    with mirror.results() as first:
+        first.remember(("made",), lambda: "once")
+        file, seen = first.rows("SELECT path FROM duckdb_databases() WHERE NOT internal")[0]["path"], set()
+        for _ in range(7):
+            with mirror.results() as later:
+                seen.add(later.rows("SELECT path FROM duckdb_databases() WHERE NOT internal")[0]["path"])
+                assert later.remember(("made",), lambda: "again") == "once"
+                assert len(later.rows("FROM all_cells")) == 8
+        assert len(first.rows("FROM all_cells")) == 8  # who still reads is not cut off
+    assert file in seen
+    assert len(seen) == 3
+    assert len(list(Path(file).parent.iterdir())) == 1  # the others are closed and gone
+    mirror.close()
 
 
 def test_fifty_clients_at_once_without_an_error(client: TestClient) -> None:
