@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,12 @@ from starlette.routing import Route
 
 from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.explorer import cells, hypotheses, metrics, overview
+from orledger.explorer import cell, cells, hypotheses, metrics, overview
 from orledger.explorer.guard import Guard
 from orledger.explorer.lanes import Lane
-from orledger.explorer.mirror import Mirror
 from orledger.explorer.warming import Warming
 from orledger.schema.describing import tables as described
+from orledger.schema.frames import flat
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -43,7 +44,7 @@ KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 STATIC = {
     "report.css": "orledger.templates",
     "report.js": "orledger.templates",
-    **dict.fromkeys(("explorer.css", "explorer.js", "chart.js"), "orledger.explorer.static"),
+    **dict.fromkeys(("explorer.css", "explorer.js", "chart.js", "charts.js"), "orledger.explorer.static"),
 }
 
 
@@ -61,12 +62,15 @@ def application(x: Explorer) -> Starlette:
         return x.page(name, request, results, **overview.live(results))
 
     def all_cells(request: Request, results: Copied) -> Response:
-        chosen = cells.Chosen.read(request.query_params)
+        chosen = cells.Chosen.read(request.query_params, request.query_params.getlist("col"))
         return x.page("explorer_cells.html.j2", request, results, **cells.page(results, chosen))
 
     def one_cell(request: Request, results: Copied) -> Response:
         name = request.path_params["cell_id"]
-        return x.found("explorer_cell.html.j2", request, results, cells.one(results, name), f"no cell {name}")
+        found = cell.one(results, name, request.query_params.get("series", ""))
+        return x.found(
+            "explorer_cell.html.j2", request, results, found, f"no cell {name}", "the list of cells has a filter"
+        )
 
     def metric(request: Request, results: Copied) -> Response:
         asked = request.query_params
@@ -118,9 +122,7 @@ def application(x: Explorer) -> Starlette:
 
         name = request.path_params["name"]
         drawn = tables.figure(results, name)
-        title = dict(f[:2] for f in tables.listed(results)["figures"]).get(name, "")
-        found = None if drawn is None else {"name": name, "title": title, "queries": drawn[1]}
-        return x.found("explorer_figure.html.j2", request, results, found, f"no figure {name}")
+        return x.found("explorer_figure.html.j2", request, results, drawn and drawn[1], f"no figure {name}")
 
     def image(request: Request, results: Copied) -> Response:
         from orledger.explorer import tables
@@ -134,13 +136,17 @@ def application(x: Explorer) -> Starlette:
         query = request.query_params.get("q", "")
         shown: dict[str, Any] = {"query": query, "columns": [], "rows": [], "total": 0, "error": None}
         if query.strip():
+            began = time.perf_counter()
             try:
                 frame = x.ask(results, query)
+                shown["seconds"] = time.perf_counter() - began
                 shown |= {"columns": frame.columns, "rows": frame.head(SHOWN).rows(), "total": frame.height}
             except OrledgerError as error:
                 shown["error"] = error
         schema = results.remember(("schema",), lambda: described(results.con))
-        return x.page("explorer_sql.html.j2", request, results, schema=schema, limits=x.limits, **shown)
+        examples = results.remember(("examples",), lambda: metrics.examples(results))
+        about = {"schema": schema, "examples": examples, "limits": x.limits}
+        return x.page("explorer_sql.html.j2", request, results, **about, **shown)
 
     def download(request: Request, results: Copied) -> Response:
         kind = request.path_params["kind"]
@@ -151,7 +157,7 @@ def application(x: Explorer) -> Starlette:
         except OrledgerError as error:
             return PlainTextResponse(str(error), 400)
         buffer = io.BytesIO()
-        frame.write_parquet(buffer) if kind == "parquet" else frame.write_csv(buffer)
+        frame.write_parquet(buffer) if kind == "parquet" else flat(frame).write_csv(buffer)
         saved = {"Content-Disposition": f'attachment; filename="query.{kind}"'}
         return Response(buffer.getvalue(), media_type=KINDS[kind], headers=saved)
 
@@ -161,18 +167,15 @@ def application(x: Explorer) -> Starlette:
         return x.page("explorer_recheck.html.j2", request, results, papers=papers.papers(results))
 
     def compared(request: Request, results: Copied) -> Response:
-        from orledger.reports.report.compare import FRAMES, compare
+        if x.second is None or x.other is None:
+            return x.missing(request, "no second database", f"orledger serve --db {x.path.name} --compare OTHER.duckdb")
+        from orledger.explorer import comparing
 
-        if x.other is None:
-            return x.missing(request, "no second database", "orledger serve --compare OTHER.duckdb")
-        second = Mirror(x.other, x.limits)
-        try:
-            with second.results() as right:
-                result = compare(results, right, (x.path.name, x.other.name))
-        finally:
-            second.close()
-        frames = {n: getattr(result, n) for n in FRAMES}
-        return x.page("explorer_compare.html.j2", request, result=result, frames=frames)
+        names = comparing.told_apart(x.path, x.other)
+        with x.second.results() as right:
+            states = (results.state, right.state)
+            found = x.comparisons.get(states, lambda: comparing.compared(results, right, names))
+        return x.page("explorer_compare.html.j2", request, results, **found)
 
     queries, drawing, warming = Lane(AT_ONCE, PATIENCE), Lane(1, PATIENCE), Warming(x)
 
@@ -232,7 +235,7 @@ def application(x: Explorer) -> Starlette:
         warming.start()
         yield
         warming.end()
-        x.mirror.close()
+        x.close()
 
     return Starlette(
         routes=[

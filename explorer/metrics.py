@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from orledger.explorer.beside import ARM
 from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import equal, select
 
@@ -22,7 +23,7 @@ def query(layout: Layout, metric: str, group: str) -> str:
     column = layout.number(metric, indexed=False)
     key = identifier(layout.keys[group][0]) if group else "''"
     return (
-        f"SELECT {key} AS \"group\", arm || coalesce(' · ' || label, '') AS arm, count(*) AS n, median({column}) AS median,\n"
+        f'SELECT {key} AS "group", {ARM} AS arm, count(*) AS n, median({column}) AS median,\n'
         f"       quantile_cont({column}, 0.25) AS q1, quantile_cont({column}, 0.75) AS q3,\n"
         f"       min({column}) AS smallest, max({column}) AS largest\n"
         f"FROM {identifier(layout.name)} WHERE {column} IS NOT NULL\nGROUP BY 1, 2 ORDER BY 1, 2"
@@ -33,7 +34,7 @@ def rows_query(layout: Layout, metric: str, group: str, value: object, arm: str)
     """The query that gives the rows of one group and arm of ``query``."""
     column, keys = layout.number(metric, indexed=False), layout.key_columns
     chosen = [equal(identifier(layout.keys[group][0]), [value])] if group else []
-    chosen += [f"{column} IS NOT NULL", f"arm || coalesce(' · ' || label, '') = {literal(arm)}"]
+    chosen += [f"{column} IS NOT NULL", f"{ARM} = {literal(arm)}"]
     shown = ["cell_id", "cell", *keys, "arm", "label", column]
     return select(shown, identifier(layout.name), chosen, [*keys, "cell_id"])
 
@@ -72,24 +73,30 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
     """
     found = choice(results, asked)
     if found is None:
-        return {"choices": [], "metric": None}
+        return {"choices": {}, "metric": None}
     layout, metric, group = found
     sql = query(layout, metric, group)
     rows = results.rows(sql)
     known = list(dict.fromkeys(r["arm"] for r in rows))
     shown = [a for a in known if a in arms] or known
     rows = [r for r in rows if r["arm"] in shown]
-    groups = list(dict.fromkeys(r["group"] for r in rows))[:GROUPS]
+    every = list(dict.fromkeys(r["group"] for r in rows))
+    groups = every[:GROUPS]
     by = {(r["group"], r["arm"]): r for r in rows}
     series = [
         {
             "name": labels.get(a, a),
-            "points": [[by[g, a][k] for k in ("median", "q1", "q3")] if (g, a) in by else None for g in groups],
+            "points": [[by[g, a][k] for k in ("median", "q1", "q3", "n")] if (g, a) in by else None for g in groups],
         }
         for a in shown
     ]
     return {
-        "choices": [_name(found, name) for found in results.layouts() for name in found.scalars],
+        "choices": {
+            f"{found.case}/{found.block}": [(_name(found, name), name) for name in found.scalars]
+            for found in results.layouts()
+            if found.scalars
+        },
+        "cells": "/cells?" + urlencode({"case": layout.case, "block": layout.block, "metric": metric}),
         "metric": metric,
         "chosen": _name(layout, metric),
         "layout": layout,
@@ -106,6 +113,7 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
             "series": series,
             "title": metric,
             "group": group,
+            "left_out": len(every) - len(groups),
         },
     }
 
@@ -126,3 +134,29 @@ def _lines(
             (value, cells + quoted[value], labels.get(arm, arm), f"{behind}{mine}&arm={quoted[arm]}", *numbers)
         )
     return lines
+
+
+def examples(results: Results) -> list[tuple[str, str]]:
+    """Queries to begin with, in words and as SQL, on the views that this database has."""
+    found = [
+        (
+            "cells by block and state",
+            "SELECT case_name, block, state, count(*) AS cells\nFROM all_cells\nGROUP BY ALL\nORDER BY ALL",
+        )
+    ]
+    chosen = choice(results, {})
+    if chosen is not None:
+        layout, metric, group = chosen
+        found.append(
+            (
+                f"quartiles of {_name(layout, metric)} by arm{f' and {group}' if group else ''}",
+                query(layout, metric, group),
+            )
+        )
+        found.append((f"every row of the view {layout.name}", f"FROM {identifier(layout.name)}"))
+    tests = "SELECT hypothesis, title, outcome, effect, low, high, p, p_holm, n\nFROM test_result\nWHERE variant = 'declared'\nORDER BY p"
+    return [
+        *found,
+        ("tests of all audits, the smallest p first", tests),
+        ("the seconds that cells took", "SUMMARIZE SELECT seconds FROM all_cells"),
+    ]

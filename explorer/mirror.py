@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from orledger.reports.narrowing import Within
+    from orledger.reports.narrowing import HeldRows
     from orledger.schema.layouts import Layout
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
@@ -70,12 +70,17 @@ class Copied(Results):
         return self.remember(("layouts",), super().layouts)
 
     @property
+    def state(self) -> State:
+        """What tells this state of the database from another."""
+        return self._copy.state
+
+    @property
     def pages(self) -> Kept[tuple[int, bytes]]:
         """Status and text of the pages that were made from this copy, by address."""
         return self._copy.pages
 
     @property
-    def opened(self) -> Kept[Within]:
+    def opened(self) -> Kept[HeldRows]:
         """Rows of views that numbers were looked for in, by query."""
         return self._copy.opened
 
@@ -212,7 +217,7 @@ class _Copy:
         self.users = self.readers = 0
         self.made: Kept[Any] = same.made if same else Kept()
         self.pages: Kept[tuple[int, bytes]] = same.pages if same else Kept(PAGES, lambda made: len(made[1]))
-        self.opened: Kept[Within] = same.opened if same else Kept(OPENED, len)
+        self.opened: Kept[HeldRows] = same.opened if same else Kept(OPENED, len)
 
     def close_if_unused(self) -> None:
         if self.users == 0:

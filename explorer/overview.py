@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from orledger.reports.report.missing import ARM_REFUSALS, CELL_REFUSALS, UNSAID
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
     from orledger.explorer.mirror import Copied
 
 REFUSED = 30  # kinds of refusals that the page of a run shows
 SHARES = ("done", "refused", "failed", "planned")  # states of a cell
-RATE = 60  # seconds over which the rate of a running job is measured
+RATE = timedelta(seconds=60)  # over which the rate of a running job is measured
+SLOTS = 60  # bars of the picture of a run
+HEIGHT = 64  # of the picture
 
 # Small questions whose answers are put together here: DuckDB takes longer to plan a large one than to answer all of these.
 STATES = """
@@ -29,10 +35,17 @@ PAPERS = (
     "SELECT paper, count(*) FILTER (weight > 0) AS open, count(*) AS n FROM recheck_finding GROUP BY ALL ORDER BY ALL"
 )
 FAILURES = "SELECT cell_id, cell, error FROM all_cells WHERE state = 'failed' ORDER BY finished DESC, cell LIMIT 20"
-LATEST = "SELECT cell_id, cell, state, seconds FROM all_cells WHERE finished IS NOT NULL ORDER BY finished DESC, cell LIMIT 12"
+LATEST = "SELECT cell_id, cell, state, seconds, finished FROM all_cells WHERE finished IS NOT NULL ORDER BY finished DESC, cell LIMIT 12"
 RUN = (
     "SELECT run_id, preset, engine, jobs, device, state, started, ended FROM run ORDER BY started DESC, run_id LIMIT 1"
 )
+
+# The cells that a run finished, by span of time; the last of them once more, from ``recent`` on, for the rate.
+COURSE = """
+SELECT floor(date_diff('millisecond', $started, finished) / 1000.0 / $width)::INTEGER AS slot, state, count(*) AS cells,
+       count(*) FILTER (finished > $recent) AS n, min(finished) FILTER (finished > $recent) AS since
+FROM all_cells WHERE run_id = $run AND finished IS NOT NULL GROUP BY ALL
+"""
 
 
 def overview(results: Copied) -> dict[str, Any]:
@@ -86,29 +99,48 @@ def refusals(results: Copied) -> list[dict[str, Any]]:
 
 
 def live(results: Copied) -> dict[str, Any]:
-    """The latest run: cells by state and block, the rate, the time that is left, failures and refusals."""
-    run = _first(results, RUN)
-    blocks = progress(results)
+    """The latest run: cells by state and block, the rate, the time that is left, its course, failures and refusals."""
+    run, blocks, latest, refused = _first(results, RUN), progress(results), results.rows(LATEST), refusals(results)
     totals = {k: sum(b[k] for b in blocks) for k in ("cells", *SHARES)}
-    rate = None
-    if run is not None:
-        (recent,) = results.rows(
-            "SELECT count(*) AS n, date_diff('millisecond', min(finished), max(finished)) / 1000.0 AS span FROM all_cells"
-            f" WHERE run_id = ? AND finished > (SELECT max(finished) FROM all_cells) - INTERVAL {RATE} SECOND",
-            [run["run_id"]],
-        )
-        if recent["n"] > 1 and recent["span"]:
-            rate = (recent["n"] - 1) / recent["span"]
+    rate, drawn = course(results, run, latest[0]["finished"]) if run and latest else (None, None)
     return {
         "run": run,
         "blocks": blocks,
         "totals": totals,
         "rate": rate,
         "left": totals["planned"] / rate if rate and totals["planned"] else None,
+        "course": drawn,
         "failures": results.rows(FAILURES) if totals["failed"] else [],
-        "refusals": refusals(results)[:REFUSED],
-        "latest": results.rows(LATEST),
+        "refusals": refused[:REFUSED],
+        "more_refusals": max(0, len(refused) - REFUSED),
+        "latest": latest,
     }
+
+
+def course(results: Copied, run: Mapping[str, Any], last: datetime) -> tuple[float | None, dict[str, Any] | None]:
+    """Cells a second at the end of a run, and the bars of a picture: how many finished in each span of its time."""
+    width = max(1.0, (last - run["started"]).total_seconds() / SLOTS)
+    rows = results.rows(
+        COURSE, {"run": run["run_id"], "started": run["started"], "width": width, "recent": last - RATE}
+    )
+    times = [row["since"] for row in rows if row["since"] is not None]
+    n = sum(row["n"] for row in rows)
+    span = (last - min(times)).total_seconds() if times else 0.0
+    slots: dict[int, dict[str, int]] = {}
+    for row in rows:
+        mine = slots.setdefault(min(max(0, row["slot"]), SLOTS - 1), dict.fromkeys(SHARES, 0))
+        mine[row["state"]] += row["cells"]
+    most = max((sum(s.values()) for s in slots.values()), default=0)
+    bars = []
+    for slot, states in sorted(slots.items()):
+        top, parts = float(HEIGHT), []
+        for kind in SHARES:
+            height = HEIGHT * states[kind] / most
+            top -= height
+            parts += [(kind, round(top, 1), round(height, 1))] if height else []
+        bars.append((slot, parts))
+    drawn = {"bars": bars, "slots": SLOTS, "most": most, "width": width, "last": last} if len(slots) > 1 else None
+    return ((n - 1) / span if n > 1 and span else None), drawn
 
 
 def _first(results: Copied, query: str) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from orledger import __version__
+from orledger.explorer.keeping import Kept
 from orledger.explorer.mirror import Mirror
 from orledger.schema.sandbox import Limits, give_up, run_query
 from orledger.wording import visible
@@ -40,7 +41,15 @@ class Explorer:
 
     def __post_init__(self) -> None:
         self.mirror = Mirror(self.path, self.limits)
+        self.second = Mirror(self.other, self.limits) if self.other is not None else None
+        self.comparisons: Kept[dict[str, Any]] = Kept(1)
         self._once = threading.Lock()
+
+    def close(self) -> None:
+        """Removes the copies."""
+        for mirror in (self.mirror, self.second):
+            if mirror is not None:
+                mirror.close()
 
     @property
     def env(self) -> Environment:
@@ -56,6 +65,7 @@ class Explorer:
         env.auto_reload = False  # templates do not change while the server runs: no look at the files for each page
         env.filters |= {
             "duration": duration,
+            "pace": pace,
             "data": lambda value: Markup(json.dumps(value).replace("<", "\\u003c")),  # noqa: S704 - JSON without a tag
         }
         return env
@@ -113,3 +123,11 @@ def duration(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def pace(rate: float) -> str:
+    """Cells a second, a minute or an hour, whichever has a number that people can read."""
+    for unit, seconds in (("a second", 1), ("a minute", 60)):
+        if rate * seconds >= 1:
+            return f"{rate * seconds:.3g} {unit}"
+    return f"{rate * 3600:.3g} an hour"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from orledger import studies
+from orledger.explorer.cell import without_empty_labels
 from orledger.reports.drilldown import Drilldown, NumberPlace, address, cell_at, command
 from orledger.reports.figures import drawing
-from orledger.reports.figures.style import METADATA, house_style
+from orledger.reports.figures.style import house_style, svg
 from orledger.reports.tables.building import build, offered
+from orledger.reports.tables.prose import vocabulary
 from orledger.reports.tables.render import inline_html, table_html
 from orledger.schema.sandbox import first_rows
 
@@ -94,6 +95,7 @@ def number_page(results: Copied, asked: Mapping[str, str]) -> dict[str, Any] | N
             columns, rows, total = first_rows(results, opened.sql, ROWS)
         else:
             columns, rows, total = opened.rows.columns, opened.rows.head(ROWS).rows(), opened.rows.height
+        columns, rows = without_empty_labels(columns, rows)
         shown.append(Shown(opened, columns, rows, total, command(opened.sql, str(results.path))))
     absences = results.remember(("absences", place.table), found.absences)
     markup = Markup(inline_html(value, absences))  # noqa: S704 - inline_html escapes by type
@@ -109,18 +111,19 @@ def number_page(results: Copied, asked: Mapping[str, str]) -> dict[str, Any] | N
     }
 
 
-def figure(results: Copied, name: str) -> tuple[bytes, tuple[str, ...]] | None:
-    """The figure called ``name`` as SVG with the queries of its data; None when there is none."""
+def figure(results: Copied, name: str) -> tuple[bytes, dict[str, Any]] | None:
+    """The figure called ``name`` as SVG, and what its page says of it; None when there is none."""
 
-    def make() -> tuple[bytes, tuple[str, ...]] | None:
+    def make() -> tuple[bytes, dict[str, Any]] | None:
         spec = next((f for f in drawing.select(results) if f.name == name), None)
         if spec is None:
             return None
-        buffer = io.BytesIO()
         with DRAWING, house_style():
             drawn = spec.render(results)
-            drawn.figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
-        return buffer.getvalue(), tuple(drawn.queries)
+            image = svg(drawn.figure, drawn.title, drawn.caption)
+        caption = Markup(inline_html(vocabulary(studies.present(results)).typed(drawn.caption)))  # noqa: S704 - inline_html escapes by type
+        about = {"name": name, "title": drawn.title, "caption": caption, "queries": tuple(drawn.queries)}
+        return image, about
 
     known = any(name == found for found, *_ in listed(results)["figures"])
     return results.remember(("figure", name), make) if known else None

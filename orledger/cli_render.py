@@ -29,6 +29,8 @@ def render(found: pl.DataFrame, style: str, width: int | None = None) -> str:
     if style == "jsonl":
         return "".join(json_line(row) for row in found.iter_rows(named=True))
     if style == "csv":
+        from orledger.schema.frames import flat
+
         return flat(found).write_csv()
     numeric = [dtype.is_numeric() for dtype in found.dtypes]
     rows = [["" if v is None else str(v) for v in row] for row in found.rows()]
@@ -125,12 +127,3 @@ def _wrapped(lines: Sequence[str], width: int) -> list[str]:
 
 def _padded(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
     return [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(cells, widths, numeric, strict=True)]
-
-
-def flat(found: pl.DataFrame) -> pl.DataFrame:
-    """The same rows with lists, maps and bytes written as text, since CSV has no place for them."""
-    import polars as pl
-
-    nested = [s.name for s in found if s.dtype.is_nested() or s.dtype == pl.Binary]
-    texts = [pl.Series(n, [None if v is None else str(v) for v in found[n].to_list()], dtype=pl.String) for n in nested]
-    return found.with_columns(texts)

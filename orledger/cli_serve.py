@@ -76,7 +76,7 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
                 sockets=[listener]
             )
         finally:
-            x.mirror.close()
+            x.close()
 
 
 def _loopback(host: str) -> bool:

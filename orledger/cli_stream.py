@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from orledger.cli_output import writing_to
-from orledger.cli_render import flat, json_line
+from orledger.cli_render import json_line
 from orledger.errors import QueryRefusedError
+from orledger.schema.frames import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -110,3 +110,12 @@ def presentable(relation: DuckDBPyRelation, hugeint: str, odd: frozenset[str] = 
     if not changed or len(set(relation.columns)) != len(relation.columns):
         return relation
     return relation.project(", ".join(columns))
+
+
+def flat(found: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with lists, maps and bytes written as text, since CSV has no place for them."""
+    import polars as pl
+
+    nested = [s.name for s in found if s.dtype.is_nested() or s.dtype == pl.Binary]
+    texts = [pl.Series(n, [None if v is None else str(v) for v in found[n].to_list()], dtype=pl.String) for n in nested]
+    return found.with_columns(texts)

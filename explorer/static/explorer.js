@@ -1,8 +1,6 @@
 "use strict";
-// The explorer's own behaviour: a live part that renews itself, figures that load when opened, the chart, and the SQL box.
+// The explorer's own behaviour: a live part that renews itself, figures that load when opened, filters, and the SQL box.
 (() => {
-  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
   const live = document.querySelector("[data-live]");
   if (live?.dataset.every) {
     const renew = async () => {
@@ -27,75 +25,21 @@
     });
   }
 
-  const canvas = document.querySelector("canvas[data-chart]");
-  if (canvas && window.Chart) {
-    const given = JSON.parse(document.getElementById(canvas.dataset.chart).textContent);
-    const colours = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#5D3A9B", "#7A7A7A"];
-    const shapes = ["circle", "rect", "triangle", "rectRot", "star", "crossRot"];
-    // Numbers along the axis: medians joined by a line, quartiles as whiskers. Names: quartiles as floating bars side by side.
-    const numeric = given.labels.length > 1 && given.labels.every((l) => l.trim() !== "" && Number.isFinite(Number(l)));
-    const marks = {
-      id: "marks",
-      afterDatasetsDraw(chart) {
-        const { ctx, chartArea, scales: { y } } = chart;
-        ctx.save();
-        ctx.beginPath();
-        ctx.rect(chartArea.left, chartArea.top, chartArea.width, chartArea.height);
-        ctx.clip();
-        chart.data.datasets.forEach((set, index) => {
-          if (!chart.isDatasetVisible(index)) return;
-          chart.getDatasetMeta(index).data.forEach((shape, i) => {
-            const point = set.given[i];
-            if (!point) return;
-            ctx.beginPath();
-            if (numeric) {
-              ctx.strokeStyle = set.borderColor;
-              ctx.moveTo(shape.x, y.getPixelForValue(point[1]));
-              ctx.lineTo(shape.x, y.getPixelForValue(point[2]));
-            } else {
-              const half = Math.max(shape.width / 2, 4);
-              ctx.strokeStyle = style("--ink");
-              ctx.lineWidth = 2;
-              ctx.moveTo(shape.x - half, y.getPixelForValue(point[0]));
-              ctx.lineTo(shape.x + half, y.getPixelForValue(point[0]));
-            }
-            ctx.stroke();
-          });
-        });
-        ctx.restore();
-      },
-    };
-    const all = given.series.flatMap((s) => s.points.filter(Boolean).flat());
-    const least = Math.min(...all);
-    const most = Math.max(...all);
-    const wide = least > 0 && most / least > 100;
-    const axis = { grid: { color: style("--line") }, ticks: { color: style("--ink") } };
-    const title = (text) => ({ display: Boolean(text), text, color: style("--ink") });
-    new Chart(canvas, {
-      type: numeric ? "line" : "bar",
-      data: {
-        labels: given.labels,
-        datasets: given.series.map((s, i) => ({
-          label: s.name,
-          given: s.points,
-          data: s.points.map((p) => (p ? (numeric ? p[0] : [p[1], p[2]]) : null)),
-          borderColor: colours[i % colours.length],
-          backgroundColor: colours[i % colours.length] + (numeric ? "" : "aa"),
-          pointStyle: shapes[i % shapes.length],
-          pointRadius: 5,
-          borderWidth: 1.5,
-          minBarLength: 2,
-        })),
-      },
-      options: {
-        animation: false,
-        maintainAspectRatio: false,
-        scales: { x: { ...axis, title: title(given.group) }, y: { ...axis, title: title(given.title), type: wide ? "logarithmic" : "linear", grace: "3%", suggestedMin: least, suggestedMax: most, beginAtZero: false } },
-        plugins: { legend: { labels: { color: style("--ink"), usePointStyle: true } } },
-      },
-      plugins: [marks],
+  // What is left empty is not part of the address, and neither are columns that nobody chose.
+  for (const form of document.querySelectorAll("form[data-short]")) {
+    form.addEventListener("submit", () => {
+      for (const field of form.elements) if (field.name && !field.value) field.disabled = true;
     });
+    for (const part of form.querySelectorAll("details[data-choice]")) {
+      const fields = part.querySelector("fieldset");
+      const follow = () => { fields.disabled = !part.open; };
+      part.addEventListener("toggle", follow);
+      follow();
+    }
   }
+  addEventListener("pageshow", (event) => { // back again, as the browser kept the page
+    if (event.persisted) for (const field of document.querySelectorAll("form[data-short] [name]")) field.disabled = false;
+  });
 
   const box = document.querySelector("textarea[data-sql]");
   if (box) {

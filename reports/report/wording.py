@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass, field
@@ -136,14 +137,14 @@ def headline(reason: str) -> str:
 
 
 def number(value: Any) -> str:
-    """A value for people: six significant digits, thousands unbroken, nothing for what is absent, no minus before zero."""
+    """A value for people: six significant digits, thousands unbroken, nothing for what is absent, no minus before zero; JSON for several."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return str(int(value)) if math.isfinite(value) and value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
-    return str(value)
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list)) else str(value)
 
 
 def short(value: float | None) -> str:

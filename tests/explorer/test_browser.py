@@ -32,6 +32,7 @@ PAGES = (
     "/",
     "/run",
     "/cells",
+    "/cells?metric=error&col=key.dataset&order=arm.x",
     "/cell/c0",
     "/cell/c6",
     "/metric",
@@ -39,7 +40,10 @@ PAGES = (
     "/tables",
     "/table/better-results",
     "/number?table=better-results&row=plain/4&column=arm+1",
+    "/figure/better-differences",
     "/recheck",
+    "/compare",
+    "/sql",
     "/sql?q=SELECT+*+FROM+mine_main",
     "/nowhere",
 )
@@ -50,7 +54,7 @@ def serving(database: Path) -> Iterator[str]:
     """The explorer on ``database`` at a free port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(application(Explorer(database)), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(application(Explorer(database, other=database)), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -106,10 +110,24 @@ def test_filters_chart_query_and_downloads(browser: Browser, address: str) -> No
     page.select_option("select[name='key.seed']", "4")
     page.click("text=Show")
     page.wait_for_selector(r"text=/\b1 cell\b/")
+    assert page.url == f"{address}/cells?key.seed=4"  # what was left empty is no part of a link to share
+    page.click("summary:has-text('Columns')")
+    page.uncheck("input[value='finished']")
+    page.click("text=Show")
+    page.wait_for_selector("th:has-text('records')")
+    assert page.locator("th:has-text('finished')").count() == 0
+    page.go_back()
+    page.wait_for_selector("th:has-text('finished')")
+    page.click("a[title='Take this filter away']")
+    page.wait_for_selector("text=8 cells")
     page.click("text=mine/c4")
     page.wait_for_selector("h1:has-text('mine/c4')")
     page.goto(f"{address}/metric?metric=mine/main/error&group=seed")
     assert page.evaluate("Chart.getChart('chart').data.datasets.length") == 3
+    page.select_option("select[name='group']", "")
+    page.click("text=Show")
+    page.wait_for_url("**&group=&**")
+    assert page.evaluate("Chart.getChart('chart').data.labels.length") == 3  # without groups the arms stand side by side
     page.goto(f"{address}/sql")
     page.fill("textarea", "SELECT count(*) AS cells FROM cell")
     page.press("textarea", "Control+Enter")

@@ -1,0 +1,105 @@
+"use strict";
+// The chart of a page, from the data that stands in it: medians and quartiles of a metric by group, or the series of a cell.
+(() => {
+  const canvas = document.querySelector("canvas[data-chart]");
+  if (!canvas || !window.Chart) return;
+  const given = JSON.parse(document.getElementById(canvas.dataset.chart).textContent);
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const colours = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#5D3A9B", "#7A7A7A"];
+  const shapes = ["circle", "rect", "triangle", "rectRot", "star", "crossRot"];
+  const colour = (i) => colours[i % colours.length];
+  const dash = (i) => [[], [6, 3], [2, 3], [8, 3, 2, 3]][Math.floor(i / colours.length) % 4]; // the ninth line repeats a colour, not its look
+  const plain = (value) => {
+    const size = Math.abs(value);
+    return size !== 0 && (size >= 1e6 || size < 1e-3) ? Number(value).toExponential().replace("e+", "e") : String(Number(Number(value).toPrecision(6)));
+  };
+  const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
+  const isNumber = (text) => text.trim() !== "" && Number.isFinite(Number(text));
+  const many = (numbers) => numbers.length > 1 && Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > 100;
+
+  // An axis of numbers; one that spans more than two orders of magnitude has a logarithmic scale.
+  const axis = (title) => ({ grid: { color: style("--line") }, ticks: { color: style("--ink") }, title: { display: Boolean(title), text: title, color: style("--ink") } });
+  const scale = (numbers, title) => {
+    const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+    const base = axis(title);
+    if (!many(numbers)) return { ...base, type: "linear", grace: "4%", suggestedMin: least, suggestedMax: most, beginAtZero: false, ticks: { ...base.ticks, callback: plain } };
+    const powers = Math.log10(most / least) > 3;
+    const callback = (value) => (!powers || Number.isInteger(Math.log10(value)) ? plain(value) : "");
+    return { ...base, type: "logarithmic", title: { ...base.title, text: `${title}, logarithmic` }, min: least / 1.3, max: most * 1.3, ticks: { ...base.ticks, callback } };
+  };
+
+  // Quartiles: whiskers beside the points of a line, or bars with the median drawn over them.
+  const quartiles = (lines) => ({
+    id: "quartiles",
+    afterDatasetsDraw(chart) {
+      const { ctx, chartArea, scales: { y } } = chart;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(chartArea.left, chartArea.top, chartArea.width, chartArea.height);
+      ctx.clip();
+      chart.data.datasets.forEach((set, index) => {
+        if (!chart.isDatasetVisible(index)) return;
+        chart.getDatasetMeta(index).data.forEach((shape, i) => {
+          const point = set.given[i];
+          if (!point) return;
+          const half = lines ? 0 : Math.max(shape.width / 2, 4);
+          ctx.beginPath();
+          ctx.strokeStyle = lines ? set.borderColor : style("--ink");
+          ctx.lineWidth = lines ? 1 : 2;
+          ctx.moveTo(shape.x - half, y.getPixelForValue(lines ? point[1] : point[0]));
+          ctx.lineTo(shape.x + half, y.getPixelForValue(lines ? point[2] : point[0]));
+          ctx.stroke();
+        });
+      });
+      ctx.restore();
+    },
+  });
+  const told = (item) => {
+    const point = item.dataset.given?.[item.dataIndex];
+    if (!point) return `${item.dataset.label}: ${plain(item.parsed.y)}`;
+    const [median, low, high, n] = point.map(plain);
+    return `${item.dataset.label ? `${item.dataset.label}: ` : ""}median ${median}, quartiles ${low} to ${high}, n ${n}`;
+  };
+
+  const courses = () => ({
+    type: "line",
+    data: { datasets: given.lines.map((l, i) => ({ label: l.name, data: l.points.map(([x, y]) => ({ x, y })), borderColor: colour(i), backgroundColor: colour(i), borderDash: dash(i), borderWidth: 1.5, pointRadius: l.points.length > 60 ? 0 : 3, pointStyle: shapes[i % shapes.length] })) },
+    scales: { x: scale([0], given.group), y: scale(given.lines.flatMap((l) => l.points.map((p) => p[1])), given.title) },
+    plugins: [],
+  });
+  const groups = () => {
+    const alone = given.labels.length <= 1; // then the arms stand side by side along the axis
+    const lines = !alone && given.labels.every(isNumber);
+    const labels = alone ? given.series.map((s) => s.name) : given.labels;
+    const series = alone ? [{ name: "", points: given.series.map((s) => s.points[0] ?? null) }] : given.series;
+    const paint = (i, suffix) => (alone ? labels.map((_, k) => colour(k) + suffix) : colour(i) + suffix);
+    const datasets = series.map((s, i) => ({
+      label: s.name,
+      given: lines ? s.points.filter(Boolean) : s.points,
+      data: lines ? s.points.flatMap((p, k) => (p ? [{ x: Number(labels[k]), y: p[0] }] : [])) : s.points.map((p) => (p ? [p[1], p[2]] : null)),
+      borderColor: paint(i, ""),
+      backgroundColor: paint(i, lines ? "" : "99"),
+      borderDash: lines ? dash(i) : [],
+      borderWidth: 1.5,
+      pointStyle: lines ? shapes[i % shapes.length] : "rect",
+      pointRadius: 4,
+      minBarLength: 2,
+    }));
+    const numbers = given.series.flatMap((s) => s.points.filter(Boolean).flatMap((p) => p.slice(0, 3)));
+    const named = axis(alone ? "" : given.group);
+    const x = lines ? scale(labels.map(Number), given.group) : { ...named, ticks: { ...named.ticks, callback: (_, k) => short(labels[k]) } };
+    return { type: lines ? "line" : "bar", data: { labels: lines ? undefined : labels, datasets }, scales: { x, y: scale(numbers, given.title) }, plugins: [quartiles(lines)] };
+  };
+
+  let chart;
+  const draw = () => {
+    chart?.destroy();
+    const { type, data, scales, plugins } = given.lines ? courses() : groups();
+    const legend = { display: data.datasets.length > 1, labels: { color: style("--ink"), usePointStyle: true, pointStyleWidth: 14, boxHeight: 7 } };
+    const tooltip = { callbacks: { title: (items) => `${given.group ? `${given.group} ` : ""}${items[0].label || items[0].parsed.x}`, label: told } };
+    const interaction = { mode: given.lines ? "index" : "nearest", intersect: false };
+    chart = new Chart(canvas, { type, data, plugins, options: { animation: false, maintainAspectRatio: false, interaction, scales, plugins: { legend, tooltip } } });
+  };
+  draw();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+})();
