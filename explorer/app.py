@@ -145,8 +145,8 @@ def application(x: Explorer) -> Starlette:
                 shown["error"] = error
         schema = results.remember(("schema",), lambda: described(results.con))
         examples = results.remember(("examples",), lambda: metrics.examples(results))
-        about = {"schema": schema, "examples": examples, "limits": x.limits}
-        return x.page("explorer_sql.html.j2", request, results, **about, **shown)
+        shown |= {"schema": schema, "examples": examples, "limits": x.limits}
+        return x.page("explorer_sql.html.j2", request, results, **shown)
 
     def download(request: Request, results: Copied) -> Response:
         kind = request.path_params["kind"]

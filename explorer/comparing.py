@@ -50,7 +50,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Part:
+class ComparedPart:
     """One part of the comparison as a table: the head of its rows, and how many there are."""
 
     title: str
@@ -93,10 +93,10 @@ def verdicts(left: Copied, right: Copied) -> list[tuple[str, str | None, str | N
     return [(name, sides[0].get(name), sides[1].get(name)) for name in sorted(sides[0].keys() | sides[1].keys())]
 
 
-def _part(name: str, frame: pl.DataFrame, names: tuple[str, str]) -> Part:
+def _part(name: str, frame: pl.DataFrame, names: tuple[str, str]) -> ComparedPart:
     """The part as a table without the columns in which nothing stands."""
     words = {"left": names[0], "right": names[1]}
     title, about = PARTS[name]
     held = [c for c in frame.columns if frame[c].null_count() < frame.height]
     columns = [COLUMNS[c].format(**words) if c in COLUMNS else c.replace("_", " ") for c in held]
-    return Part(title, about.format(**words), columns, frame.select(held).head(ROWS).rows(), frame.height)
+    return ComparedPart(title, about.format(**words), columns, frame.select(held).head(ROWS).rows(), frame.height)

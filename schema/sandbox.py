@@ -42,6 +42,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 
 
+GRACE = 5.0  # seconds that a query has at least to hear its interruption: a machine that is busy is slow to do so
+
+
 class QueryStoppedError(QueryRefusedError):
     """A query ran into its time limit and was interrupted."""
 
@@ -147,7 +150,8 @@ def run_query(
 ) -> pl.DataFrame:
     """The rows of one user query on ``results``, which must have been opened with ``sandbox_config``.
 
-    ``on_stuck`` is called from another thread when the query ignores its interruption for as long again as its limit.
+    ``on_stuck`` is called from another thread when the query ignores its interruption for as long again as its limit,
+    and for ``GRACE`` seconds at least.
     """
     limits = limits or Limits()
     con = results.con
@@ -217,7 +221,7 @@ def give_up(seconds: float) -> None:
 
     Databases are open read-only here, so that leaving at once loses nothing.
     """
-    sys.stderr.write(f"error: the query did not stop {seconds:g} seconds after it was told to\n")
+    sys.stderr.write(f"error: the query did not stop {max(seconds, GRACE):g} seconds after it was told to\n")
     sys.stderr.flush()
     os._exit(QueryRefusedError.exit_code)
 
@@ -249,10 +253,10 @@ def confined(memory_mb: int) -> Iterator[None]:
 
 @contextmanager
 def deadline(con: duckdb.DuckDBPyConnection, seconds: float, on_stuck: Callable[[], None] | None) -> Iterator[None]:
-    """While inside, the query of ``con`` is interrupted after ``seconds``; ``on_stuck`` is called after as long again."""
+    """While inside, the query of ``con`` is interrupted after ``seconds``; ``on_stuck`` is called after as long again, or ``GRACE``."""
     timers = [threading.Timer(seconds, con.interrupt)]
     if on_stuck is not None:
-        timers.append(threading.Timer(2 * seconds, on_stuck))
+        timers.append(threading.Timer(seconds + max(seconds, GRACE), on_stuck))
     try:
         for timer in timers:
             timer.daemon = True

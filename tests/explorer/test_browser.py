@@ -127,7 +127,9 @@ def test_filters_chart_query_and_downloads(browser: Browser, address: str) -> No
     page.select_option("select[name='group']", "")
     page.click("text=Show")
     page.wait_for_url("**&group=&**")
-    assert page.evaluate("Chart.getChart('chart').data.labels.length") == 3  # without groups the arms stand side by side
+    assert (
+        page.evaluate("Chart.getChart('chart').data.labels.length") == 3
+    )  # without groups the arms stand side by side
     page.goto(f"{address}/sql")
     page.fill("textarea", "SELECT count(*) AS cells FROM cell")
     page.press("textarea", "Control+Enter")

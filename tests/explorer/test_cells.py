@@ -16,7 +16,7 @@ from orledger.explorer.app import application
 from orledger.explorer.cells import Chosen
 from orledger.explorer.site import Explorer
 from orledger.schema.catalogue import Catalogue, Metric
-from orledger.schema.outcomes import Outcome, PlannedCell
+from orledger.schema.outcomes import CellOutcome, PlannedCell
 from orledger.schema.writing import Writer
 
 SEEDS = 60
@@ -56,7 +56,9 @@ def courses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
                 ),
                 "value": np.concatenate([[k + 1.0], np.arange(steps), [3.0 - k], np.arange(steps) * 2.0]),
             }
-            writer.store(cell.cell_id, Outcome("done", columns=columns, refusals=[("three", "no", None)], seconds=k))
+            writer.store(
+                cell.cell_id, CellOutcome("done", columns=columns, refusals=[("three", "no", None)], seconds=k)
+            )
     with TestClient(application(Explorer(path)), base_url="http://localhost") as found:
         yield found
 
