@@ -35,6 +35,10 @@ PAGE_STYLE = (
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
+FITS = 15  # columns of numbers that stand beside each other on a printed page
+LONG = 20  # letters of a name, from anybody's file, that is given room to wrap
+
+
 def one_line(text: str) -> str:
     """``text`` without line breaks and control characters."""
     return re.sub(r"[\x00-\x20\x7f\u2028\u2029]+", " ", text)
@@ -147,7 +151,10 @@ def table_html(
     if t.generic and not anchor:  # the heading above it is the title
         lead = ""
     out = [
-        '<figure class="ledger-table"' + (f' id="table-{name}">' if anchor else ">"),
+        '<figure class="ledger-table'
+        + (" generic" if t.generic and len(t.columns) <= FITS else "")
+        + '"'
+        + (f' id="table-{name}">' if anchor else ">"),
         f'<p class="caption" id="caption-{name}">{lead}{inline_html(t.caption, links=links)}</p>',
         f'<div class="scroll"><table aria-labelledby="caption-{name}">',
         "<thead>",
@@ -159,7 +166,12 @@ def table_html(
         ]
         out.append("<tr>" + "".join(cells) + "</tr>")
     out.append(
-        "<tr>" + "".join(f'<th scope="col" class="{c.side}">{inline_html(c.header)}</th>' for c in t.columns) + "</tr>"
+        "<tr>"
+        + "".join(
+            f'<th scope="col" class="{c.side}{" long" if t.generic and len(plain(c.header)) > LONG else ""}">{inline_html(c.header)}</th>'
+            for c in t.columns
+        )
+        + "</tr>"
     )
     out.append("</thead>")
     for group in t.groups:
@@ -178,7 +190,8 @@ def table_html(
                 target = opens(place) if opens is not None and place in places and cell.origin else None
                 if target is not None:
                     body = f'<a class="n" href="{html.escape(target, quote=True)}">{body}</a>'
-                cells.append(f'<{tag}{scope} class="{column.side}" data-sort="{key}">{body}</{tag}>')
+                side = column.side + (" long" if t.generic and len(plain(cell)) > LONG else "")
+                cells.append(f'<{tag}{scope} class="{side}" data-sort="{key}">{body}</{tag}>')
             out.append("<tr>" + "".join(cells) + "</tr>")
         out.append("</tbody>")
     out.append("</table></div>")
