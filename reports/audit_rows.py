@@ -26,6 +26,7 @@ OPPOSITE: dict[str, str] = {Outcome.LESS: Outcome.GREATER, Outcome.GREATER: Outc
 # The variant to print comes first: the one whose values are independent units.
 VARIANTS = (Variant.DECLARED, Variant.BLOCKED, Variant.NAIVE, Variant.COARSER)
 NO_AUDIT = "the database has no audit"
+MIRRORED = str.maketrans("[]()", "][)(")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,9 @@ class TestRow:
     high: float | None
     level: float | None
     interval_method: str
+    interval_ends: str
+    untestable: str | None
+    margin: float | None
     wins: int | None
     losses: int | None
     draws: int | None
@@ -97,6 +101,7 @@ class TestRow:
             effect=None if self.effect is None else -self.effect,
             low=None if self.high is None else -self.high,
             high=None if self.low is None else -self.low,
+            interval_ends=self.interval_ends[::-1].translate(MIRRORED),
             wins=self.losses,
             losses=self.wins,
         )

@@ -52,6 +52,9 @@ def audit_lines(
         yield ""
         yield f"{deciding} hypotheses, each judged at a level of its own: nothing is corrected across them"
     shown = [e for f in audit.findings for e in f.tests]
+    if every_test and any(e.p_holm is not None and e.result.interval_ends for e in shown):
+        yield ""
+        yield "intervals are of each comparison alone: one can leave out 0 where the Holm p, which decides, does not"
     if shown and not every_test:
         yield ""
         claims = sum(len(f.claims) for f in audit.findings)
@@ -80,7 +83,8 @@ def test_line(e: Evaluation) -> str:
     why = f" ({e.untestable})" if e.untestable else ""
     parts = [", ".join([f"{name}: {e.outcome}{why}", *e.shown]), f"n = {r.n}"]
     if r.p is not None:
-        parts.append(f"p = {r.p:.3g}" + (f" (Holm {e.p_holm:.3g})" if e.p_holm is not None else ""))
+        side = "" if r.side == "two-sided" else f" one-sided ({r.side})"
+        parts.append(f"p = {r.p:.3g}{side}" + (f" (Holm {e.p_holm:.3g})" if e.p_holm is not None else ""))
     if r.floor:
         parts.append(f"floor {r.floor:.3g}")
     if r.effect is not None:

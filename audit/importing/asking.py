@@ -149,7 +149,10 @@ def _against(
             raise UsageError("no unit has every arm, so no arm is best by mean rank", hint="compare all pairs")
         ranks = rankdata(-whole if better == "higher" else whole, axis=1).mean(axis=0)
         best = arms[int(np.argmin(ranks))]
-        told.append(f"comparisons: {best} against the rest, the best mean rank in this table: the data chose it")
+        told.append(
+            f"comparisons: {best} against the rest, the best mean rank in this table: the data chose it, and p-values of a chosen arm"
+            " are too small; --control ARM names one beforehand, and all pairs need no choice"
+        )
         return best
     if control is None:
         raise UsageError("which arm is the control?", hint=f"--control ARM, one of {', '.join(arms)}")
@@ -173,7 +176,7 @@ def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str
         f"# {seen}",
         "[hypothesis]",
         f"id = {quoted(guess.mapping.study)}",
-        f"title = {quoted(f'{len(arms)} arms compared by {guess.primary}, {asked}' + (' (chosen by the data)' if compare == 'best' else ''))}",
+        f"title = {quoted(f'{len(arms)} arms compared by {guess.primary}, {asked}' + (' (chosen by the data, so that its p-values are too small)' if compare == 'best' else ''))}",
         'mode = "exploratory"',
         f"statement = {quoted(f'{among} in {guess.primary} ({better} is better).')}",
         "",

@@ -27,8 +27,8 @@ SLOPES = 9  # pairs that are drawn side by side
 MANY_PAIRS = 20  # beyond this, effects are sorted and their names small
 NEW_LINE = "\n"
 KEY = {
-    BLUE: ("blue circles:", "the first arm is better, after the correction"),
-    RED: ("orange circles:", "the second arm is better, after the correction"),
+    BLUE: ("blue circles:", "the first arm is better"),
+    RED: ("orange circles:", "the second arm is better"),
     GREY: ("grey squares:", "no difference was found"),
 }
 WRITTEN = 150  # cells of a map in which the rank is written as well
@@ -91,8 +91,12 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
         if pair.row.test == "signed_rank":
             ax.xaxis.set_major_locator(MaxNLocator(4))
         ax.set_ylim(-0.7, len(order) - 0.3)
-    level = pairs[0].row.level if pairs else None
-    band = f" The band is the stored {level:.1%} interval of the {pairs[0].row.effect_name} (dashed)." if level else ""
+    drawn = sorted({p.row.level for p in pairs if p.row.level and p.row.low is not None and p.row.high is not None})
+    level = " or ".join(dict.fromkeys(f"{level:.1%}" for level in drawn))
+    alone = " (of its pair alone)" if any(p.row.p_holm is not None for p in pairs) else ""
+    band = (
+        f" The band is the stored {level} interval{alone} of the {pairs[0].row.effect_name} (dashed)." if level else ""
+    )
     return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}{_left_out(subject, len(pairs))}"
 
 
@@ -108,7 +112,7 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
     ax.axvline(0, color=BLACK, linewidth=0.6)
     short = arm_names(subject)
     colours = set()
-    margin = next((m for p in pairs if (m := p.row.details.get("margin")) is not None), None)
+    margin = next((m for p in pairs if (m := p.row.margin) is not None), None)
     if margin is not None:
         ax.axvspan(-abs(margin), abs(margin), color=GREY, alpha=0.15, linewidth=0)
     for k, p in enumerate(pairs):
@@ -121,7 +125,8 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
             colour = BLUE if (p.row.outcome == Outcome.GREATER) == (subject.better == "higher") else RED
         if p.row.low is not None and p.row.high is not None:
             ax.plot([p.row.low, p.row.high], [y, y], color=colour, linewidth=1.4, solid_capstyle="butt")
-        ax.plot([p.row.effect], [y], "o" if p.row.decided else "s", color=colour, markersize=4)
+        inside = "none" if p.row.outcome == Outcome.UNTESTABLE else colour
+        ax.plot([p.row.effect], [y], "o" if p.row.decided else "s", color=colour, markersize=4, markerfacecolor=inside)
         colours.add(colour)
     ax.set_yticks(
         range(len(pairs)),
@@ -132,11 +137,15 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
     ax.set_xlabel(f"{pairs[0].row.effect_name}, {shown(subject.metric)}")
     levels = [p.row.level for p in pairs if p.row.level is not None]
     shaded = f" Shaded: the equivalence margin of {margin:g}." if margin is not None else ""
-    band = f" Intervals: {pairs[0].row.interval_method}, level at least {min(levels):.1%}." if levels else ""
+    corrected = any(p.row.p_holm is not None for p in pairs)
+    alone = ", of each pair alone, so that one can leave out 0 and be grey" if corrected else ""
+    band = f" Intervals: {pairs[0].row.interval_method}, level at least {min(levels):.1%}{alone}." if levels else ""
     counts = sorted({p.row.n for p in pairs})
     over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
     ordered = ", the largest first" if len(pairs) > MANY_PAIRS else ""
-    key = [f"{words} {meant}" for colour, (words, meant) in KEY.items() if colour in colours]
+    after = ", after the correction" if corrected else ""
+    key = [f"{words} {meant}{after * (colour != GREY)}" for colour, (words, meant) in KEY.items() if colour in colours]
+    key += ["hollow ones: none could have been"] if any(p.row.outcome == Outcome.UNTESTABLE for p in pairs) else []
     effect = pairs[0].row.effect_name
     return (
         f"{effect[:1].upper()}{effect[1:]} of every pair over {over}, first arm minus second{ordered}.{band}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from orledger.reports import cautions
 from orledger.reports.figures.generic import MANY_PAIRS
 from orledger.reports.figures.generic_looks import arm_looks, arm_names, shown
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
+from orledger.wording import some
 
 if TYPE_CHECKING:
     from orledger.reports.figures.figure import Canvas
@@ -19,16 +21,11 @@ def cliques(subject: Subject) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for i in range(len(arms)):
         j = i
-        while j + 1 < len(arms) and all(_same(subject, a, arms[j + 1]) for a in arms[i : j + 1]):
+        while j + 1 < len(arms) and all(cautions.undecided(subject, a, arms[j + 1]) for a in arms[i : j + 1]):
             j += 1
         if j > i and not any(set(arms[i : j + 1]) <= set(c) for c in found):
             found.append(arms[i : j + 1])
     return found
-
-
-def _same(subject: Subject, a: str, b: str) -> bool:
-    row = subject.pair(a, b)
-    return row is not None and not row.decided
 
 
 def draw_critical(canvas: Canvas, subject: Subject) -> str:
@@ -69,25 +66,26 @@ def draw_critical(canvas: Canvas, subject: Subject) -> str:
             [ranks[group[0]] - reach, ranks[group[-1]] + reach], [y, y], color=BLUE, linewidth=3, solid_capstyle="butt"
         )
     test = subject.pairs[0].row if subject.pairs else None
-    how = (
-        f"{test.test.replace('_', ' ')} tests at {test.alpha:g}, Holm's correction" if test else "no pairs were tested"
-    )
+    how = "no pairs were tested"
+    if test:
+        corrected = "Holm's correction" if test.p_holm is not None else "no correction"
+        how = f"{test.test.replace('_', ' ')} tests at {test.alpha:g}, {corrected}"
     return (
-        f"Mean ranks by {subject.metric} over {subject.ranked_units}, the best on the left. A bar joins arms among which no pair differs"
-        f" ({how}): that a difference was not found does not say that there is none.{_apart(subject, bars)}"
+        f"Mean ranks by {subject.metric} over {subject.ranked_units}, the best on the left. A bar joins arms among which no difference was"
+        f" found in any pair ({how}): that does not say that there is none.{cautions.hopeless(subject)}{_apart(subject, bars)}{cautions.uncompared(subject)}"
     )
 
 
 def _apart(subject: Subject, bars: list[tuple[str, ...]]) -> str:
-    """Names the pairs that no bar joins although they do not differ: an arm between them differs from one of the two."""
+    """Names the pairs that no bar joins although no difference was found: an arm between them differs from one of the two."""
     arms = subject.ordered
     pairs = ((a, b) for i, a in enumerate(arms) for b in arms[i + 1 :])
     found = [
         f"{subject.label(a)} and {subject.label(b)}"
         for a, b in pairs
-        if _same(subject, a, b) and not any({a, b} <= {*bar} for bar in bars)
+        if cautions.undecided(subject, a, b) and not any({a, b} <= {*bar} for bar in bars)
     ]
-    return f" No bar can show that these do not differ either: {'; '.join(found)}." if found else ""
+    return f" No bar can show that none was found here either: {some(found, cautions.NAMED, '; ')}." if found else ""
 
 
 def draw_ranks(canvas: Canvas, subject: Subject) -> str:
@@ -113,7 +111,10 @@ def draw_ranks(canvas: Canvas, subject: Subject) -> str:
     ax.set_ylim(-0.6, len(arms) - 0.4)
     ax.set_xlabel("mean rank (1 is best)")
     method = ranking.interval_method or d.get("mean_rank_interval", "")
-    return f"Mean ranks by {subject.metric} over {subject.ranked_units} with {ranking.level or 0.95:.0%} intervals ({method})."
+    return (
+        f"Mean ranks by {subject.metric} over {subject.ranked_units} with {ranking.level or 0.95:.0%} intervals ({method}), about further"
+        f" units like these.{cautions.flat_ranks(subject)}"
+    )
 
 
 def draw_profiles(canvas: Canvas, subject: Subject) -> str:
@@ -135,7 +136,7 @@ def draw_profiles(canvas: Canvas, subject: Subject) -> str:
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
     return (
         f"Performance profiles: {row.effect_name} of {subject.metric}, averaged over {row.n} units, with {row.level or 0.95:.0%} bands"
-        f" ({row.method})."
+        f" ({row.method}). They speak about new runs on these units."
     )
 
 

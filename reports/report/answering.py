@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orledger import studies
-from orledger.audit.registry.words import DECIDED, Outcome, Variant
+from orledger.audit.registry.words import DECIDED, Outcome
+from orledger.reports.report import comparing
 from orledger.reports.report.ledger import gather
 from orledger.reports.report.wording import Names, registered, said, short
 from orledger.wording import counted
@@ -14,7 +15,6 @@ from orledger.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from orledger.reports.report.wording import Said
     from orledger.reports.source import Database
 
     Row = Mapping[str, Any]
@@ -65,7 +65,7 @@ def answers(tests: Sequence[Row], names: Names | None = None, most: int = MOST) 
     standings, told = [], []
     by_hypothesis: dict[str, list[Row]] = {}
     for test in tests:
-        if _compares(test):
+        if comparing.compares(test):
             by_hypothesis.setdefault(test["hypothesis"], []).append(test)
     for hypothesis, pairs in by_hypothesis.items():
         ranking = next((t for t in tests if t["hypothesis"] == hypothesis and "mean_rank_low" in t["details"]), None)
@@ -88,16 +88,6 @@ def answered(results: Database, most: int = MOST) -> Answers:
     return answers(tests, names, most)
 
 
-def _compares(test: Row) -> bool:
-    """Whether the row compares two sides unit by unit."""
-    return (
-        test["variant"] == Variant.DECLARED
-        and test["p"] is not None
-        and test["wins"] is not None
-        and len(test["said"].sides) == 2
-    )
-
-
 def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standing, list[Row]]:
     """The arm that is first by mean rank and its standing; and its comparisons that are not decided, the nearest arm first."""
     ranks = {names.arm(arm): rank for arm, rank in ranking["details"]["mean_ranks"].items()}
@@ -109,7 +99,7 @@ def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standin
     for arm in (a for a in order if a in mine):
         test = mine[arm]
         if test["outcome"] in DECIDED:
-            found["better" if _leader(test) == best else "worse"].append(arm)
+            found["better" if comparing.leader(test) == best else "worse"].append(arm)
         else:
             found["untestable" if test["outcome"] == Outcome.UNTESTABLE else "open"].append(arm)
             close.append(test)
@@ -141,74 +131,16 @@ def _all_pairs(pairs: Sequence[Row]) -> str:
 
 
 def _grouped(tests: Sequence[Row]) -> list[Answer]:
-    """One answer for each comparison; those that could not have been shown have one reason and stand together."""
+    """One answer for each comparison; those that could not have been shown for the same reason stand together."""
     groups: dict[Any, list[Row]] = {}
     for test in tests:
-        together = test["outcome"] == Outcome.UNTESTABLE
-        same = (test["hypothesis"], test["alpha"], test["p_holm"] is None) if together else test["test_id"]
-        groups.setdefault(same, []).append(test)
-    return [Answer(tuple(map(_one, group)), _shown(group), _why(group)) for group in groups.values()]
+        groups.setdefault(comparing.alike(test), []).append(test)
+    return [Answer(tuple(map(_one, group)), comparing.shown(group), comparing.why(group)) for group in groups.values()]
 
 
 def _one(test: Row) -> ComparisonAnswer:
-    return ComparisonAnswer(test["test_id"], _leads(test, test["said"]), _by(test, test["said"]))
-
-
-def _leader(test: Row) -> str:
-    first, second = test["said"].sides
-    return str(first if test["wins"] >= test["losses"] else second)
+    return ComparisonAnswer(test["test_id"], comparing.leads(test), comparing.by(test))
 
 
 def _other(test: Row, arm: str) -> str:
     return str(next(side for side in test["said"].sides if side != arm))
-
-
-def _leads(test: Row, words: Said) -> str:
-    wins, losses, draws = test["wins"], test["losses"], test["draws"] or 0
-    first, second = words.sides if wins >= losses else words.sides[::-1]
-    more, fewer = max(wins, losses), min(wins, losses)
-    unit = f" ({test['unit']})" if test["unit"] else ""
-    tallied = f"{more} of {counted(test['n'], 'unit')}{unit}"
-    tied = f", equal on {draws}" if draws else ""
-    if more == fewer:
-        return f"{first} and {second} are each better on {tallied}{tied}"
-    return f"{first} is better than {second} on {tallied}, worse on {fewer}{tied}"
-
-
-def _shown(group: Sequence[Row]) -> str:
-    outcome = group[0]["outcome"]
-    if outcome in DECIDED:
-        return "Shown"
-    if outcome != Outcome.UNTESTABLE:
-        return "Not shown"
-    if len(group) == 1:
-        return "Could not have been shown"
-    return "Neither could have been shown" if len(group) == 2 else f"None of these {len(group)} could have been shown"
-
-
-def _why(group: Sequence[Row]) -> str:
-    test = group[0]
-    corrected, level = test["p_holm"], short(test["alpha"])
-    if test["outcome"] != Outcome.UNTESTABLE:
-        given = f"p = {short(test['p'])}" + (
-            "" if corrected is None else f", after Holm's correction {short(corrected)}"
-        )
-        return f"{given}, at level {level}"
-    before = "" if corrected is None else " before the correction"
-    floors = [short(f) for f in sorted({t["floor"] for t in group})]
-    lowest = floors[0] if len(floors) == 1 else f"{floors[0]} to {floors[-1]}"
-    return f"a sample like this can give no p below {lowest}{before}, and the level is {level}; more units are needed"
-
-
-def _by(test: Row, words: Said) -> str:
-    """The effect with its interval, the side that leads minus the other; a test of ratios or signs names its effect."""
-    if test["effect"] is None or test["low"] is None or test["high"] is None or not test["level"]:
-        return ""  # so few units allow no interval
-    effect, low, high = test["effect"], test["low"], test["high"]
-    what = str(test["effect_name"])
-    if test["test"] == "signed_rank" and test["transform"] == "none":
-        sides = words.sides
-        if test["losses"] > test["wins"]:
-            sides, effect, low, high = sides[::-1], -effect, -high, -low
-        what = f"{sides[0]} minus {sides[1]}"
-    return f"{what}: {short(effect)}, {100 * test['level']:.3g}% interval [{short(low)}, {short(high)}]"

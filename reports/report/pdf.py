@@ -18,7 +18,7 @@ from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import printed_by
 from orledger.reports.report.document import REFERENCE, heading, headings
 from orledger.reports.report.ledger import gather
-from orledger.reports.report.wording import Names, headline, registered, said
+from orledger.reports.report.wording import Names, claimed, headline, registered, said
 from orledger.reports.tables import latex as tex
 from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import vocabulary
@@ -120,7 +120,7 @@ def write_pdf(
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
         environment = tex.environment()
-        environment.filters |= {"named": names.within, "headline": headline}
+        environment.filters |= {"named": names.within, "headline": headline, "claimed": claimed}
         measured = [t for t in ledger.tests if t["p"] is None and t["outcome"] == Outcome.MEASURED]
         text = environment.get_template("report.tex.j2").render(
             title=heading(here) if title is None else title,

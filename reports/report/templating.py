@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from orledger.reports import jinja
 from orledger.reports.report.differences import AGREE
-from orledger.reports.report.wording import Names, headline, number, ratio, short
+from orledger.reports.report.wording import Names, claimed, headline, interval, number, ratio, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,6 +72,8 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
     env.filters |= {
         "cell": number,
         "short": short,
+        "interval": interval,
+        "claimed": claimed,
         "ratio": ratio,
         "plainly": plainly,
         "headline": headline,

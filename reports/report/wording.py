@@ -25,6 +25,12 @@ STATISTICS = {
 }
 TRENDS = {"spearman": ("rise together", "one falls as the other rises"), "slope": ("grows", "declines")}
 EVENTS = ("fisher", "mcnemar")
+PROPORTIONS = {Outcome.LESS: "below the nominal share", Outcome.GREATER: "above the nominal share"}
+UNSHOWN = {
+    "spearman": "no trend shown",
+    "slope": "no trend shown",
+    "proportion": "no departure from the nominal share shown",
+}
 OTHERWISE = {
     Outcome.DIFFERENT: "the arms differ",
     Outcome.UNDECIDED: "no difference shown",
@@ -63,11 +69,15 @@ class Names:
 
 @dataclass(frozen=True)
 class Said:
-    """A test in words: ``outcome`` in a few, ``ties`` where an effect of zero needs explaining, the names of its sides."""
+    """A test in words: ``outcome`` in a few, ``ties`` where an effect of zero needs explaining, the names of its sides.
+
+    ``winner`` is the side that a decided comparison of two found to be better, and empty otherwise.
+    """
 
     outcome: str
     ties: str
     sides: tuple[str, ...]
+    winner: str = ""
 
 
 def registered(registrations: Sequence[Mapping[str, Any]]) -> dict[str, Hypothesis]:
@@ -82,13 +92,24 @@ def said(test: Mapping[str, Any], hypothesis: Hypothesis | None, names: Names) -
     known = {} if hypothesis is None else {c.id: c for c in hypothesis.comparisons}
     comparison = known.get(test["comparison"])
     sides = tuple(_side(name, q, names) for name, q in comparison.sides) if comparison else ()
-    return Said(_outcome(test, comparison, sides, names), _ties(test), sides)
+    return Said(_outcome(test, comparison, sides, names), _ties(test), sides, _winner(test, comparison, sides))
+
+
+def _winner(test: Mapping[str, Any], comparison: Comparison | None, sides: tuple[str, ...]) -> str:
+    """The side that the outcome says is better, which need not be the one that is better on more units."""
+    if test["outcome"] not in (Outcome.LESS, Outcome.GREATER) or comparison is None or len(sides) != 2:
+        return ""
+    return sides[0] if (test["outcome"] == Outcome.GREATER) == (comparison.better == "higher") else sides[1]
 
 
 def _outcome(test: Mapping[str, Any], comparison: Comparison | None, sides: tuple[str, ...], names: Names) -> str:
     outcome = test["outcome"]
+    if outcome == Outcome.UNDECIDED and test["test"] in UNSHOWN:
+        return UNSHOWN[test["test"]]
     if outcome not in (Outcome.LESS, Outcome.GREATER):
         return OTHERWISE.get(outcome, str(outcome))
+    if test["test"] == "proportion":
+        return PROPORTIONS[outcome]
     greater = outcome == Outcome.GREATER
     if test["test"] in TRENDS:
         return TRENDS[test["test"]][0 if greater else 1]
@@ -96,9 +117,7 @@ def _outcome(test: Mapping[str, Any], comparison: Comparison | None, sides: tupl
         return str(outcome)
     if test["test"] in EVENTS:
         return f"more often: {sides[0] if greater else sides[1]}"
-    better = comparison.better
-    winner = sides[0] if greater == (better == "higher") else sides[1]
-    return f"{better} {_quantity(comparison.sides[0][1], names)}: {winner}"
+    return f"{comparison.better} {_quantity(comparison.sides[0][1], names)}: {_winner(test, comparison, sides)}"
 
 
 def _side(name: str, quantity: Quantity, names: Names) -> str:
@@ -136,6 +155,14 @@ def headline(reason: str) -> str:
     return reason.split(" (")[0].split(": ")[0]
 
 
+def claimed(level: str) -> str:
+    """The beginning of what an audit says about the level of a verdict; where more follows, that there are reservations."""
+    if level.startswith("no level"):
+        return level.split(";")[0].split(". ")[0] if level.startswith("no level:") else level.split(": ")[0]
+    first, *further = level.split(". ")
+    return f"{first}, with reservations" if further else first
+
+
 def number(value: Any) -> str:
     """A value for people: six significant digits, thousands unbroken, nothing for what is absent, no minus before zero; JSON for several."""
     if value is None:
@@ -150,6 +177,19 @@ def number(value: Any) -> str:
 def short(value: float | None) -> str:
     """Three significant digits with a true minus sign; nothing for what is absent, no minus before zero."""
     return "" if value is None else f"{value + 0.0:.3g}".replace("-", "−")
+
+
+def interval(test: Mapping[str, Any]) -> str:
+    """The interval of a row of the audit with its ends as they are, open or closed; an end that is not there is infinite.
+
+    Empty where there is none, or where so few units allow none.
+    """
+    low, high = test["low"], test["high"]
+    if (low is None and high is None) or test["level"] == 0:
+        return ""
+    ends = test.get("interval_ends") or "[]"
+    start = "(−∞" if low is None else f"{ends[0]}{short(low)}"
+    return f"{start}, " + ("∞)" if high is None else f"{short(high)}{ends[1]}")
 
 
 LARGEST = 1000  # a ratio beyond this says that two numbers have nothing to do with each other, not by how much

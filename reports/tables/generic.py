@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from orledger.reports import cautions
 from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
 from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, columns
-from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed
+from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed, join
 from orledger.schema.layouts import literal
 from orledger.wording import some
 
@@ -184,10 +185,14 @@ def _estimate(subject: Subject, row: TestRow | None, style: Style, what: str) ->
 
 
 def interval_of(row: TestRow, style: Style) -> Value:
-    """The interval of a row of the audit; a level of zero is none."""
-    if row.low is None or row.high is None:
-        return Blank()
-    return Absent(NO_INTERVAL) if row.level == 0 else Range(row.low, row.high, style).of(row)
+    """The interval of a row of the audit, its ends open or closed as stored; one end where the test has one side; a level of zero is none."""
+    if row.level == 0:
+        return Absent(NO_INTERVAL)
+    if row.low is not None and row.high is not None:
+        return Range(row.low, row.high, style, ends=row.interval_ends or "[]").of(row)
+    if row.low is not None:
+        return join("at least ", Number(row.low, style).of(row), names=("low",))
+    return Blank() if row.high is None else join("at most ", Number(row.high, style).of(row), names=("high",))
 
 
 def _caption(subject: Subject, arms: int) -> Value:
@@ -198,6 +203,7 @@ def _caption(subject: Subject, arms: int) -> Value:
     ranks = " Ranks within a row in brackets." if arms <= RANKED else ""
     if over := _over(subject):
         ranks += f" Mean ranks are{over}."
+    ranks += cautions.flat_ranks(subject)
     said = "" if subject.described in ("", subject.metric) else f"{subject.described.rstrip('. ')}. "
     return Text(f"{said}{subject.better.capitalize()} is better, the best of a row in bold.{mean}{ranks}")
 
@@ -212,9 +218,13 @@ def _intervals(subject: Subject, with_runs: bool) -> str:
     medians = subject.of("median")
     words = []
     if medians:
-        words.append(f"medians: {medians[0].interval_method}")
+        words.append(f"medians: {medians[0].interval_method}, {cautions.levels(medians)}")
     if ranking is not None:
-        words.append(f"mean ranks: {ranking.interval_method or ranking.details.get('mean_rank_interval', '')}")
+        method = ranking.interval_method or ranking.details.get("mean_rank_interval", "")
+        words.append(f"mean ranks: {method}, {cautions.levels([ranking])}, about further units like these")
     if with_runs:
-        words.append(f"interquartile means (IQM): {subject.of('interquartile_mean')[0].interval_method}")
-    return "Intervals: " + "; ".join(words) + "." if words else ""
+        rows = subject.of("interquartile_mean")
+        words.append(
+            f"interquartile means (IQM): {rows[0].interval_method}, {cautions.levels(rows)}, about new runs on these units and no others"
+        )
+    return "Intervals: " + "; ".join(words) + f".{cautions.flat_ranks(subject)}" if words else ""

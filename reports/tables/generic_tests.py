@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
+from orledger.reports import cautions
 from orledger.reports.origin import answered
 from orledger.reports.report.wording import OTHERWISE
 from orledger.reports.tables import format as rules
@@ -35,6 +36,13 @@ NAMES = {
 }
 
 
+SIDES = {
+    "two-sided": "two-sided",
+    "less": "one-sided (the first arm has the lower values)",
+    "greater": "one-sided (the first arm has the higher values)",
+}
+
+
 def pair_table(subject: Subject) -> Table:
     """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference."""
     arms = [a for a in subject.ordered if any(a in (p.first, p.second) for p in subject.pairs)]
@@ -55,10 +63,12 @@ def pair_table(subject: Subject) -> Table:
     counts = sorted({p.row.n for p in subject.pairs})
     over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
     corrected = "Holm's correction over the family" if first.p_holm is not None else "no correction"
+    sides = " or ".join(dict.fromkeys(SIDES[p.row.side] for p in subject.pairs))
+    tests = " or ".join(dict.fromkeys(NAMES[p.row.test] for p in subject.pairs))
     return Table(
         caption=Text(
-            f"Two-sided p of the {NAMES[first.test]} test of each pair over {over}, {corrected}. Bold: a difference at"
-            f" {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse."
+            f"{sides[:1].upper()}{sides[1:]} p of the {tests} test of each pair over {over}, {corrected}. Bold: a"
+            f" difference at {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse.{cautions.hopeless(subject)}"
         ),
         columns=(
             Column("arm", Text(""), "l"),
@@ -78,6 +88,7 @@ def test_table(subject: Subject) -> Table:
         caption=Text(
             "Every comparison of the hypothesis file as the audit stored it. Effects are first arm minus second, in the units of the"
             " metric; for Friedman's test Kendall's W, for improvement the probability that a run of the first is better."
+            f"{cautions.of_tests(subject, TESTED)}"
         ),
         columns=(
             *columns("l", "comparison", "test"),

@@ -138,17 +138,21 @@ class Count(Value):
 
 @dataclass(frozen=True)
 class Range(Value):
-    """Two ends: ``[low, high]``, or ``low–high`` for an observed range. ``what`` names the ends in CSV files."""
+    """Two ends: ``[low, high]``, or ``low–high`` for an observed range. ``what`` names the ends in CSV files.
+
+    ``ends``, such as "(]", says which of them belong to an interval.
+    """
 
     low: float
     high: float
     style: Style
     dash: bool = field(default=False, kw_only=True)
+    ends: str = field(default="[]", kw_only=True)
     what: tuple[str, str] = field(default=("low", "high"), kw_only=True)
 
     def _tokens(self) -> Iterator[Token]:
         low, high = (_number(rules.digits(v, self.style), self.bold) for v in (self.low, self.high))
-        opening, middle, closing = ("", "–", "") if self.dash else ("[", ", ", "]")
+        opening, middle, closing = ("", "–", "") if self.dash else (self.ends[0], ", ", self.ends[1])
         for part in (opening, low, middle, high, closing):
             if isinstance(part, Token):
                 yield part

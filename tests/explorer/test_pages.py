@@ -211,7 +211,7 @@ def test_a_hypothesis_shows_tests_units_sensitivity_and_amendments(client: TestC
     test = links(page, "/test/")[0]  # the variant that decides comes first
     units = client.get(test).text
     assert "0.03125" in units
-    assert "<code>-6.0</code> to <code>-1.0</code>" in units  # with six units the interval is the whole range
+    assert "<code>[-6.0, -1.0]</code>" in units  # with six units the interval is the whole range
     assert len(links(units, "/cell/")) == 12  # six units on two sides
     (unit,) = {a for a in links(units, "/cells?") if "plain" in a and "=4" in a}
     assert links(client.get(unit).text, "/cell/") == ["/cell/c4"]

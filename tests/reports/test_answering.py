@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
+
+import pytest
 
 from orledger.reports.report.answering import Answers, answers
-from orledger.reports.report.wording import Said
+from orledger.reports.report.wording import Said, claimed
 
 ROW = {
     "test_id": "t", "hypothesis": "h", "variant": "declared", "unit": "dataset", "n": 5, "wins": 1, "losses": 4, "draws": 0, "p": 0.125, "p_holm": 0.375,
     "floor": 0.0625, "alpha": 0.05, "effect": -0.00825, "low": -0.01, "high": 0.003, "level": 1 - 2 / 32, "effect_name": "Hodges-Lehmann median of differences",
-    "outcome": "untestable", "test": "signed_rank", "transform": "none", "details": {},
+    "outcome": "untestable", "test": "signed_rank", "transform": "none", "details": {}, "side": "two-sided", "dropped": [], "untestable": "too few units",
+    "n_nonzero": 5, "interval_ends": "[]", "margin": None, "p_equivalent": None, "p_noninferior": None, "equivalent": None, "noninferior": None,
     "said": Said("not testable", "", ("baseline", "forest")),
 }  # fmt: skip
 
@@ -21,7 +25,9 @@ def test_a_comparison_that_could_not_have_been_shown_says_so_and_names_the_side_
     assert said.leads == "forest is better than baseline on 4 of 5 units (dataset), worse on 1"
     assert answer.shown == "Could not have been shown"
     assert "no p below 0.0625 before the correction, and the level is 0.05" in answer.why
-    assert said.by == "forest minus baseline: 0.00825, 93.8% interval [−0.003, 0.01]"  # the side that leads comes first
+    assert (
+        said.by == "forest minus baseline: 0.00825, 93.8% interval of this comparison alone [−0.003, 0.01]"
+    )  # the side that leads comes first
     (alone,) = answers([ROW | {"n": 1, "level": 0.0}]).answers  # one unit has an interval of no level
     assert alone.members[0].by == ""
 
@@ -38,7 +44,15 @@ def test_comparisons_with_one_reason_share_it() -> None:
 
 def test_what_was_shown_and_what_was_not_are_told_apart() -> None:
     shown = ROW | {"outcome": "greater", "wins": 9, "losses": 0, "draws": 1, "n": 10, "p": 0.004, "p_holm": None}
-    unshown = ROW | {"test_id": "u", "outcome": "undecided", "wins": 2, "losses": 2, "draws": 1, "low": None}
+    unshown = ROW | {
+        "test_id": "u",
+        "outcome": "undecided",
+        "wins": 2,
+        "losses": 2,
+        "draws": 1,
+        "low": None,
+        "high": None,
+    }
     first, second = answers([shown, unshown]).answers
     assert first.members[0].leads == "baseline is better than forest on 9 of 10 units (dataset), worse on 0, equal on 1"
     assert (first.shown, first.why) == ("Shown", "p = 0.004, at level 0.05")
@@ -56,7 +70,7 @@ def test_of_many_arms_the_first_by_rank_speaks() -> None:
         ROW
         | {
             "test_id": f"{x}{y}", "outcome": "undecided" if {x, y} == {"c", "d"} else "less", "wins": 0, "losses": 9, "n": 9, "p_holm": 0.01,
-            "said": Said("", "", (x, y)),
+            "said": Said("", "", (x, y), "" if {x, y} == {"c", "d"} else y),
         }
         for x, y in combinations("abcd", 2)
     ]  # fmt: skip
@@ -69,3 +83,118 @@ def test_of_many_arms_the_first_by_rank_speaks() -> None:
     assert standing.pairs == "Of 6 pairs 5 are shown to differ, 1 is not, at level 0.05, after Holm's correction"
     assert [m.test_id for a in found.answers for m in a.members] == ["cd"]
     assert found.more == 5
+
+
+def won(outcome: str, winner: str, **changes: object) -> dict:
+    sides = ("a", "b")
+    row = ROW | {"outcome": outcome, "p": 0.047, "p_holm": None, "untestable": None, "level": 0.95, **changes}
+    return row | {"said": Said("", "", sides, winner)}
+
+
+def told(row: dict) -> SimpleNamespace:
+    """What is said of one comparison."""
+    (answer,) = answers([row]).answers
+    (one,) = answer.members
+    return SimpleNamespace(shown=answer.shown, why=answer.why, leads=one.leads, by=one.by)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(14, 16), (15, 15)])
+def test_what_ranks_show_against_the_count_of_units_names_the_side_it_was_shown_for(wins: int, losses: int) -> None:
+    """Fourteen large differences outweigh sixteen small ones: Shown must not be read as shown for the side with more units."""
+    said = told(won("greater", "a", n=30, wins=wins, losses=losses))
+    assert said.shown == "Shown, but for a"
+    assert said.why == "p = 0.047, at level 0.05; a is ahead by the size of the differences"
+    plain = told(won("greater", "a", n=30, wins=16, losses=14))
+    assert (plain.shown, plain.why) == ("Shown", "p = 0.047, at level 0.05")
+    other = told(won("less", "b", n=30, wins=16, losses=14))
+    assert other.shown == "Shown, but for b"
+
+
+@pytest.mark.parametrize(("side", "word"), [("less", "lower"), ("greater", "higher")])
+def test_a_test_of_one_side_says_what_it_cannot_see(side: str, word: str) -> None:
+    said = told(won("undecided", "", side=side, n=12, wins=0, losses=12, p=1.0, low=None, high=0.7))
+    assert said.why == f"p = 1, at level 0.05; the test asks one thing only, whether a has the {word} values"
+    assert said.by == "b minus a: 0.00825, 95% interval [−0.7, ∞)"
+
+
+def test_units_in_which_a_side_declined_stand_beside_the_count() -> None:
+    out = [
+        {"unit": "u1", "reason": "a: arm refused: too hard", "refused": True},
+        {"unit": "u2", "reason": "a: arm refused: too hard", "refused": True},
+        {"unit": "u3", "reason": "b: no record", "refused": False},
+        {"unit": "u4", "reason": "a: arm refused: too hard (seed 2)", "refused": True, "partial": True},
+    ]
+    said = told(won("less", "a", n=8, wins=8, losses=0, dropped=out))
+    assert said.leads == (
+        "a is better than b on 8 of 8 units (dataset), worse on 0,"
+        " with 2 units and a part of 1 unit left out in which a side refused or failed"
+    )
+    nested = told(won("less", "a", n=8, wins=8, losses=0, dropped=out[:1], variant="blocked"))
+    assert nested.leads.endswith("with 1 value left out in which a side refused or failed")
+
+
+def test_ties_are_named_where_they_and_not_the_number_of_units_keep_p_from_being_small() -> None:
+    tied = won("untestable", "", n=20, n_nonzero=5, wins=5, losses=0, draws=15, untestable="too many units tie")
+    assert told(tied).why == (
+        "15 of 20 units are equal, and the 5 that differ can give no p below 0.0625, and the level is 0.05;"
+        " more units that differ are needed"
+    )
+    equal = tied | {"n_nonzero": 0, "wins": 0, "draws": 20, "floor": 1.0}
+    assert told(equal).why.startswith("all 20 units are equal, and the level is 0.05; more units that differ")
+
+
+def test_equivalence_is_told_beside_a_difference_that_was_not_shown() -> None:
+    bounds = {"margin": 0.1, "p_equivalent": 0.003, "p_noninferior": 0.001, "equivalent": True, "noninferior": True}
+    said = told(won("undecided", "", **bounds))
+    assert said.why.endswith("; equivalent within the margin of 0.1 (p = 0.003)")
+    half = told(won("undecided", "", **(bounds | {"equivalent": False, "p_equivalent": 0.3})))
+    assert half.why.endswith(
+        "; equivalence within the margin of 0.1 is not shown (p = 0.3), non-inferiority is (p = 0.001)"
+    )
+
+
+@pytest.mark.parametrize(("test", "transform", "what"), [
+    ("sign", "none", "a minus b"), ("signed_rank", "log10", "log10 of a over b"), ("slope", "none", "slope"),
+])  # fmt: skip
+def test_an_effect_says_which_side_comes_first(test: str, transform: str, what: str) -> None:
+    row = won("greater", "a", test=test, transform=transform, effect_name="slope", low=0.0, high=0.2, effect=0.1)
+    assert told(row | {"interval_ends": "(]"}).by == f"{what}: 0.1, 95% interval (0, 0.2]"
+
+
+@pytest.mark.parametrize(("level", "words"), [
+    ("the level of 0.05 is kept", "the level of 0.05 is kept"),
+    ("the level of 0.05 is kept. For other values of d the units are too fine", "the level of 0.05 is kept, with reservations"),
+    ("no level is claimed: c left 4 units out; it is exploratory. The p of c is an approximation", "no level is claimed"),
+    ("no level: it rests on no test that decided", "no level: it rests on no test that decided"),
+])  # fmt: skip
+def test_the_first_screen_says_no_more_about_a_level_than_the_audit(level: str, words: str) -> None:
+    assert claimed(level) == words
+
+
+def test_the_first_by_rank_is_worse_than_the_arm_that_was_shown_to_be_better() -> None:
+    """Whose comparison is decided is read from its outcome: c is better than d on fewer units, and by more."""
+    pairs = [
+        ROW | {"test_id": f"{x}{y}", "outcome": "less", "wins": 4, "losses": 5, "n": 9, "said": Said("", "", (x, y), x if y == "d" else y)}
+        for x, y in combinations("abcd", 2)
+    ]  # fmt: skip
+    ranks = dict(zip("abcd", (4.0, 3.0, 2.0, 1.0), strict=True))
+    ranking = ROW | {"test_id": "r", "p": None, "n": 9, "details": {"mean_ranks": ranks, "mean_rank_low": ranks}}
+    (standing,) = answers([*pairs, ranking]).standings
+    assert standing.apart == ("Shown to be worse than c, b, a",)
+
+
+def test_what_could_not_be_shown_for_other_reasons_is_not_told_in_one_sentence() -> None:
+    tied = {"untestable": "too many units tie", "draws": 4, "n_nonzero": 1}
+    rows = [
+        ROW,
+        ROW | {"test_id": "u", **tied},
+        ROW | {"test_id": "v", "side": "less"},
+        ROW | {"test_id": "w", "margin": 0.1},
+    ]
+    assert len(answers(rows).answers) == 4
+
+
+def test_an_effect_is_told_from_the_side_that_leads() -> None:
+    row = won("less", "b", wins=1, losses=9, n=10, effect=-0.2, low=-0.3, high=-0.1, interval_ends="(]")
+    assert told(row).by == "b minus a: 0.2, 95% interval [0.1, 0.3)"
+    assert told(row | {"said": Said("", "", ("a", "b"), "a")}).by == "a minus b: −0.2, 95% interval (−0.3, −0.1]"

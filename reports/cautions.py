@@ -1,0 +1,73 @@
+"""What captions of tables and figures add so that nobody reads more out of them than the audit says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orledger.audit.registry.words import Outcome
+from orledger.wording import some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orledger.reports.audit_rows import TestRow
+    from orledger.reports.generic import Subject
+
+NAMED = 6  # pairs that a caption names
+
+
+def undecided(subject: Subject, a: str, b: str) -> bool:
+    """Whether two arms were tested against each other, in whichever order, and no difference was found."""
+    row = subject.pair(a, b) or subject.pair(b, a)
+    return row is not None and row.p is not None and not row.decided
+
+
+def hopeless(subject: Subject) -> str:
+    """Says how many pairs could not have been shown to differ: that no difference was found there says nothing at all."""
+    count = sum(p.row.outcome == Outcome.UNTESTABLE for p in subject.pairs)
+    many = f"Of {len(subject.pairs)} pairs {count} could" if len(subject.pairs) > 1 else "It could"
+    return f" {many} not have been shown to differ, for lack of units that do." if count else ""
+
+
+def uncompared(subject: Subject) -> str:
+    """Names the pairs of which there is no p: no bar between them does not say that they differ."""
+    arms = subject.ordered
+    names = [
+        f"{subject.label(a)} and {subject.label(b)}"
+        for i, a in enumerate(arms)
+        for b in arms[i + 1 :]
+        if all(row is None or row.p is None for row in (subject.pair(a, b), subject.pair(b, a)))
+    ]
+    return f" Not compared, and so without a bar: {some(names, NAMED, '; ')}." if names else ""
+
+
+def levels(rows: Sequence[TestRow]) -> str:
+    """The level of the intervals of ``rows``, or from which to which they go; empty where no row has an interval."""
+    found = sorted(row.level for row in rows if row.level)
+    if not found:
+        return ""
+    low, high = f"{found[0]:.1%}", f"{found[-1]:.1%}"
+    return low if low == high else f"{low} to {high}"
+
+
+def of_tests(subject: Subject, tests: tuple[str, ...]) -> str:
+    """At which levels the intervals of ``tests`` are, and that the number of comparisons does not widen them."""
+    rows = [t for t in subject.of(*tests) if not (t.low is None and t.high is None)]
+    if not (reached := levels(rows)):
+        return ""
+    alone = ""
+    if any(t.p_holm is not None for t in rows):
+        alone = ", of each comparison alone: one can leave out 0 where the corrected p does not decide"
+    of_runs = " Those of improvement speak about new runs on these units." if subject.of("improvement") else ""
+    return f" Intervals of the tests have a level of {reached}{alone}.{of_runs}"
+
+
+def flat_ranks(subject: Subject) -> str:
+    """Says that an interval of ranks without width is no certainty: units that agree give a bootstrap nothing to vary."""
+    row = subject.ranking
+    if row is None:
+        return ""
+    low, high = row.details["mean_rank_low"], row.details["mean_rank_high"]
+    if all(low[arm] < high[arm] for arm in low):
+        return ""
+    return f" An interval of ranks without width says that all {row.n} units agree, not that further ones will."
