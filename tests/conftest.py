@@ -88,6 +88,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(skip)
 
 
+# What tools keep at the top of the tree; nothing else appears there while tests run.
+KEPT_BY_TOOLS = {".coverage", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "build", "out"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs the tests outside the work tree: a path that is not absolute, of a test or of a mutant, ends in a folder of its own."""
+    before, came_from = set(os.listdir(ROOT)), Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("elsewhere"))
+    yield
+    os.chdir(came_from)
+    left = set(os.listdir(ROOT)) - before - KEPT_BY_TOOLS
+    assert not left, f"a test left {sorted(left)} at the top of the work tree"
+
+
 @pytest.fixture
 def root() -> Path:
     return ROOT

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 METHOD = "binomial order statistics"
+SLACK = 1 + 1e-12  # by which a computed probability may exceed a level without being above it
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> MedianInterval | 
     if n == 0:
         return None
     # P(k-th smallest > median) = P(Binomial(n, 1/2) <= k - 1); the largest k with at most (1 - level)/2 outside each end.
-    outside = bdtr(np.arange((n + 1) // 2), n, 0.5)
-    k = int(np.searchsorted(outside, (1 - level) / 2, side="right"))
+    outside = bdtr(np.arange(n), n, 0.5)
+    k = int(np.searchsorted(outside, (1 - level) / 2 * SLACK, side="right"))
     reached = k >= 1
     k = max(k, 1)
     achieved = float(1 - 2 * outside[k - 1])
-    return MedianInterval(float(x[k - 1]), float(x[n - k]), max(achieved, 0.0), reached)
+    return MedianInterval(float(x[k - 1]), float(x[-k]), achieved, reached)

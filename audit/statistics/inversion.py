@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import bdtr
 
+from orledger.audit.statistics.intervals import SLACK
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -72,7 +74,7 @@ def snapped(values: ArrayLike, scale: ArrayLike) -> NDArray[np.float64]:
     d[np.abs(d) <= tolerance] = 0.0
     size, order = np.abs(d), np.argsort(np.abs(d), kind="stable")
     for before, after in pairwise(order):
-        if 0 < size[after] - size[before] <= tolerance[before] + tolerance[after] and size[before] > 0:
+        if size[after] - size[before] <= tolerance[before] + tolerance[after] and size[before] > 0:
             size[after] = size[before]
     return np.sign(d) * size
 
@@ -89,25 +91,20 @@ def signed_rank_interval(
     n = d.size
     if n == 0:
         return None
-    outside = (1 - level) / (2 if side == "two-sided" else 1)
-    w = walsh_averages(d)
-    repeated = np.unique(d).size < n
-    if not repeated:
-        tail = np.cumsum(null(n))[::2][: w.size + 1]  # doubled ranks: whole sums stand at even places
-        first = int(np.argmax(tail > outside))  # so many Walsh averages lie below the lowest shift that is not rejected
-        reached = 1 - (2 if side == "two-sided" else 1) * float(tail[first - 1]) if first else 0.0
-        low, high = (float(w[first - 1]), float(w[w.size - first])) if first else (None, None)
+    sides = 2 if side == "two-sided" else 1
+    w, alpha, reached = walsh_averages(d), 1 - level, level
+    if np.unique(d).size < n:
+        ends = _bisected(d, w, p, side, alpha)
     else:
-        low, high = _bisected(d, w, p, side, 1 - level)
-        reached = level
-    if low is None or high is None:
+        tail = np.cumsum(null(n))[::2]  # doubled ranks: whole sums stand at even places
+        first = int(np.argmax(tail > alpha / sides))  # so many Walsh averages lie below the lowest shift not rejected
+        ends = (float(w[first - 1]), float(w[-first])) if first else None
+        reached = 1 - sides * float(tail[first - 1])
+    if ends is None:
         # Too few differences for the level: the range of the sample, with the level that it does have.
-        reached = 1 - (2 if side == "two-sided" else 1) * 2.0**-n
-        low, high = float(d.min()), float(d.max())
-        alpha = 1 - reached
-    else:
-        alpha = 1 - level
-    return _agreeing(d, p, side, low, high, reached, alpha, "exact signed-rank inversion")
+        ends, alpha = (float(d.min()), float(d.max())), sides * 2.0**-n
+        reached = 1 - alpha
+    return _agreeing(d, p, side, *ends, reached, alpha, "exact signed-rank inversion")
 
 
 def sign_interval(differences: NDArray[np.float64], p: PValue, side: str, level: float) -> ShiftInterval | None:
@@ -118,20 +115,20 @@ def sign_interval(differences: NDArray[np.float64], p: PValue, side: str, level:
         return None
     sides = 2 if side == "two-sided" else 1
     outside = bdtr(np.arange(n), n, 0.5)
-    first = int(np.argmax(outside > (1 - level) / sides))
-    reached = first > 0
-    achieved = 1 - sides * float(outside[first - 1] if reached else 2.0**-n)
-    k = max(first, 1)
-    alpha = 1 - level if reached else 1 - achieved
-    return _agreeing(
-        x, p, side, float(x[k - 1]), float(x[n - k]), max(achieved, 0.0), alpha, "binomial order statistics"
-    )
+    first = int(np.argmax(outside > (1 - level) / sides * SLACK))
+    k = max(first, 1)  # too few for the level: the range of the sample, with the level that it does have
+    achieved = 1 - sides * float(outside[k - 1])
+    alpha = 1 - level if first else 1 - achieved
+    return _agreeing(x, p, side, float(x[k - 1]), float(x[-k]), achieved, alpha, "binomial order statistics")
 
 
 def _bisected(
     d: NDArray[np.float64], w: NDArray[np.float64], p: PValue, side: str, alpha: float
-) -> tuple[float | None, float | None]:
-    """Ends of the interval where differences repeat: the null then depends on the shift, and is computed for each tried."""
+) -> tuple[float, float] | None:
+    """Ends of the interval where differences repeat: the null then depends on the shift, and is computed for each tried.
+
+    None when even the shifts beyond all differences are not rejected.
+    """
     points = np.unique(w)
     gaps = np.concatenate([[points[0] - 1.0], (points[:-1] + points[1:]) / 2, [points[-1] + 1.0]])
 
@@ -152,8 +149,8 @@ def _bisected(
     low = edge(int(np.searchsorted(points, middle, "right")), 0) if side != "less" else 0
     high = edge(int(np.searchsorted(points, middle, "left")), gaps.size - 1) if side != "greater" else 0
     if low is None or high is None:
-        return None, None
-    return float(points[max(low - 1, 0)]), float(points[min(high, points.size - 1)])
+        return None
+    return float(points[low - 1]), float(points[high])  # the gap before and the one behind a point bound it
 
 
 def _agreeing(
@@ -164,8 +161,7 @@ def _agreeing(
     def kept(theta: float) -> bool:
         return p(snapped(d - theta, np.maximum(np.abs(d), abs(theta))), side) > alpha
 
-    slack = alpha * 1e-12  # probabilities are sums of powers of two; 0.05 is not
-    alpha += slack
+    alpha *= SLACK
     ends = ("[" if side == "less" or kept(low) else "(") + ("]" if side == "greater" or kept(high) else ")")
     found = ShiftInterval(
         None if side == "less" else low, None if side == "greater" else high, level, ends, f"{method}, {side}"
@@ -177,8 +173,4 @@ def _agreeing(
         if found.low is not None and found.low >= 0:
             return replace(found, low=0.0, ends="[" + ends[1])
         return replace(found, high=0.0, ends=ends[0] + "]")
-    if found.low == 0:
-        return replace(found, ends="(" + ends[1])
-    if found.high == 0:
-        return replace(found, ends=ends[0] + ")")
     return None

@@ -62,10 +62,8 @@ def signed_rank(
     check_side(side)
     d = np.asarray(differences, dtype=float)
     wins, losses, draws = count_wins(d, better)
-    nonzero = d[d != 0]
+    nonzero, doubled, plus = _ranked(d)
     m = nonzero.size
-    doubled = doubled_ranks(nonzero)
-    plus = int(doubled[nonzero > 0].sum())
     p = signed_rank_p(d, side)
     if m == 0:
         method = "exact: no non-zero difference"
@@ -98,15 +96,18 @@ def signed_rank(
     )
 
 
+def _ranked(d: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+    """The differences that are not zero, twice their midranks, and twice the sum of the positive ranks."""
+    nonzero = d[d != 0]
+    doubled = doubled_ranks(nonzero)
+    return nonzero, doubled, int(doubled[nonzero > 0].sum())
+
+
 def signed_rank_p(differences: NDArray[np.float64], side: str) -> float:
     """The p-value alone: exact up to EXACT_LIMIT non-zero differences, normal above."""
-    nonzero = differences[differences != 0]
-    doubled = doubled_ranks(nonzero)
-    plus = int(doubled[nonzero > 0].sum())
-    if nonzero.size == 0:
-        return 1.0
+    nonzero, doubled, plus = _ranked(differences)
     if nonzero.size <= EXACT_LIMIT:
-        untied = int(doubled.sum()) == nonzero.size * (nonzero.size + 1) and np.unique(doubled).size == nonzero.size
+        untied = np.unique(doubled).size == nonzero.size
         null = untied_null(nonzero.size) if untied else signed_rank_null(doubled)
         return tail(float(null[: plus + 1].sum()), float(null[plus:].sum()), side)
     mean, sd = doubled.sum() / 2, np.sqrt((doubled.astype(float) ** 2).sum() / 4)

@@ -35,20 +35,31 @@ def values(n: int = 12, refused: int = 0) -> dict[tuple[str, int], dict[str, flo
     return {("d", k): {"a": None if k >= n - refused else float(k), "b": 20.0 + k * k} for k in range(n)}
 
 
-def level(folder: Path, body: str, cells: dict[tuple[str, int], dict[str, float | None]], planned: int = 0) -> str:
-    """What the audit says about the level of a hypothesis that was registered first; the row says the same."""
+def levels_of(
+    folder: Path, texts: list[str], cells: dict[tuple[str, int], dict[str, float | None]], planned: int = 0
+) -> dict[str, str]:
+    """What the audit says about the levels of hypotheses that were registered first, by id; the rows say the same."""
     path = folder / "s.duckdb"
-    (folder / "x.toml").write_text(body, encoding="utf-8")
-    assert run("register", folder / "x.toml", "--db", path).exit_code == 0
+    files = [folder / f"{k}.toml" for k in range(len(texts))]
+    for file, body in zip(files, texts, strict=True):
+        file.write_text(body, encoding="utf-8")
+    assert run("register", *files, "--db", path).exit_code == 0
     computed(path, cells, planned)
     done = run("audit", "--db", path, "--json")
     assert done.exit_code == 0, done.output
-    found = json.loads(done.output)["hypotheses"][0]
-    assert found["verdict"] == "supported", found["reason"]
-    assert found["known"] == "registered before the first cell"
-    with closing(connect(path, "read")) as con:
-        assert con.execute("SELECT level FROM disposition").fetchall() == [(found["level"],)]
-    return str(found["level"])
+    found = json.loads(done.output)["hypotheses"]
+    for h in found:
+        assert h["verdict"] == "supported", h["reason"]
+        assert h["known"] == "registered before the first cell"
+    told = {h["id"]: str(h["level"]) for h in found}
+    with duckdb.connect(str(path), read_only=True) as con:
+        assert dict(con.execute("SELECT hypothesis, level FROM disposition").fetchall()) == told
+    return told
+
+
+def level(folder: Path, body: str, cells: dict[tuple[str, int], dict[str, float | None]], planned: int = 0) -> str:
+    """What the audit says about the level of one hypothesis."""
+    return levels_of(folder, [body], cells, planned)["X"]
 
 
 KEPT = "the level of 0.05 is kept"
@@ -96,10 +107,21 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def levels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What is said of each of ``CASES``; those with the same cells share a database and an audit."""
+    found: dict[str, str] = {}
+    for shared in {repr(case[1:3]): case for case in CASES.values()}.values():
+        same = {f"X{k}": name for k, name in enumerate(CASES) if CASES[name][1:3] == shared[1:3]}
+        texts = [CASES[name][0].replace('id = "X"', f'id = "{key}"') for key, name in same.items()]
+        told = levels_of(tmp_path_factory.mktemp("levels"), texts, *shared[1:3])
+        found |= {same[key]: words for key, words in told.items()}
+    return found
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_the_level_is_kept_or_the_reason_is_said(tmp_path: Path, name: str) -> None:
-    body, cells, planned, words = CASES[name]
-    found = level(tmp_path, body, cells, planned)
+def test_the_level_is_kept_or_the_reason_is_said(levels: dict[str, str], name: str) -> None:
+    found, words = levels[name], CASES[name][3]
     assert words in found
     assert found.startswith("the level") == (words == KEPT)
 
@@ -229,14 +251,14 @@ def test_the_intraclass_correlation_is_that_of_an_analysis_of_variance() -> None
     assert intraclass([1.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"]) is None
 
 
-@pytest.mark.parametrize("when", ["register_descriptions", "store"])
-def test_a_disk_that_fills_up_is_a_database_error(tmp_path, monkeypatch, when):
+def test_a_disk_that_fills_up_is_a_database_error(tmp_path, monkeypatch):
     """DuckDB notices a full disk at the commit: a message and the exit code of the database."""
     level(tmp_path, text(C), values())
 
     def full(*_, **__):
         raise duckdb.TransactionException("Failed to commit: No space left on device")
 
-    monkeypatch.setattr(auditing, when, full)
-    done = run("audit", "--db", tmp_path / "s.duckdb")
-    assert (done.exit_code, "s.duckdb is full" in done.output) == (3, True), done.output
+    for when in ("store", "register_descriptions"):  # the later one first: a failure of the other one comes before it
+        monkeypatch.setattr(auditing, when, full)
+        done = run("audit", "--db", tmp_path / "s.duckdb")
+        assert (done.exit_code, "s.duckdb is full" in done.output) == (3, True), done.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import comb, factorial
 
@@ -20,7 +21,7 @@ from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.intervals import median_interval
 from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, snapped, walsh_averages
 from orledger.audit.statistics.powers import power_at, units_for
-from orledger.audit.statistics.result import TestResult
+from orledger.audit.statistics.result import Dropped, TestResult
 from orledger.audit.statistics.sign import sign_e_value, sign_p, sign_test, sign_test_anytime
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_floor, signed_rank_p
 from orledger.audit.statistics.slopes import slope
@@ -40,6 +41,8 @@ def test_signed_ranks_with_ties_and_a_zero(side, p, floor):
     assert r.effect == 1.0  # of 15 averages of two, the eighth
     assert r.details == {"median": 1.0}
     assert r.method == "exact conditional on ties, zeros dropped, midranks"
+    small = signed_rank([0.5, -0.25, -0.5, 0.125])  # ranks 3.5, 2, 3.5 and 1
+    assert (small.statistic, small.ties) == (4.5, 2)
 
 
 def test_no_difference_and_no_unit():
@@ -85,7 +88,7 @@ def test_signs_in_full():
     r = sign_test([3.0, 2.0, 1.0, -1.0, 0.0], better="higher")
     assert (r.statistic, r.n, r.n_nonzero, r.p, r.floor) == (3.0, 5, 4, 10 / 16, 2 / 16)
     assert (r.wins, r.losses, r.draws, r.effect, r.standard_effect) == (3, 1, 1, 1.0, 0.5)
-    assert r.superiority == 0.7
+    assert (r.superiority, r.ties) == (0.7, 0)
     assert sign_p(np.array([1.0, 1.0, -1.0]), "greater") == 0.5
 
 
@@ -107,6 +110,10 @@ def test_evidence_of_signs_is_a_ratio_of_likelihoods():
         "",
     )
     assert sign_test_anytime([1.0, -1.0]).p == 1.0
+    # None of three heads, two-sided as likely as three; to the side of "less" the evidence of all tails, and its floor.
+    assert sign_test_anytime([-1.0, -1.0, -1.0]).e_value == pytest.approx(2.5)
+    down = sign_test_anytime([-1.0, -1.0, -1.0], "less")
+    assert (down.e_value, down.floor) == (pytest.approx(greater), pytest.approx(1 / greater))
 
 
 # ---- counts -----------------------------------------------------------------------------------------------------------------
@@ -255,6 +262,9 @@ def test_rounding_is_taken_out_and_no_more():
     near = snapped([1.0, -(1 + unit), 1 + 3 * unit], [1.0, 1.0, 1.0])
     assert near.tolist() == [1.0, -1.0, 1 + 3 * unit]
     assert snapped([3.0, 1.0], [0.0, 0.0]).tolist() == [3.0, 1.0]
+    assert snapped([4 * unit, 5 * unit], [4.0, 4.0]).tolist() == [0.0, 5 * unit]
+    assert snapped([1.0, 1 + 4 * unit], [2.0, 2.0]).tolist() == [1.0, 1.0]  # twice the share of 2, and no more
+    assert snapped([1.0, 1 + 5 * unit], [2.0, 2.0]).tolist() == [1.0, 1 + 5 * unit]
 
 
 @pytest.mark.parametrize(
@@ -452,6 +462,9 @@ def test_equal_values_have_no_spread_and_a_mean_is_rounded_once():
     assert exact_mean(np.array([np.inf, 1.0])) == np.inf
     result = TestResult("sign", "m", "less", 4, 4, 0, 1.0, "s", 0.5, 0.1, wins=1, losses=2, draws=1)
     assert result.superiority == 0.375
+    assert [replace(result, **{f: None}).superiority for f in ("wins", "losses", "draws")] == [None] * 3
+    assert (result.computed, result.centred, TestResult.__test__) == (True, False, False)
+    assert (Dropped("u", "r").refused, Dropped("u", "r").partial) == (False, False)
 
 
 def test_power_of_a_coin():
@@ -536,8 +549,15 @@ def test_an_interval_holds_the_shifts_that_are_not_rejected(sample, side, level,
     between = [points[0] - 1, *((points[1:] + points[:-1]) / 2), points[-1] + 1]
     for theta in between:
         assert interval.contains(theta) == (p(d - theta, side) > alpha * (1 + 1e-12)), theta
-    assert interval.contains(0.0) == (p(d, side) > alpha * (1 + 1e-12))
+    for theta in (0.0, found.low, found.high):  # the ends are sums of two or three powers of two: nothing is rounded
+        if theta is not None:
+            assert interval.contains(theta) == (p(d - theta, side) > alpha * (1 + 1e-12)), theta
     assert (found.low is None, found.high is None) == (side == "less", side == "greater")
+    assert (found.interval_ends[0] == "[", found.interval_ends[1] == "]") >= (side == "less", side == "greater")
+    if alpha > 1 - level:
+        assert found.level == pytest.approx(1 - alpha, rel=1e-12)
+    elif test is signed_rank and np.unique(d).size < d.size:
+        assert found.level == level
 
 
 @pytest.mark.parametrize(
@@ -556,11 +576,48 @@ def test_the_level_of_untied_ranks_is_counted(n, side, level, outside):
     assert found.level == pytest.approx(1 - (2 if side == "two-sided" else 1) * outside / 2**n, rel=1e-12)
 
 
+def test_a_level_that_is_reached_to_the_digit_is_reached():
+    """Of six, two sums in 64 lie at or below 1, and seven patterns of signs have at most one head: each is exactly what is asked."""
+    d = 2.0 ** np.arange(6)
+    ranks, signs = signed_rank(d, level=1 - 4 / 64), sign_test(d, level=1 - 14 / 64)
+    assert (ranks.low, ranks.high, ranks.level) == (1.5, 24.0, 1 - 4 / 64)  # the second average of two from either end
+    assert (signs.low, signs.high, signs.level) == (2.0, 16.0, pytest.approx(1 - 14 / 64))
+    middle = median_interval(d, level=1 - 14 / 64)
+    assert (middle.low, middle.high, middle.reached) == (2.0, 16.0, True)
+
+
+@pytest.mark.parametrize(("side", "level", "ends"), [("two-sided", 0.5, "(]"), ("less", 0.75, "[]")])
+def test_a_zero_that_is_not_rejected_is_taken_in(side, level, ends):
+    """Five of -1, a zero and a 2: shifts just below zero are rejected, and zero itself, where one difference is dropped, is not."""
+    d = np.array([-1.0, -1.0, -1.0, -1.0, -1.0, 0.0, 2.0])
+    assert signed_rank_p(d, side) > 1 - level >= signed_rank_p(d + 0.125, side)
+    found = signed_rank(d, side, level=level)
+    assert (found.low, found.high, found.interval_ends) == (None if side == "less" else -1.0, 0.0, ends)
+    mirrored = signed_rank(-d, {"less": "greater"}.get(side, side), level=level)
+    assert (mirrored.low, mirrored.high) == (0.0, None if side == "less" else 1.0)
+    assert mirrored.interval_ends == {"(]": "[)", "[]": "[]"}[ends]
+
+
+def test_a_limit_belongs_to_the_exact_test(monkeypatch):
+    """Six positive differences have 2 of 64 patterns as far out; the normal law would give 0.028."""
+    from orledger.audit.statistics import signedrank
+
+    monkeypatch.setattr(signedrank, "EXACT_LIMIT", 6)
+    monkeypatch.setattr(signedrank, "REPEATED_LIMIT", 6)
+    for d in (2.0 ** np.arange(6), np.array([1.0, 1.0, 2.0, 3.0, 4.0, 5.0])):
+        found, more = signed_rank(d), signed_rank([*d, 9.0])
+        assert (found.p, found.method[:5], found.interval_method[:5]) == (2 / 64, "exact", "exact")
+        assert (more.method[:6], more.interval_method[:8]) == ("normal", "binomial")
+        assert more.p != 2 / 128
+    # Nothing is left of a zero: seven differences, of which the six that count are few enough for the exact p.
+    assert signed_rank([*(2.0 ** np.arange(6)), 0.0]).method.startswith("exact")
+
+
 def test_shifts_on_both_sides_of_a_rejected_zero_are_no_interval():
-    """Four ones, four to the other side and a zero sum: zero alone is rejected at one half, its neighbours are not."""
-    d = [-1.0, -1.0, -2.0, -1.0, 1.0, -2.0, 1.0, 1.0, 2.0]
-    assert sign_p(np.array(d), "less") <= 0.5
-    found = sign_test(d, "less", level=0.5)
+    """Two of -2, a zero, two of 3: zero alone is rejected at one quarter, for the ties that it leaves; its neighbours are not."""
+    d = np.array([-2.0, -2.0, 0.0, 3.0, 3.0])
+    assert signed_rank_p(d, "greater") <= 0.25 < min(signed_rank_p(d - t, "greater") for t in (-0.25, 0.25))
+    found = signed_rank(d, "greater", level=0.75)
     assert (found.low, found.high, found.level, found.interval_ends) == (None, None, None, "")
     assert found.interval_method.startswith("none: the shifts that are not rejected are not one interval")
 

@@ -7,6 +7,7 @@ import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 from foreign_file import HEAD, comparison, run, study
 
@@ -34,6 +35,32 @@ def audited(made: Path, folder: Path, text: str, *options: str) -> dict:
     done = run("audit", "--registry", folder / "x.toml", "--db", path, "--json", *options)
     assert done.exit_code == 0, done.output
     return json.loads(done.output)["hypotheses"][0]
+
+
+ASKED: dict[str, str] = {}
+
+
+def asked(name: str, text: str) -> str:
+    """The id under which ``text`` is registered and audited once, with all others that a test asks about the same units."""
+    assert name not in ASKED
+    ASKED[name] = text.replace('id = "X"', f'id = "{name}"')
+    return name
+
+
+@pytest.fixture(scope="module")
+def judged(made: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    """What one audit of a copy of ``made`` says about every text that was ``asked``, by its id."""
+    folder = tmp_path_factory.mktemp("judged")
+    shutil.copy(made, folder / "copy.duckdb")
+    words: list[object] = []
+    for name, text in ASKED.items():
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        words += ["--registry", folder / f"{name}.toml"]
+    done = run("audit", *words, "--db", folder / "copy.duckdb", "--json")
+    assert done.exit_code == 0, done.output
+    found = {h["id"]: h for h in json.loads(done.output)["hypotheses"]}
+    assert set(found) == set(ASKED)
+    return found
 
 
 def ruled(body: str, rules: str, otherwise: str = "inconclusive") -> str:
@@ -69,137 +96,179 @@ def test_a_name_that_does_not_occur_is_an_error_before_anything_is_stored(made, 
     assert done.exit_code == 2
     assert word in done.output
     assert offer in done.output
-    with closing(connect(path, "read")) as con:
-        assert con.execute("SELECT count(*) FROM registration").fetchone() == (0,)
+    assert path.read_bytes() == made.read_bytes()
 
 
-def test_a_case_without_cells_is_not_enough_data(made, tmp_path):
-    text = comparison(SIGN + '\ncase = "elsewhere"').replace("[disposition]", '[disposition]\nneeds = ["c"]')
-    assert audited(made, tmp_path, text)["verdict"] == "not enough data"
+ELSEWHERE = asked(
+    "elsewhere",
+    comparison(SIGN + '\ncase = "elsewhere"').replace("[disposition]", '[disposition]\nneeds = ["c"]'),
+)
 
 
-def test_the_arm_of_a_record_may_name_a_unit(made, tmp_path):
+def test_a_case_without_cells_is_not_enough_data(judged):
+    assert judged[ELSEWHERE]["verdict"] == "not enough data"
+
+
+SUPPORTED = rule("supported", 'all = ["c is less"]')
+SMALLEST = '[[claim]]\nid = "w"\nstatement = "s"\nkind = "measured"\nstat = "min"\npair = ["dataset", "seed", "arm"]\n'
+ARM = asked("arm", ruled(compared(SIGN) + SMALLEST, SUPPORTED))
+
+
+def test_the_arm_of_a_record_may_name_a_unit(judged):
     """Eight units of a and b, and c is missing in one: 23 records of three arms, each a unit of its own."""
-    claim = '[[claim]]\nid = "w"\nstatement = "s"\nkind = "measured"\nstat = "min"\npair = ["dataset", "seed", "arm"]\n'
-    text = ruled(compared(SIGN) + claim, rule("supported", 'all = ["c is less"]'))
-    assert audited(made, tmp_path, text)["claims"][0]["n"] == 23
+    assert judged[ARM]["claims"][0]["n"] == 23
 
 
-def test_undecided_can_be_inconclusive_and_never_support(made, tmp_path):
-    body = compared('test = "sign"\narms = ["a", "b"]\nwhere = { seed = { gt = 5 } }')
-    found = audited(made, tmp_path, ruled(body, rule("supported", 'all = ["c is less"]')))
-    assert found["verdict"] == "inconclusive"
+UNDECIDED = asked("undecided", ruled(compared(SIGN + "\nwhere = { seed = { gt = 5 } }"), SUPPORTED))
 
 
-def test_a_failed_claim_is_not_masked_by_an_untestable_test(made, tmp_path):
+def test_undecided_can_be_inconclusive_and_never_support(judged):
+    assert judged[UNDECIDED]["verdict"] == "inconclusive"
+
+
+WORSE = '[[claim]]\nid = "w"\nstatement = "s"\nkind = "never_worse"\narms = ["b", "a"]\n'
+REFUTED = rule("refuted", 'any = ["w fails"]')
+MASKED = ruled(
+    compared('test = "sign"\narms = ["b", "a"]\nwhere = { seed = { gt = 5 } }') + WORSE,
+    rule("supported", 'all = ["c is less", "w holds"]') + REFUTED,
+).replace("[disposition]", '[disposition]\nneeds = ["c"]')
+FAILED, UNRULED = asked("failed", MASKED), asked("unruled", MASKED.replace(REFUTED, ""))
+
+
+def test_a_failed_claim_is_not_masked_by_an_untestable_test(judged):
     """Two units cannot be tested; b is worse than a in both, which is enough to say that it is not never worse."""
-    claim = '[[claim]]\nid = "w"\nstatement = "s"\nkind = "never_worse"\narms = ["b", "a"]\n'
-    body = compared('test = "sign"\narms = ["b", "a"]\nwhere = { seed = { gt = 5 } }') + claim
-    rules = rule("supported", 'all = ["c is less", "w holds"]') + rule("refuted", 'any = ["w fails"]')
-    text = ruled(body, rules).replace("[disposition]", '[disposition]\nneeds = ["c"]')
-    found = audited(made, tmp_path, text)
+    found = judged[FAILED]
     assert (found["verdict"], found["tests"][0]["outcome"]) == ("refuted", "untestable")
-    without = text.replace(rule("refuted", 'any = ["w fails"]'), "")
-    again = audited(made, tmp_path, without.replace('id = "X"', 'id = "Y"').replace('"c is less"', '"c is less"'))
-    assert again["verdict"] != "not testable at this n"
+    assert judged[UNRULED]["verdict"] != "not testable at this n"
 
 
-def test_a_family_is_what_was_registered(made, tmp_path):
+FAMILY = asked(
+    "family",
+    ruled(
+        compared(SIGN + '\nfamily = "f"')
+        + compared('test = "sign"\narms = ["a", "c"]\nfamily = "f"', "d")
+        + compared('test = "sign"\narms = ["a", "b"]\ncase = "elsewhere"\nfamily = "f"', "e"),
+        SUPPORTED,
+    ),
+)
+
+
+def test_a_family_is_what_was_registered(judged):
     """A member without data counts: p = 2^-7 of eight equal signs becomes 3 x 2^-7 among three."""
-    body = compared(SIGN + '\nfamily = "f"') + compared('test = "sign"\narms = ["a", "c"]\nfamily = "f"', "d")
-    body += compared('test = "sign"\narms = ["a", "b"]\ncase = "elsewhere"\nfamily = "f"', "e")
-    tests = audited(made, tmp_path, ruled(body, rule("supported", 'all = ["c is less"]')))["tests"]
-    found = {t["id"]: t for t in tests if t["variant"] == "declared"}
+    found = {t["id"]: t for t in judged[FAMILY]["tests"] if t["variant"] == "declared"}
     assert found["c"]["p_holm"] == 3 * 2.0**-7
     assert found["e"]["outcome"] == "missing"
 
 
-def test_not_testable_says_whether_units_lack_or_tie(made, tmp_path):
-    few = compared('test = "sign"\narms = ["a", "b"]\nwhere = { seed = { gt = 5 } }')
-    tied = compared('test = "sign"\narms = ["b", "b"]', "d")
-    found = audited(made, tmp_path, ruled(few + tied, rule("supported", 'all = ["c is less"]')))
-    why = {t["id"]: t["untestable"] for t in found["tests"] if t["variant"] == "declared"}
+LACKING = asked(
+    "lacking",
+    ruled(
+        compared(SIGN + "\nwhere = { seed = { gt = 5 } }") + compared('test = "sign"\narms = ["b", "b"]', "d"),
+        SUPPORTED,
+    ),
+)
+
+
+def test_not_testable_says_whether_units_lack_or_tie(judged):
+    why = {t["id"]: t["untestable"] for t in judged[LACKING]["tests"] if t["variant"] == "declared"}
     assert why == {"c": "too few units", "d": "too many units tie"}
 
 
-def test_not_inferior_is_shown_and_not_assumed(made, tmp_path):
+NOT_WORSE = ruled(compared(RANK + "\nmargin = 0.5"), rule("supported", 'all = ["c is noninferior"]'))
+BETTER, WORSE_ARM = asked("better", NOT_WORSE), asked("worse", NOT_WORSE.replace('["a", "b"]', '["b", "a"]'))
+
+
+def test_not_inferior_is_shown_and_not_assumed(judged):
     """a is lower everywhere, so it is not inferior by any margin; b against a is neither, and says inconclusive."""
-    rules = rule("supported", 'all = ["c is noninferior"]')
-    good = audited(made, tmp_path, ruled(compared(RANK + "\nmargin = 0.5"), rules))
+    good = judged[BETTER]
     assert good["verdict"] == "supported"
     assert good["tests"][0]["margin"]["noninferior"] == 2.0**-8
     assert good["tests"][0]["posterior"]["below"] > 0.9
-    bad = ruled(compared('test = "signed_rank"\narms = ["b", "a"]\nmargin = 0.5'), rules).replace(
-        'id = "X"', 'id = "Y"'
-    )
-    (tmp_path / "y").mkdir()
-    assert audited(made, tmp_path / "y", bad)["verdict"] == "inconclusive"
+    assert judged[WORSE_ARM]["verdict"] == "inconclusive"
 
 
-def test_every_verdict_shows_the_coarser_unit_and_its_population(made, tmp_path):
+COARSER = asked("coarser", ruled(compared(RANK), SUPPORTED))
+
+
+def test_every_verdict_shows_the_coarser_unit_and_its_population(judged):
     """Eight units are four datasets: flipped whole, their floor is 2^-3, and nothing can be decided."""
-    found = audited(made, tmp_path, ruled(compared(RANK), rule("supported", 'all = ["c is less"]')))
+    found = judged[COARSER]
     coarser = next(t for t in found["tests"] if t["variant"] == "coarser")
     assert (found["verdict"], coarser["n"], coarser["p"], coarser["outcome"]) == ("supported", 4, 0.125, "untestable")
     assert found["coarser_verdict"] == "not testable at this n"
     assert "not other values of dataset" in found["population"]
 
 
-@pytest.mark.parametrize(
-    ("policy", "test", "n", "wins"),
-    [("drop", "sign", 7, 7), ("loss", "sign", 8, 7), ("worst rank", "signed_rank", 8, 7), ("bounds", "sign", 8, 7)],
-)
-def test_a_refusal_counts_as_declared(made, tmp_path, policy, test, n, wins):
-    """c is missing in one of eight units, and lower than b in the others."""
+def refusing(policy: str, test: str) -> str:
     body = compared(f'test = "{test}"\narms = ["c", "b"]\nrefusals = "{policy}"')
-    (found, *_) = audited(made, tmp_path, ruled(body, rule("supported", 'all = ["c is less"]')))["tests"]
-    assert (found["n"], found["wins"]) == (n, wins)
+    return asked(f"{test} {policy}", ruled(body, SUPPORTED))
 
 
-def test_bounds_decide_only_what_both_decide(made, tmp_path):
+POLICIES = {
+    refusing("drop", "sign"): (7, 7),
+    refusing("loss", "sign"): (8, 7),
+    refusing("worst rank", "signed_rank"): (8, 7),
+    refusing("bounds", "sign"): (8, 7),
+    refusing("bounds", "signed_rank"): (8, 7),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_refusal_counts_as_declared(judged, name):
+    """c is missing in one of eight units, and lower than b in the others."""
+    (found, *_) = judged[name]["tests"]
+    assert (found["n"], found["wins"]) == POLICIES[name]
+
+
+def test_bounds_decide_only_what_both_decide(judged):
     """Seven wins and a refusal: 2^-7 when it is won, 0.07 when it is lost, so nothing is decided."""
-    body = compared('test = "sign"\narms = ["c", "b"]\nrefusals = "bounds"')
-    (found, *_) = audited(made, tmp_path, ruled(body, rule("supported", 'all = ["c is less"]')))["tests"]
+    (found, *_) = judged["sign bounds"]["tests"]
     assert (found["p"], found["outcome"]) == (pytest.approx(18 / 256), "undecided")
 
 
-def test_the_interval_of_bounds_holds_both(made, tmp_path):
+def test_the_interval_of_bounds_holds_both(judged):
     """c is 0.5 below b in seven units and refuses in one: as large as those, and on either side."""
-    body = compared('test = "signed_rank"\narms = ["c", "b"]\nrefusals = "{}"')
-    found = {}
-    for policy in ("bounds", "worst rank"):
-        text = ruled(body.format(policy), rule("supported", 'all = ["c is less"]')).replace(
-            'id = "X"', f'id = "{policy}"'
-        )
-        path = tmp_path / policy.replace(" ", "-")
-        path.mkdir()
-        found[policy] = audited(made, path, text)["tests"][0]
-    both, worst = found["bounds"], found["worst rank"]
+    both, worst = (judged[f"signed_rank {policy}"]["tests"][0] for policy in ("bounds", "worst rank"))
     assert both["low"] <= worst["low"]
     assert both["high"] >= worst["high"]
     assert both["low"] <= -0.5 <= both["high"]
 
 
-def test_a_rule_that_leans_on_what_nobody_knows_says_so(made, tmp_path):
+FEW = SIGN + '\nwhere = { dataset = "d0" }'
+LEANING = asked(
+    "leaning",
+    ruled(compared(SIGN) + compared(FEW, "d"), rule("supported", 'all = ["c is less"]\nnone = ["d is greater"]')),
+)
+
+
+def test_a_rule_that_leans_on_what_nobody_knows_says_so(judged):
     """Supported as long as d is not greater; and d has too few units to be anything."""
-    few = 'test = "sign"\narms = ["a", "b"]\nwhere = { dataset = "d0" }'
-    text = ruled(compared(SIGN) + compared(few, "d"), rule("supported", 'all = ["c is less"]\nnone = ["d is greater"]'))
-    found = audited(made, tmp_path, text)
+    found = judged[LEANING]
     assert found["verdict"] == "supported"
     assert "Nothing is known of d untestable (n = 2" in found["reason"]
 
 
-@pytest.mark.parametrize("otherwise", ["supported", "refuted", "partially refuted"])
-def test_nothing_known_neither_supports_nor_refutes(made, tmp_path, otherwise):
+NOBODY = compared(FEW) + compared(SIGN + '\nwhere = { dataset = "d0", seed = 1 }', "d")
+UNKNOWN = {
+    otherwise: (
+        asked(f"weak {otherwise}", ruled(compared(FEW), SUPPORTED, otherwise)),
+        asked(f"none {otherwise}", ruled(NOBODY, rule("refuted", 'any = ["c is greater", "d is greater"]'), otherwise)),
+        asked(
+            f"known {otherwise}",
+            ruled(
+                compared(FEW) + compared(SIGN, "e"), rule("supported", 'any = ["c is less", "e is greater"]'), otherwise
+            ),
+        ),
+    )
+    for otherwise in ("supported", "refuted", "partially refuted")
+}
+
+
+@pytest.mark.parametrize("otherwise", UNKNOWN)
+def test_nothing_known_neither_supports_nor_refutes(judged, otherwise):
     """Without needs, the declared otherwise would decide on two units that could not, or on none at all."""
-    few = compared('test = "sign"\narms = ["a", "b"]\nwhere = { dataset = "d0" }')
-    none = compared('test = "sign"\narms = ["a", "b"]\nwhere = { dataset = "d0", seed = 1 }', "d")
-    weak = audited(made, tmp_path, ruled(few, rule("supported", 'all = ["c is less"]'), otherwise))
-    assert weak["verdict"] == "not testable at this n"
-    text = ruled(few + none, rule("refuted", 'any = ["c is greater", "d is greater"]'), otherwise)
-    assert audited(made, tmp_path, text, "--amend")["verdict"] == "not enough data"
-    known = ruled(few + compared(SIGN, "e"), rule("supported", 'any = ["c is less", "e is greater"]'), otherwise)
-    assert audited(made, tmp_path, known, "--amend")["verdict"] == otherwise
+    found = [judged[name]["verdict"] for name in UNKNOWN[otherwise]]
+    assert found == ["not testable at this n", "not enough data", otherwise]
 
 
 def test_looking_again_is_counted(made, tmp_path):
@@ -218,9 +287,11 @@ def test_looking_again_is_counted(made, tmp_path):
     assert again["earlier"] == found["earlier"]
 
 
-def test_other_unit_counts_than_registered_are_said(made, tmp_path):
-    found = audited(made, tmp_path, ruled(compared(SIGN + "\nunits = 12"), rule("supported", 'all = ["c is less"]')))
-    assert "c was registered for 12 units and evaluated on 8" in found["remarks"]
+TWELVE = asked("twelve", ruled(compared(SIGN + "\nunits = 12"), SUPPORTED))
+
+
+def test_other_unit_counts_than_registered_are_said(judged):
+    assert "c was registered for 12 units and evaluated on 8" in judged[TWELVE]["remarks"]
 
 
 def test_imported_results_are_never_registered_before(tmp_path):
@@ -233,14 +304,21 @@ def test_imported_results_are_never_registered_before(tmp_path):
         assert con.execute("SELECT after_data, known FROM disposition").fetchone() == (False, found["known"])
 
 
-def test_a_query_that_reads_another_study_counts_its_cells(made, tmp_path):
-    """Declares a study without cells and reads one that has eight: registered after eight cells."""
-    text = comparison(SIGN).replace('case = "s"', 'case = "other"')
-    claim = (
+EVERYWHERE = asked(
+    "everywhere",
+    comparison(SIGN)
+    .replace('case = "s"', 'case = "other"')
+    .replace(
+        "[disposition]",
         '[[claim]]\nid = "w"\nstatement = "s"\nkind = "measured"\nstat = "max"\npair = ["k"]\n'
-        "sql = 'SELECT 1 AS k, avg(value) AS value FROM record'\n[disposition]"
-    )
-    found = audited(made, tmp_path, text.replace("[disposition]", claim))
+        "sql = 'SELECT 1 AS k, avg(value) AS value FROM record'\n[disposition]",
+    ),
+)
+
+
+def test_a_query_that_reads_another_study_counts_its_cells(judged):
+    """Declares a study without cells and reads one that has eight: registered after eight cells."""
+    found = judged[EVERYWHERE]
     assert (found["cells_done_at_registration"], found["known"]) == (8, "registered after cells were done")
 
 
@@ -255,11 +333,18 @@ CHEATS = {
 }
 
 
+@pytest.fixture(scope="module")
+def once_audited(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audited")
+    audited(made, folder, comparison(SIGN))
+    return folder / "copy.duckdb"
+
+
 @pytest.mark.parametrize("cheat", CHEATS)
-def test_no_verdict_on_a_database_that_was_meddled_with(made, tmp_path, cheat):
-    audited(made, tmp_path, comparison(SIGN))
+def test_no_verdict_on_a_database_that_was_meddled_with(once_audited, tmp_path, cheat):
     path = tmp_path / "copy.duckdb"
-    with closing(connect(path, "write")) as con:
+    shutil.copy(once_audited, path)
+    with duckdb.connect(str(path)) as con:
         assert con.execute(CHEATS[cheat]).fetchall()[0][0] > 0
     done = run("audit", "--db", path)
     assert done.exit_code == 6, done.output
@@ -272,11 +357,17 @@ def test_no_verdict_on_a_database_that_was_meddled_with(made, tmp_path, cheat):
         assert marked.exit_code == 6
 
 
-def test_a_corrected_text_is_an_amendment_also_in_a_new_database(made, tmp_path):
-    earlier = (
-        '[[hypothesis.earlier]]\nhash = "' + "a" * 64 + '"\ndate = "2026-01-31"\nnote = "ties count once"\n[defaults]'
-    )
-    found = audited(made, tmp_path, comparison(SIGN).replace("[defaults]", earlier))
+CORRECTED = asked(
+    "corrected",
+    comparison(SIGN).replace(
+        "[defaults]",
+        '[[hypothesis.earlier]]\nhash = "' + "a" * 64 + '"\ndate = "2026-01-31"\nnote = "ties count once"\n[defaults]',
+    ),
+)
+
+
+def test_a_corrected_text_is_an_amendment_also_in_a_new_database(judged):
+    found = judged[CORRECTED]
     assert found["known"] == "amended after results had been seen"
     assert "the text was corrected on 2026-01-31 after results had been seen: ties count once" in found["remarks"]
 

@@ -15,23 +15,11 @@ from orledger.reports.tables.table import Table
 from orledger.schema.exchange import import_folder
 
 CORPUS = Path(__file__).parents[2] / "docs" / "results" / "corpus"
-HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
 
 
 def _filled(path: Path) -> None:
     con = synthetic_db.connect()
     synthetic_db.build(con)
-    synthetic_db.save(con, path)
-
-
-def _audited(path: Path) -> None:
-    from orledger.audit.registry.registration import register_shipped
-
-    con = synthetic_db.connect()
-    register_shipped(con)
-    synthetic_db.build(con, noise_stream="per_cell")
-    con.execute("UPDATE refusal SET reason = ?", [HOSTILE + " | x |"])
-    synthetic_db.audit(con)
     synthetic_db.save(con, path)
 
 
@@ -44,7 +32,7 @@ def synthetic(made_once):
 @pytest.fixture(scope="session")
 def audited_file(made_once) -> Path:
     """The file of ``audited``, for a copy that a test may change."""
-    return made_once("audited/results.duckdb", _audited)
+    return made_once("audited/results.duckdb", synthetic_db.make_audited)
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,8 @@ from orledger.schema.frames import frame
 from orledger.schema.layouts import Layout
 from orledger.schema.reading import Results
 
+HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
+
 
 def connect() -> duckdb.DuckDBPyConnection:
     """An in-memory database without cells: every migration applied, and the catalogues of the three cases."""
@@ -69,6 +71,16 @@ def audit(con: duckdb.DuckDBPyConnection) -> Audit:
     found = examine(Results(Path("in memory"), con))
     store(con, found, datetime.now(UTC))
     return found
+
+
+def make_audited(path: Path) -> None:
+    """A file with the shipped hypotheses registered before the data, hostile reasons of refusals, and an audit of all that."""
+    con = connect()
+    register_shipped(con)
+    build(con, noise_stream="per_cell")
+    con.execute("UPDATE refusal SET reason = ?", [HOSTILE + " | x |"])
+    audit(con)
+    save(con, path)
 
 
 class Adapter:
