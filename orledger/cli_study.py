@@ -188,6 +188,9 @@ def _write(
             f"--{given[0].rstrip('s')} was given, and {mapping_file} already says what the table means",
             hint="edit the file, or write it again with orledger init --force",
         )
+    formats = [f"format: {program}" for program in programs(paths)]
+    for line in () if quiet else formats:  # before anything can fail: a table that was turned round has other columns
+        click.echo(hanging(line))
     with steps("reading"):
         drawn = draft(
             read_tables(paths),
@@ -197,14 +200,13 @@ def _write(
             compare=compare,
             control=said["control"],
         )
-        reasons = [*(f"format: {program}" for program in programs(paths)), *drawn.reasons]
-    for reason in () if quiet else reasons:
+    for reason in () if quiet else drawn.reasons:
         click.echo(hanging(reason))
     if known is None:
         mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
     hypothesis_file.write_text(drawn.questions.text, encoding="utf-8")
     warn(SEEN)
-    return reasons
+    return [*formats, *drawn.reasons]
 
 
 def _imported(

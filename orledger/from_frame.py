@@ -68,7 +68,7 @@ def study_from(
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
-    """``frame`` as a polars frame; of a pandas frame, an index that has a name is a column too."""
+    """``frame`` as a polars frame; of a pandas frame, an index that has a name is a column too, and so is one of words."""
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()
     if isinstance(frame, pl.DataFrame):
@@ -78,6 +78,8 @@ def as_polars(frame: Any) -> pl.DataFrame:
     ):  # pandas, which need not be imported to be recognised
         if any(n is not None for n in frame.index.names):
             frame = frame.reset_index()
+        elif all(isinstance(label, str) for label in frame.index) and "" not in frame.columns:
+            frame = frame.rename_axis("").reset_index()
         if any(isinstance(c, tuple) for c in frame.columns):
             raise UsageError("the frame has columns of several levels", hint="join the levels into one name each")
         columns = {str(c): [None if _missing(v) else v for v in frame[c].tolist()] for c in frame.columns}

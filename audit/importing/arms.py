@@ -62,14 +62,27 @@ def arm_reason(columns: Columns, arm: str, said: str | None) -> str:
 
 def which_arm(columns: Columns, left: Sequence[str]) -> DataError:
     """The error that asks for the column, or says that there is nothing to compare."""
-    options = [c for c in left if c in columns.texts and not columns.constant(c)]
     alone = next((c for c in left if words.is_one_of(c, words.ARMS) and columns.count(c) == 1), None)
-    if alone is not None and not options:
+    if alone is not None:
         return DataError(
             f"{columns.source}: {alone} has one value, {columns.values(alone)[0]!r}, so there is nothing to compare",
-            hint="give a table with at least two arms (methods, models, algorithms)",
+            hint="give a table with at least two arms (methods, models, algorithms), or one file for each",
+        )
+    texts = [c for c in left if c in columns.texts and not columns.constant(c)]
+    if all(words.is_one_of(c, (*words.UNITS, *words.REPEATS)) for c in texts):
+        return DataError(
+            f"{columns.source}: no column names arms (methods, models, algorithms), so there is nothing to compare",
+            hint="--arm COLUMN says which does; where each file holds the results of one arm, give several files",
         )
     return DataError(
         f"{columns.source}: cannot tell which column names the arms (methods, models, algorithms)",
-        hint=f"say so with --arm COLUMN; columns with words are {', '.join(options) or 'none'}",
+        hint=f"say so with --arm COLUMN; columns with words are {', '.join(texts)}",
+    )
+
+
+def either_arms(columns: Columns, texts: Sequence[str], numbers: Sequence[str]) -> DataError:
+    """The error for a table in which one of several columns may name the arms, or every column of numbers may be one."""
+    return DataError(
+        f"{columns.source}: does {' or '.join(texts)} name the arms (methods, models, algorithms), or is each of {some(numbers, 5)} one?",
+        hint=f"--arm COLUMN says which column names them; where columns are arms, {' '.join(f'--key {c}' for c in texts)} says what the rows are",
     )

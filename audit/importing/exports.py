@@ -1,4 +1,4 @@
-"""Tables that other programs export (MLflow, Weights and Biases, TensorBoard, aeon) and leaderboards, with their bookkeeping taken off."""
+"""Tables that other programs export (MLflow, Weights and Biases, TensorBoard, aeon), with their bookkeeping taken off."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from orledger.audit.importing import words
+from orledger.audit.importing.turned import turned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,6 @@ WANDB_PAGE = (
     "Commit", "Description", "Agent", "Github", "Updated", "End Time", "Group", "Job Type", "Report Path",
 )  # fmt: skip
 TENSORBOARD = ["Wall time", "Step", "Value"]
-AVERAGES = ("avg", "average", "mean", "overall", "total", "macro", "micro", "all")
-FEWEST_DATASETS = 3  # columns of one metric that make a table a leaderboard
 AEON = ("Resamples:", "folds:", "Folds:")  # the corner of a table of datasets by resamples
 
 
@@ -40,33 +38,7 @@ def recognised(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str | None
         return _resamples(table, name), "aeon (results of one estimator)"
     if columns and columns[0] in ("Step", "global_step", "epoch") and _curves(columns):
         return _wandb_curves(table), "Weights and Biases (download of a chart)"
-    if (board := _board(table)) is not None:
-        return board
-    return table, None
-
-
-def _board(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
-    """A leaderboard turned round: a row per model, and one metric in a column per dataset, such as ``AMI WER``; None for other tables."""
-    arms = [c for c in table.columns if words.is_one_of(c, words.ARMS)]
-    named = any(
-        words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES)) for c in table.columns if c not in arms
-    )
-    if len(arms) != 1 or named or table[arms[0]].n_unique() < table.height:
-        return None
-    measured: dict[str, dict[str, str]] = {}  # metric -> column -> dataset
-    for column in table.columns:
-        dataset, _, metric = column.rpartition(" ")
-        if dataset and words.plain(dataset) not in AVERAGES and words.plain(metric) in (*words.LOWER, *words.HIGHER):
-            measured.setdefault(metric, {})[column] = dataset
-    metric, columns = max(measured.items(), key=lambda item: len(item[1]), default=("", {}))
-    if len(columns) < FEWEST_DATASETS:
-        return None
-    rows = table.unpivot(index=arms[0], on=list(columns), variable_name="dataset", value_name=metric)
-    left = [c for c in table.columns if c not in (*arms, *columns)]
-    told = f"a leaderboard, a row per {arms[0]} and a column of {metric} per dataset" + (
-        f"; left out: {', '.join(left)}" if left else ""
-    )
-    return rows.with_columns(pl.col("dataset").replace_strict(columns, return_dtype=pl.String)), told
+    return turned(table) or (table, None)
 
 
 def _mlflow_frame(table: pl.DataFrame) -> pl.DataFrame:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.audit.importing import words
-from orledger.audit.importing.arms import arm_by_name, arm_by_shape, arm_reason, looks_wide, which_arm
+from orledger.audit.importing.arms import arm_by_name, arm_by_shape, arm_reason, either_arms, looks_wide, which_arm
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
 from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, MappedMetric, Mapping
 from orledger.audit.importing.marked import marked_results, number, spreads
 from orledger.audit.importing.reasons import failures, reason_column
-from orledger.audit.importing.suspicions import doubtful_arms
+from orledger.audit.importing.suspicions import doubtful_arms, require_no_summaries, results_alone, same_rows
 from orledger.errors import DataError, UsageError
 from orledger.wording import some
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_UNTOLD = 100  # more numbers than this whose names say no direction are features or settings, and no results
 SOME = 20  # names that a line of reasons lists
+VALUE = "value"  # the name of numbers of which nobody said what they are
 COMBINED = ("score", "combined", "combined_score", "combined_metric")  # names for one metric made of several
 MANY = 30  # more values than this make an iteration a step of a curve and not a repetition
 
@@ -140,10 +141,13 @@ def _long(
 def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str]) -> Guess:
     named = [c for c in left if c in wishes.keys or words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
     arms = [c for c in left if c in columns.numbers and c not in named and c != FILE_COLUMN]
+    arms = results_alone(columns, arms)
     told.append(f"arms: {some(arms, SOME)}, one column each, because no column names arms and these hold numbers")
-    spread = set(arms)
+    spread = {*arms, *columns.set_aside}
     keys, _ = _keys(columns, [c for c in left if c not in spread], [], wishes, told)
-    measure = wishes.metrics[0] if wishes.metrics else "value"
+    if len(keys) > 1 and not named:
+        raise either_arms(columns, keys, arms)
+    measure = wishes.metrics[0] if wishes.metrics else VALUE
     mapping = replace(
         start, form="wide", keys=keys, arms=tuple(arms), fixed_metric=measure, metrics=(MappedMetric(measure, measure),),
         ignore=_ignored(columns, (*keys, *arms, start.reason)),
@@ -158,6 +162,9 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
             raise which_arm(columns, left)
     told += [arm_reason(columns, arm, wishes.arm), *doubtful_arms(columns, arm)]
     rest = [c for c in left if c != arm]
+    called = None
+    if len(wishes.metrics) == 1 and wishes.metrics[0] not in columns.names and VALUE in columns.numbers:
+        called, wishes = wishes.metrics[0], replace(wishes, metrics=(VALUE,))
     for said in wishes.metrics:
         columns.require(said)
     metrics = [
@@ -202,6 +209,11 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         told.append(
             f"{primary}: {' or '.join(parts)}, whichever a {keys[0]} has, turned so that higher is better, because no {keys[0]} has both"
         )
+    if called is not None:
+        mapping = replace(
+            mapping, form="long", columns=(), value=VALUE, fixed_metric=called, metrics=(MappedMetric(called, called),)
+        )
+        primary = called
     return _with_unit(Guess(mapping, primary, (), (), told), columns, wishes)
 
 
@@ -240,12 +252,13 @@ def _keys(
         told.insert(0, f"{units[0]}: key, because it names what is measured on, {columns.count(units[0])} of them")
     if not chosen:
         chosen = [next((c for c in others if columns.tell_apart([*beside, c])), FILE_COLUMN)]
-        told.append(f"{chosen[0]}: key, because it tells the rows apart")
-    if not columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
-        raise DataError(
-            f"{columns.source}: several rows have the same {', '.join([*beside, *chosen])}",
-            hint="name what tells them apart with --key (a seed, a fold), once per column, or with --arm",
+        told.append(
+            "unit: no column names what is measured on, so that the table is one unit and no test can decide anything"
+            if chosen[0] == FILE_COLUMN and columns.files == 1
+            else f"{chosen[0]}: key, because it tells the rows apart"
         )
+    if not columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
+        raise same_rows(columns, beside, [*chosen, *([idx] if idx else [])])
     return tuple(chosen), idx
 
 
@@ -259,8 +272,9 @@ def _with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
         guess.reasons.append(
             f"unit: {', '.join(unit)}; {', '.join(guess.repeats)} repeats a measurement on it and is averaged before any test"
         )
-    else:
-        guess.reasons.append(f"unit: {', '.join(unit)}, one value per arm")
+    elif unit != (FILE_COLUMN,) or columns.files > 1:
+        guess.reasons.append(f"unit: {', '.join(unit)}, one value per arm{_only(columns, unit)}")
+    require_no_summaries(columns, unit)
     if guess.mapping.ignore:
         said = {r.partition(":")[0] for r in guess.reasons}
         why: dict[str, list[str]] = {}
@@ -271,6 +285,15 @@ def _with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
             alone = left if len(left) <= MANY else [some(left, SOME)]
             guess.reasons += [f"{c}: left out, {reason}" for c in alone]
     return guess
+
+
+def _only(columns: Columns, unit: Sequence[str]) -> str:
+    """What a table of repetitions cannot speak about, since it has one dataset, or names none."""
+    if not all(words.is_one_of(k, words.REPEATS) for k in unit):
+        return ""
+    one = next((c for c in columns.names if words.is_one_of(c, words.UNITS) and columns.count(c) == 1), None)
+    where = f"the one {one} ({columns.values(one)[0]})" if one else "what these were measured on"
+    return f"; what is found holds for {where} and says nothing about others"
 
 
 def _directed(guess: Guess, wishes: Wishes) -> Guess:
@@ -304,11 +327,7 @@ def _directed(guess: Guess, wishes: Wishes) -> Guess:
         raise UsageError(
             f"the table does not say whether lower or higher {guess.primary!r} is better",
             hint="say so with --better higher or --better lower"
-            + (
-                "; --metric NAME gives the numbers a name"
-                if guess.mapping.form == "wide" and guess.primary == "value"
-                else ""
-            ),
+            + ("; --metric NAME gives the numbers a name" if guess.primary == VALUE else ""),
         )
     decides = [m.name for m in described if m.better and m.name != guess.primary]
     if decides:

@@ -1,4 +1,4 @@
-"""What a table says that its author hardly meant: two spellings of one arm."""
+"""What a table says that its author hardly meant: two spellings of one arm, an average among the units, rows that stand twice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from difflib import SequenceMatcher
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from orledger.audit.importing import words
+from orledger.audit.importing.mapping import FILE_COLUMN
+from orledger.errors import DataError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from orledger.audit.importing.columns import Columns
 
 ALIKE = 0.85  # share of letters in common above which two names may be one
@@ -14,7 +22,7 @@ RARE = 0.5  # the rarer spelling of one name has fewer than this share of the ro
 
 
 def doubtful_arms(columns: Columns, arm: str) -> list[str]:
-    """A line for every two arms whose names differ by a slip, where one of them has far fewer rows."""
+    """A line for every two arms whose names differ by a slip, where one of them has far fewer rows or only capitals and signs differ."""
     counts = dict(columns.frame[arm].drop_nulls().value_counts().iter_rows())
     names = columns.values(arm)
     if len(names) > 200:  # pairs grow with the square, and so many arms are no list that somebody typed
@@ -22,12 +30,70 @@ def doubtful_arms(columns: Columns, arm: str) -> list[str]:
     lines = []
     for pair in combinations(names, 2):
         rare, usual = sorted(pair, key=lambda n: counts[n])
-        if counts[rare] < RARE * counts[usual] and _alike(rare, usual):
+        if (counts[rare] < RARE * counts[usual] or _same_letters(rare, usual)) and _alike(rare, usual):
             lines.append(
                 f"{arm}: {rare!r} ({counts[rare]:,} of {columns.frame.height:,} rows) is spelt nearly like {usual!r}"
                 f" ({counts[usual]:,}); where they are one arm, correct the table and begin with a new database"
             )
     return lines
+
+
+def require_no_summaries(columns: Columns, unit: Sequence[str]) -> None:
+    """An error where the last unit is called an average or a total: it would count as one more."""
+    for key in unit:
+        values = columns.values(key) if key in columns.texts else []
+        if len(values) > 2 and words.sums_up(values[-1]):
+            raise DataError(
+                f"{columns.source}: {key} {values[-1]!r} looks like a summary of the others, and would count as one more unit",
+                hint=f"take its rows out of the table; if it is a {key} like the others, give it another name",
+            )
+
+
+def results_alone(columns: Columns, arms: Sequence[str]) -> list[str]:
+    """``arms`` less what describes the rows: sizes beside numbers that are not whole, and averages that hold the means of the others.
+
+    What is left out is set aside with its reason.
+    """
+    sizes = [a for a in arms if words.counts(a) and columns.whole(a)]
+    kept = [a for a in arms if a not in sizes]
+    if not any(not columns.whole(a) for a in kept):
+        sizes, kept = [], list(arms)
+    columns.set_aside |= dict.fromkeys(sizes, "by its name it counts something, and is no result")
+    for name in [a for a in kept if words.sums_up(a)]:
+        others = [a for a in kept if a != name]
+        decimals = columns.frame[name].drop_nulls().str.extract(r"[.,](\d+)", 1)
+        printed = max((len(d) for d in decimals if d), default=0)
+        apart = (columns.numeric[name] - columns.numeric.select(pl.mean_horizontal(others)).to_series()).abs()
+        if len(others) > 1 and (apart.drop_nulls() <= 0.6 * 10.0**-printed).all():
+            columns.set_aside[name] = "it holds the means of the others"
+            kept = others
+    return kept
+
+
+def same_rows(columns: Columns, beside: Sequence[str], keys: Sequence[str]) -> DataError:
+    """The error for rows that agree in all of ``beside`` and ``keys``: such rows, and what would tell them apart."""
+    keys = [k for k in keys if k != FILE_COLUMN or columns.files > 1]
+    names = [*beside, *keys]
+    twice = columns.frame.group_by(names, maintain_order=True).len().filter(pl.col("len") > 1).row(0, named=True)
+    where = ", ".join(str(twice[n]) for n in names)
+    whole = columns.frame.unique()
+    if whole.select(names).n_unique() == whole.height:
+        hint = "these rows agree in all their columns: take the repeated ones out"
+    else:
+        others = [c for c in columns.names if c not in names and 4 * columns.count(c) <= columns.frame.height]
+        telling = next((c for c in others if columns.tell_apart([*names, c])), None)
+        given = "" if telling is None else f"{' '.join(f'--key {k}' for k in (*keys, telling))} tells them apart; "
+        hint = f"{given}where they repeat a measurement, number them in a column called seed, fold or repetition"
+    return DataError(
+        f"{columns.source}: several rows have the same {', '.join(names)}: {where} stands {twice['len']} times",
+        hint=hint,
+    )
+
+
+def _same_letters(one: str, other: str) -> bool:
+    """Whether two names are the same but for capitals, spaces and signs."""
+    a, b = ("".join(filter(str.isalnum, n.casefold())) for n in (one, other))
+    return a == b
 
 
 def _alike(one: str, other: str) -> bool:

@@ -21,6 +21,7 @@ PARQUET = (".parquet", ".pq")
 SEPARATORS = (",", ";", "\t", "|")
 ROW = "_row"  # the line of the file a row stands on, for messages
 SOURCE = "_source"  # the name of the file
+FIRST_COLUMN = "first_column"  # the name of a first column that has none
 INDEX_NAMES = re.compile(r"|Unnamed: 0(\.\d+)?|index|level_0|\.\.\.1|_c0|_duplicated_\d+")
 
 
@@ -88,9 +89,7 @@ def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
 def programs(paths: Sequence[Path]) -> tuple[str, ...]:
     """The programs whose exports are among ``paths``, each once."""
     found = (
-        folder.program
-        if (folder := kind(path)) is not None
-        else recognised(without_row_numbers(read_table(path)), path.name)[1]
+        folder.program if (folder := kind(path)) is not None else recognised(headed(read_table(path)), path.name)[1]
         for path in paths
     )
     return tuple(dict.fromkeys(program for program in found if program))
@@ -100,7 +99,7 @@ def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     """Named tables under each other, without the unnamed column of row numbers that some programs write."""
     parts = []
     for name, table in tables:
-        frame, _ = recognised(without_row_numbers(table), name)
+        frame, _ = recognised(headed(table), name)
         if frame.is_empty():
             raise DataError(
                 f"{name}: the table has no rows", hint="give a table with a header line and at least one row"
@@ -108,7 +107,7 @@ def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
         if "" in frame.columns and frame[""].null_count() < frame.height:
             raise DataError(
                 f"{name}: column {frame.columns.index('') + 1} has values and no name",
-                hint="name it in the header line",
+                hint="name it in the header line, or take it out",
             )
         marks = [pl.lit(name).alias(SOURCE)]
         if FILE_COLUMN not in frame.columns:
@@ -118,6 +117,16 @@ def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
         return parts[0]
     texts = [p.with_columns(pl.exclude(ROW).cast(pl.String)) if _differ(parts) else p for p in parts]
     return pl.concat(texts, how="diagonal")
+
+
+def headed(table: pl.DataFrame) -> pl.DataFrame:
+    """``table`` without row numbers, and with a name for a first column of words that has none, as a pivot table has."""
+    bare = without_row_numbers(table)
+    if bare.width < 2 or bare.columns[0] != "" or FIRST_COLUMN in bare.columns or bare.schema[""].is_nested():
+        return bare
+    words = bare[:, 0].cast(pl.String).drop_nulls()
+    named = words.cast(pl.Float64, strict=False).null_count() == len(words) > 0
+    return bare.rename({"": FIRST_COLUMN}) if named else bare
 
 
 def without_row_numbers(table: pl.DataFrame) -> pl.DataFrame:

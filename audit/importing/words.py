@@ -31,6 +31,26 @@ FAILED = (
 )  # fmt: skip
 # How far numbers scatter: less of it is no better result.
 SPREADS = ("std", "stdev", "stddev", "sd", "stderr", "sem", "var", "variance", "ci", "ci95", "iqr")
+# The row or column that sums up the others.
+SUMMARIES = (
+    "avg",
+    "average",
+    "averaged",
+    "mean",
+    "median",
+    "overall",
+    "total",
+    "geomean",
+    "macro",
+    "micro",
+    "all",
+    "rank",
+)
+# What a dataset has, counted: no result of a method.
+COUNTS = (
+    "", "n", "count", "size", "samples", "instances", "examples", "rows", "features", "attributes", "dim", "dims",
+    "dimension", "dimensions", "classes", "length", "points",
+)  # fmt: skip
 HIGHER = (
     "accuracy", "acc", "auc", "auroc", "roc_auc", "auprc", "f1", "f_1", "precision", "recall", "sensitivity", "specificity",
     "r2", "r_2", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",
@@ -108,3 +128,14 @@ def _told(text: str) -> tuple[str, str] | None:
 def is_metric(name: str) -> bool:
     """Whether the name of a column is that of something measured, or of how far it scatters."""
     return _told(plain(name)) is not None or direction(name) is not None
+
+
+def sums_up(name: str) -> bool:
+    """Whether a name is that of an average or a total over others, as the last row or column of a table often has it."""
+    parts = plain(name).split("_")
+    return any(p in SUMMARIES for p in parts) and all(p in (*SUMMARIES, *LOWER, *HIGHER) for p in parts)
+
+
+def counts(name: str) -> bool:
+    """Whether a name is that of a count or a size, such as ``n_samples`` or ``#``."""
+    return plain(name).rpartition("_")[2] in COUNTS

@@ -88,7 +88,7 @@ def test_directions_from_names(name, expected):
 def test_questions_that_the_table_cannot_answer_are_asked():
     with pytest.raises(DataError, match="cannot tell which column names the arms"):
         guess("colour,shape,acc,time\nred,round,0.5,1\nblue,square,0.6,2\n")
-    with pytest.raises(DataError, match="several rows have the same method, dataset"):
+    with pytest.raises(DataError, match="several rows have the same method, dataset: a, u stands 2 times"):
         guess("method,dataset,acc\na,u,0.5\na,u,0.6\nb,v,0.1\n")
     with pytest.raises(UsageError, match="did you mean 'method'"):
         guess("method,dataset,acc\na,u,0.5\nb,u,0.6\n", wishes=Wishes(arm="metod"))

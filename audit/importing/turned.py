@@ -1,0 +1,159 @@
+"""Tables that spread one thing over columns, turned so that a column names it: datasets, repetitions, or arms with their metrics."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from orledger.audit.importing import words
+from orledger.audit.importing.mapping import MISSING
+from orledger.audit.importing.marked import PERCENT, SPREAD
+from orledger.wording import some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FEWEST_DATASETS = 3  # columns of one metric that make a table a leaderboard
+LISTED = 8  # columns that a line names
+NUMBERED = re.compile(r"([A-Za-z_]*[A-Za-z])[\s_.:#-]*(\d+)")
+ENDING = r"(?P<arm>.+?)[\s_./:|-]+(?P<metric>[^\s_./:|-]+)"
+BEGINNING = r"(?P<metric>[^\s_./:|-]+)[\s_./:|-]+(?P<arm>.+)"
+# Words before or after the name of a metric that are parts of the data or of a summary, and no arms.
+NO_ARMS = (
+    "train", "training", "test", "testing", "val", "valid", "validation", "dev", "eval", "holdout", "heldout", "oof", "cv",
+    "in", "out", "id", "ood", "best", "final", "last", "first", "initial", "max", "min", "top", "total", "raw", "norm",
+    "normalized", "normalised", "relative", "absolute", "balanced", "weighted", "roc", "pr", "log", "mean", "median", "neg",
+    "public", "private", "fit", "predict", "inference", "wall", "cpu", "gpu", "clean", "robust", "source", "target",
+)  # fmt: skip
+
+
+def turned(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
+    """``table`` turned round and a line that says how; None for a table in which a column is one thing."""
+    return _board(table) or _repetitions(table) or _halves(table)
+
+
+def _board(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
+    """A leaderboard: a row per model, and a column per dataset, whose names end in one metric (``AMI WER``) or say none (``CoLA``)."""
+    arms = [c for c in table.columns if words.is_one_of(c, words.ARMS)]
+    named = any(
+        words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES)) for c in table.columns if c not in arms
+    )
+    if len(arms) != 1 or named or table[arms[0]].n_unique() < table.height:
+        return None
+    measured: dict[str, dict[str, str]] = {}  # metric -> column -> dataset
+    for column in table.columns:
+        dataset, _, metric = column.rpartition(" ")
+        if dataset and not words.sums_up(dataset) and words.plain(metric) in (*words.LOWER, *words.HIGHER):
+            measured.setdefault(metric, {})[column] = dataset
+    metric, columns = max(measured.items(), key=lambda item: len(item[1]), default=("", {}))
+    if len(columns) < FEWEST_DATASETS:
+        metric, columns = "value", {c: c for c in _bare(table, arms[0])}
+    if len(columns) < FEWEST_DATASETS:
+        return None
+    rows = table.unpivot(index=arms[0], on=list(columns), variable_name="dataset", value_name=metric)
+    of = "" if metric == "value" else f" of {metric}"
+    told = f"a leaderboard, a row per {arms[0]} and a column{of} per dataset ({some(list(columns.values()), LISTED)})"
+    return rows.with_columns(pl.col("dataset").replace_strict(columns, return_dtype=pl.String)), told + _rest(
+        table, [*arms, *columns]
+    )
+
+
+def _bare(table: pl.DataFrame, arm: str) -> list[str]:
+    """The columns of numbers of a table that says of none what it measures; empty where it says so of one, or numbers them."""
+    numbers = [c for c in table.columns if c != arm and not words.sums_up(c) and _numeric(table[c])]
+    told = any(words.is_metric(c) or _number_of(c) for c in numbers)
+    whole = all(_whole(table[c]) for c in numbers)  # ranks or settings, and no results
+    return [] if told or whole else numbers
+
+
+def _repetitions(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
+    """A column per seed or fold (``seed0``, ``fold 1``, or only ``0``, ``1``, ...) becomes a row per seed or fold."""
+    found: dict[str, dict[str, str]] = {}  # word -> column -> its number
+    for column in table.columns:
+        if (of := _number_of(column)) is not None:
+            found.setdefault(of[0], {})[column] = of[1]
+    if len(found) != 1 or "value" in table.columns:
+        return None
+    (word, columns), *_ = found.items()
+    numbers = sorted(int(n) for n in columns.values())
+    counted = numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    kept = [c for c in table.columns if c not in columns and not _summary(c)]
+    if len(columns) < 2 or word in table.columns or (word == "repetition" and not counted):
+        return None
+    if any(_numeric(table[c]) and words.is_metric(c) for c in kept) or not all(_numeric(table[c]) for c in columns):
+        return None  # numbers beside are measured on the row, so these may be too
+    rows = table.unpivot(index=kept, on=list(columns), variable_name=word, value_name="value")
+    told = f"a column per {word} ({some(list(columns), LISTED)}), so that each row repeats one measurement"
+    return rows.with_columns(pl.col(word).replace_strict(columns, return_dtype=pl.String)), told + _rest(
+        table, [*kept, *columns]
+    )
+
+
+def _number_of(column: str) -> tuple[str, str] | None:
+    """What kind of repetition a column is by its name, and its number; None where it says neither."""
+    match = NUMBERED.fullmatch(column.strip())
+    if match and words.is_one_of(match[1], words.REPEATS):
+        return words.plain(match[1]), match[2]
+    return ("repetition", column) if column.isdecimal() else None
+
+
+def _halves(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
+    """A column per arm and metric (``ridge_acc``, ``forest_acc``, or ``acc_ridge``) becomes a row per arm and a column per metric."""
+    keys = [c for c in table.columns if words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
+    spread = [c for c in table.columns if c not in keys]
+    if not keys or len(spread) < 2 or not all(_numeric(table[c]) for c in spread):
+        return None
+    for metric_last in (True, False):
+        parts = {c: _parted(c, metric_last=metric_last) for c in spread}
+        arms = list(dict.fromkeys(p[0] for p in parts.values() if p))
+        metrics = list(dict.fromkeys(p[1] for p in parts.values() if p))
+        whole = (
+            all(parts.values()) and len(arms) > 1 and len(arms) * len(metrics) == len(spread) == len({*parts.values()})
+        )
+        if whole and not any(words.plain(a) in NO_ARMS or words.is_metric(a) for a in arms):
+            columns = {p: c for c, p in parts.items() if p}
+            of_arm = [
+                table.select(*keys, pl.lit(a).alias("arm"), *(pl.col(columns[a, m]).alias(m) for m in metrics))
+                for a in arms
+            ]
+            told = f"a column per arm and metric ({some(spread, LISTED)}): arms {some(arms, LISTED)}, metrics {some(metrics, LISTED)}"
+            return pl.concat(of_arm), told
+    return None
+
+
+def _parted(name: str, *, metric_last: bool) -> tuple[str, str] | None:
+    """The arm and the metric in the name of a column, such as ridge_acc or acc_ridge; None where that end of it is no metric."""
+    match = re.fullmatch(ENDING if metric_last else BEGINNING, name.strip())
+    if match is None or words.plain(match["metric"]) not in (*words.LOWER, *words.HIGHER):
+        return None
+    return match["arm"], match["metric"]
+
+
+def _summary(name: str) -> bool:
+    return words.sums_up(name) or words.plain(name) in words.SPREADS
+
+
+def _rest(table: pl.DataFrame, used: Sequence[str]) -> str:
+    left = [c for c in table.columns if c not in used]
+    return f"; left out: {', '.join(left)}" if left else ""
+
+
+def _numeric(column: pl.Series) -> bool:
+    """Whether a column holds numbers, with or without a spread or a percent sign, and at least one of them."""
+    if column.dtype.is_numeric():
+        return column.null_count() < len(column)
+    if column.dtype != pl.String:
+        return False
+    text = column.str.strip_chars()
+    there = text.filter(~text.is_in(MISSING)).drop_nulls()
+    number = (
+        there.cast(pl.Float64, strict=False).is_not_null() | there.str.contains(SPREAD) | there.str.contains(PERCENT)
+    )
+    return bool(len(there)) and bool(2 * number.sum() > len(there))
+
+
+def _whole(column: pl.Series) -> bool:
+    x = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
+    return bool(len(x)) and bool((x == x.round()).all())

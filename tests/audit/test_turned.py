@@ -1,0 +1,143 @@
+"""Tables that spread datasets, repetitions or arms over their columns, and what in them is no result."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from orledger.audit.importing.inference import Guess, Wishes, infer
+from orledger.audit.importing.records import to_records
+from orledger.audit.importing.tables import headed, read_tables, stacked
+from orledger.errors import DataError, UsageError
+
+
+def table_of(text: str) -> pl.DataFrame:
+    return stacked([("t.csv", pl.read_csv(text.encode(), infer_schema=False))])
+
+
+def guess(text: str, **wishes) -> Guess:
+    return infer(table_of(text), "t.csv", Wishes(**wishes))
+
+
+def test_a_column_per_seed_is_a_repetition_and_no_metric():
+    text = "dataset,method,seed0,seed 1,Seed_2,mean\n" + "".join(
+        f"{d},{m},0.{i}1,0.{i}2,0.{i}6,0.{i}3\n" for i, (d, m) in enumerate((d, m) for d in "uvw" for m in "ab")
+    )
+    found = guess(text, better="higher", metrics=("acc",))
+    assert (found.unit, found.repeats, found.primary) == (("dataset",), ("seed",), "acc")
+    rows = to_records(table_of(text), found.mapping)
+    assert rows.filter(dataset="u", arm="b")["value"].to_list() == [0.11, 0.12, 0.16]
+    assert "mean" not in str(rows["metric"].unique())
+    with pytest.raises(UsageError, match="lower or higher 'value' is better"):
+        guess(text)
+
+
+def test_numbered_columns_are_repetitions_of_one_arm_in_each_file(tmp_path):
+    for name, shift in (("rocket", 0), ("boss", 1)):
+        rows = "".join(f"{d},0.{k + shift},0.{k + 1},0.{k + 2}\n" for k, d in enumerate("uvw"))
+        (tmp_path / f"{name}.csv").write_text(f"dataset,0,1,2\n{rows}", encoding="utf-8")
+    paths = [tmp_path / "rocket.csv", tmp_path / "boss.csv"]
+    found = infer(read_tables(paths), "t.csv", Wishes(better="higher"))
+    assert (found.mapping.arm, found.unit, found.repeats) == ("file", ("dataset",), ("repetition",))
+    with pytest.raises(DataError, match=r"no column names arms .* nothing to compare"):
+        infer(read_tables(paths[:1]), "t.csv", Wishes(better="higher"))
+    steps = guess("dataset,10,100,1000\nu,0.1,0.2,0.3\nv,0.1,0.2,0.3\n", better="higher")  # sizes, which count nothing
+    assert steps.mapping.arms == ("10", "100", "1000")
+
+
+def test_a_leaderboard_whose_columns_say_no_metric_has_a_dataset_in_each():
+    text = "Model,Size,CoLA,SST-2,MRPC,Avg\nBERT,110M,60.5,94.9,89.3,81.6\nXLNet,340M,63.6,95.6,89.2,82.8\n"
+    found = guess(text, better="higher")
+    assert (found.mapping.arm, found.unit) == ("Model", ("dataset",))
+    assert sorted(to_records(table_of(text), found.mapping)["dataset"].unique()) == ["CoLA", "MRPC", "SST-2"]
+    # where a column says what it measures, columns are measurements
+    measured = guess("Model,acc,CoLA,SST,MRPC\na,0.5,0.1,0.2,0.3\nb,0.6,0.2,0.3,0.4\n")
+    assert measured.primary == "acc"
+
+
+@pytest.mark.parametrize("name", ["{arm}_{metric}", "{metric}_{arm}", "{arm} {metric}"])
+def test_a_column_per_arm_and_metric(name):
+    columns = [name.format(arm=a, metric=m) for m in ("acc", "time") for a in ("ridge", "our-net", "svm_rbf")]
+    rows = "".join(f"{d}," + ",".join(f"0.{k}{i}" for i in range(6)) + "\n" for k, d in enumerate("uvw"))
+    text = f"dataset,{','.join(columns)}\n{rows}"
+    found = guess(text)
+    assert (found.mapping.arm, found.mapping.columns, found.primary) == ("arm", ("acc", "time"), "acc")
+    values = to_records(table_of(text), found.mapping)
+    assert values.filter(dataset="v", arm="our-net", metric="time")["value"].to_list() == [0.14]
+
+
+def test_parts_of_the_data_are_no_arms():
+    with pytest.raises(DataError, match="nothing to compare"):
+        guess("dataset,train_acc,test_acc\nu,0.5,0.4\nv,0.6,0.5\n")
+
+
+def test_a_first_column_of_words_without_a_name_names_the_rows():
+    text = ",svm,forest\nu,0.5,0.6\nv,0.7,0.8\nw,0.6,0.9\n"
+    found = guess(text, better="higher")
+    assert (found.mapping.keys, found.mapping.arms) == (("first_column",), ("svm", "forest"))
+    assert headed(pl.DataFrame({"": ["0", "1"], "a": ["x", "y"]})).columns == ["a"]
+    with pytest.raises(DataError, match="column 1 has values and no name"):
+        guess(",svm,forest\n3,0.5,0.6\n7,0.7,0.8\n", better="higher")
+
+
+def test_an_average_is_no_unit_and_no_arm():
+    rows = "u,0.50,0.60,0.55\nv,0.70,0.80,0.75\nw,0.10,0.15,0.13\n"
+    with pytest.raises(DataError, match=r"dataset 'Avg. rank' looks like a summary of the others"):
+        guess(f"dataset,a,b,c\n{rows}Avg. rank,3,1,2\n", better="higher")
+    found = guess(f"dataset,a,b,Average\n{rows}", better="higher")
+    assert found.mapping.arms == ("a", "b")
+    assert "Average: left out, it holds the means of the others" in found.reasons
+    predictor = guess("dataset,a,b,mean\nu,0.5,0.6,0.1\nv,0.7,0.8,0.2\n", better="higher")  # a method of that name
+    assert predictor.mapping.arms == ("a", "b", "mean")
+
+
+def test_a_size_of_the_dataset_is_no_arm():
+    found = guess("dataset,n_samples,a,b\nu,100,0.5,0.6\nv,2000,0.7,0.8\n", better="higher")
+    assert found.mapping.arms == ("a", "b")
+    assert "n_samples: left out, by its name it counts something, and is no result" in found.reasons
+    counted = guess("dataset,a,size\nu,100,50\nv,20,80\n", better="lower")  # where all numbers are whole it may be one
+    assert counted.mapping.arms == ("a", "size")
+
+
+def test_rows_that_stand_twice_are_named_with_what_would_tell_them_apart():
+    rows = [
+        f"{m},{d},{lr},0.{i}" for i, (m, d, lr) in enumerate((m, d, lr) for m in "ab" for d in "uv" for lr in (1, 2))
+    ]
+    with pytest.raises(DataError, match="a, u stands 2 times") as refused:
+        guess("method,dataset,lr,acc\n" + "\n".join(rows) + "\n")
+    assert refused.value.hint.startswith("--key dataset --key lr tells them apart")
+    same = "method,dataset,acc\na,u,0.5\nb,u,0.6\na,u,0.5\n"
+    with pytest.raises(DataError) as repeated:
+        guess(same)
+    assert repeated.value.hint == "these rows agree in all their columns: take the repeated ones out"
+
+
+def test_two_columns_of_words_and_two_of_numbers_leave_the_arms_open():
+    text = "Verfahren,Datensatz,Guete,Dauer\n" + "".join(
+        f"{m},{d},0.{i},{i}.5\n" for i, (m, d) in enumerate((m, d) for m in "ab" for d in "uv")
+    )
+    with pytest.raises(
+        DataError, match=r"does Verfahren or Datensatz name the arms .*, or is each of Guete, Dauer one"
+    ):
+        guess(text, better="higher")
+    assert guess(text, arm="Verfahren", metrics=("Guete",), better="higher").unit == ("Datensatz",)
+    assert guess(text, keys=("Verfahren", "Datensatz"), better="higher").mapping.arms == ("Guete", "Dauer")
+
+
+def test_seeds_on_one_dataset_say_what_they_speak_about():
+    rows = "".join(f"mnist,{m},{s},0.{i}{s}\n" for i, m in enumerate("ab") for s in range(3))
+    found = guess(f"dataset,method,seed,acc\n{rows}")
+    assert (
+        "unit: seed, one value per arm; what is found holds for the one dataset (mnist) and says nothing about others"
+        in found.reasons
+    )
+    alone = guess("method,acc\na,0.5\nb,0.6\n")
+    assert any("the table is one unit and no test can decide anything" in r for r in alone.reasons)
+
+
+def test_names_that_differ_in_capitals_alone_are_pointed_out_however_many_rows_they_have():
+    rows = "".join(f"d{k},{'SVM' if k % 2 else 'svm'},0.{k}\nd{k},tree,0.{k}5\n" for k in range(6))
+    assert any(
+        "'SVM' (3 of 12 rows) is spelt nearly like 'svm'" in r or "'svm' (3 of 12 rows) is spelt nearly like 'SVM'" in r
+        for r in guess(f"dataset,method,acc\n{rows}").reasons
+    )
