@@ -70,13 +70,33 @@ def _whole(variable: str, default: int, least: int, most: int) -> int:
     return int(text)
 
 
-def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **config: Any) -> duckdb.DuckDBPyConnection:
+State = tuple[object, ...]
+
+
+def state(path: Path) -> State | None:
+    """What differs once a database was changed: place, size and times of the file and of its log, and the file's headers.
+
+    DuckDB counts its checkpoints in the headers, and all else that it writes makes the log longer. None without a file.
+    """
+    try:
+        with path.open("rb") as file:
+            headers = file.read(3 * 4096)
+        stats = [p.stat() for p in (path, path.with_name(f"{path.name}.wal")) if p == path or p.exists()]
+    except OSError:
+        return None
+    return (headers, *((s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in stats))
+
+
+def connect(
+    path: str | Path, mode: Mode = "read", *, checked: bool = True, seen: State | None = None, **config: Any
+) -> duckdb.DuckDBPyConnection:
     """A connection to the results database at ``path``; writing creates the file and brings its schema up to date.
 
     ``config`` holds further DuckDB settings (``threads``, ``memory_limit``). Raises DatabaseError for a file that is
     missing, foreign, damaged, made by a newer orledger, locked by another process, or not writable; and, for reading,
     one whose schema or views are older than this package's. A file that would run anything of its own is refused with a
-    VerificationError (``objects``); reading without ``checked`` is for whoever looks for just that.
+    VerificationError (``objects``); reading without ``checked`` is for whoever looks for just that. Whoever has read the
+    file with success gives its ``state`` of before as ``seen``: while it is the same, writing does not look a second time.
     """
     path = Path(path)
     if mode == "read":
@@ -97,10 +117,11 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
             create(path)
             created = True
     if not created:
-        # A look through a read-only connection first: refusing a file after opening it for writing could change it.
-        con, version = _connect_reading(path, {})
-        with closing(con), translated(path, read_only=True):
-            objects.require_code(path, con, version)
+        if seen is None or state(path) != seen:
+            # A look through a read-only connection first: refusing a file after opening it for writing could change it.
+            con, version = _connect_reading(path, {})
+            with closing(con), translated(path, read_only=True):
+                objects.require_code(path, con, version)
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise DatabaseError(
                 f"{path} cannot be written", hint="change its permissions, or copy it to a folder that is writable"
