@@ -20,24 +20,24 @@ from orledger.wording import visible
 # name -> (module:attribute, one line of help). A command whose module is absent is left out.
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("orledger.cli_run:run", "Compute the cells of a preset and store their records."),
-    "status": ("orledger.cli_status:status", "What is planned, done, refused and failed, and how long remains."),
+    "status": ("orledger.cli_status:status", "Show what is planned, done, refused and failed, and how long remains."),
     "sql": ("orledger.cli_sql:sql", "Ask the results database a question in SQL."),
     "register": ("orledger.cli_audit:register", "Store the hypotheses before the data."),
     "audit": ("orledger.cli_audit:audit", "Compute what the records support."),
-    "verify": ("orledger.cli_verify:verify", "The chain of registrations, plans, cells and audits; receipts."),
+    "verify": ("orledger.cli_verify:verify", "Verify the chain of registrations, plans, cells and audits; receipts."),
     "recheck": ("orledger.cli_recheck:recheck", "Recompute the printed numbers of a paper."),
-    "compare": ("orledger.cli_reports:compare", "Two databases: what moved, and where two runs first differ."),
+    "compare": ("orledger.cli_reports:compare", "Compare two databases: what moved, where two runs first differ."),
     "tables": ("orledger.cli_tables:tables", "Write the tables from the database."),
     "figures": ("orledger.cli_reports:figures", "Write the figures from the database."),
     "report": ("orledger.cli_reports:report", "Write the audit report from the database."),
     "serve": ("orledger.cli_serve:serve", "Look at results in a browser."),
-    "findings": ("orledger.cli_reports:findings", "What reproduces and what does not, as a short document."),
+    "findings": ("orledger.cli_reports:findings", "Write what reproduces and what does not, as a short document."),
     "datasets": ("orledger.cli_datasets:datasets", "Fetch and audit the datasets, and say where they came from."),
-    "study": ("orledger.cli_study:study", "From a table of results to audit, tables, figures and report."),
+    "study": ("orledger.cli_study:study", "Turn a table of results into audit, tables, figures and report."),
     "init": ("orledger.cli_study:init", "Write the mapping and the hypotheses for a table, and stop."),
     "import": ("orledger.cli_import:import_study", "Bring in records made elsewhere."),
-    "presets": ("orledger.cli_presets:presets", "The presets that ship, and what one plans."),
-    "settings": ("orledger.cli_presets:settings", "Every named setting, and whether the reproduced work gives it."),
+    "presets": ("orledger.cli_presets:presets", "List the presets that ship, and what one plans."),
+    "settings": ("orledger.cli_presets:settings", "List every setting, and whether the reproduced work gives it."),
     "completion": ("orledger.cli_complete:completion", "Print the script for completion in bash, zsh or fish."),
     "db": ("orledger.cli_db:db", "Describe, migrate, copy, export, import, merge and check a database."),
 }
@@ -128,6 +128,11 @@ class Commands(click.Group):
             with turning_names_visible(), warnings.catch_warnings():
                 warnings.showwarning = _note
                 return super().invoke(ctx)
+        except click.UsageError as error:
+            about = error.ctx or ctx
+            click.echo(f"{about.get_usage()}\nTry '{about.command_path} --help' for help.\n", err=True)
+            click.echo(f"error: {visible(error.format_message())}", err=True)
+            ctx.exit(error.exit_code)
         except OrledgerError as error:
             click.echo(f"error: {visible(str(error))}", err=True)
             ctx.exit(error.exit_code)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from orledger.cli_look import columns, heading, steps
+from orledger.cli_look import columns, hanging, heading, steps
 from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
 from orledger.errors import UsageError
 from orledger.schema.explaining import missing
@@ -127,7 +127,9 @@ def audit(
     if as_json:
         echo_json(summary.audit_data(found))
         return
-    for line in summary.audit_lines(found, every_test=every_test, heading=heading, width=columns()):
+    for line in summary.audit_lines(
+        found, every_test=every_test, heading=heading, width=columns(), line=lambda text: hanging(text, "    ")
+    ):
         click.echo(line)
     if not found.findings:
         click.echo(

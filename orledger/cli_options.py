@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
     from orledger.study import Study
 
+NARROWEST = 24  # letters of a column that is folded
 ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
@@ -101,16 +104,22 @@ def echo_json(value: Any) -> None:
 
 
 def echo_table(rows: list[dict[str, Any]], *, right: tuple[str, ...] = ()) -> None:
-    """Rows of equal keys as an aligned table; the columns named in ``right`` are numbers."""
+    """Rows of equal keys as an aligned table; the columns named in ``right`` are numbers. On a terminal the last column is folded to fit."""
     if not rows:
         return
     names = list(rows[0])
     text = [[_shown(row[n]) for n in names] for row in rows]
     widths = [max(len(n), *(len(line[k]) for line in text)) for k, n in enumerate(names)]
+    wide, before = shutil.get_terminal_size().columns, sum(widths[:-1]) + 2 * (len(names) - 1)
+    folded = on_terminal() and before + widths[-1] > wide and names[-1] not in right
+    indent = before if wide - before >= NARROWEST else 6  # beside the other columns, or below them
     for number, line in enumerate([names, *text]):
         cells = [
             c.rjust(w) if names[k] in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))
         ]
+        if folded:
+            parts = wrap(cells[-1], wide - indent)
+            cells[-1] = f"\n{' ' * indent}".join(parts if indent == before else ["", *parts])
         shown = "  ".join(cells).rstrip()
         click.echo(click.style(shown, bold=True) if number == 0 else shown)  # a file or pipe gets the plain text
 

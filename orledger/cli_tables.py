@@ -92,7 +92,7 @@ def tables(
             from orledger import studies
 
             known = declared([*(studies.find(r) for r in references), *studies.installed()])
-        rows = [{"name": spec.name, "title": spec.title} for spec in known.values()]
+        rows = [{"name": spec.name, "case": spec.case, "title": spec.title} for spec in known.values()]
         echo_json(rows) if as_json else echo_table(rows)
         return
     if paper is None:

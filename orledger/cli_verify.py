@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from orledger.cli_look import steps
+from orledger.cli_look import hanging, steps
 from orledger.cli_options import db_option, echo_json, json_option, reading, warn
 from orledger.cli_output import check_file, write_file
 from orledger.errors import UsageError, VerificationError
@@ -170,6 +170,6 @@ def _show(
     )
     click.echo(f"head {facts['head']}, written {facts['written']} UTC")
     if not findings and not facts["noted"]:
-        click.echo(ALONE)
+        click.echo(hanging(ALONE, ""))
     if out is not None and not findings:
         click.echo(f"receipt written to {out}")

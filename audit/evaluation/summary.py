@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 
 
 def audit_lines(
-    audit: Audit, *, every_test: bool = False, width: int = 100, heading: Callable[[str, str], str] = "{}  {}".format
+    audit: Audit,
+    *,
+    every_test: bool = False,
+    width: int = 100,
+    heading: Callable[[str, str], str] = "{}  {}".format,
+    line: Callable[[str], str] = "    {}".format,
 ) -> Iterator[str]:
     """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test.
 
-    ``heading`` joins the name of a hypothesis and its verdict, for one who wants them in colour.
+    ``heading`` joins the name of a hypothesis and its verdict, for one who wants them in colour; ``line`` writes a test or claim.
     """
     yield f"audit {audit.audit_id}: {counted(audit.n_cells, 'cell')}, {counted(audit.n_records, 'record')}"
     for f in sorted(audit.findings, key=lambda f: f.decision is None):  # what only describes comes last
@@ -43,10 +48,10 @@ def audit_lines(
         if not every_test:
             yield from _indented(_counts(f), width)
         for e in f.tests if every_test else ():
-            yield f"    {test_line(e)}"
+            yield line(test_line(e))
         for c in f.claims:
             if every_test or c.state == ClaimState.FAILS:
-                yield f"    claim {c.claim.id} {c.state}: {c.observed}"
+                yield line(f"claim {c.claim.id} {c.state}: {c.observed}")
     deciding = sum(f.decision is not None for f in audit.findings)
     if deciding > 1:
         yield ""
