@@ -16,7 +16,7 @@ from orledger.cli_options import PlacePath, db_option, on_terminal, reading
 from orledger.cli_output import check_file, out_option, write_file
 from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
-from orledger.wording import counted, visible
+from orledger.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,7 +216,7 @@ def _described(tables: list[TableInfo], style: str) -> str:
         if table.study not in (None, group):
             group = table.study
             lines.append(f"-- views of {group}")
-        size = "view" if table.rows is None else counted(table.rows, "row")
+        size = "view" if table.rows is None else f"{table.rows:,} {'row' if table.rows == 1 else 'rows'}"
         lines.append(f"{table.name} ({size}): {table.comment or ''}".rstrip(": "))
         width = max(len(c.name) for c in table.columns)
         lines += [
