@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -21,9 +20,9 @@ from orledger.errors import OrledgerError
 from orledger.explorer import cell, cells, hypotheses, metrics, overview
 from orledger.explorer.guard import Guard
 from orledger.explorer.lanes import Lane
+from orledger.explorer.site import AT_ONCE, PATIENCE
 from orledger.explorer.warming import Warming
 from orledger.schema.describing import tables as described
-from orledger.schema.frames import flat
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
 SHOWN = 500  # rows of a query that the page shows; the downloads have all
 THREADS = 12  # pages that are made at the same time
-AT_ONCE = 2  # queries of users that run at the same time
-PATIENCE = 60.0  # seconds that a query of a user waits for its turn
 KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 STATIC = {
     "report.css": "orledger.templates",
@@ -91,12 +88,12 @@ def application(x: Explorer) -> Starlette:
 
     def one_test(request: Request, results: Copied) -> Response:
         name = request.path_params["id"]
-        found = hypotheses.test(results, name, lambda query: x.ask(results, query))
+        found = hypotheses.test(results, name, lambda query: x.ask_stored(results, query))
         return x.found("explorer_test.html.j2", request, results, found, f"no test {name}")
 
     def one_claim(request: Request, results: Copied) -> Response:
         name = request.path_params["id"]
-        found = hypotheses.claim(results, name, lambda query: x.ask(results, query))
+        found = hypotheses.claim(results, name, lambda query: x.ask_stored(results, query))
         return x.found("explorer_claim.html.j2", request, results, found, f"no claim {name}")
 
     def all_tables(request: Request, results: Copied) -> Response:
@@ -138,9 +135,9 @@ def application(x: Explorer) -> Starlette:
         if query.strip():
             began = time.perf_counter()
             try:
-                frame = x.ask(results, query)
-                shown["seconds"] = time.perf_counter() - began
-                shown |= {"columns": frame.columns, "rows": frame.head(SHOWN).rows(), "total": frame.height}
+                columns, rows, total = x.ask(results, query, SHOWN)
+                seconds = time.perf_counter() - began
+                shown |= {"columns": columns, "rows": rows, "total": total, "seconds": seconds}
             except OrledgerError as error:
                 shown["error"] = error
         schema = results.remember(("schema",), lambda: described(results.con))
@@ -153,13 +150,11 @@ def application(x: Explorer) -> Starlette:
         if kind not in KINDS:
             return x.missing(request, f"no download as {kind}", "query.csv or query.parquet")
         try:
-            frame = x.ask(results, request.query_params.get("q", ""))
+            file = x.ask(results, request.query_params.get("q", ""), kind)
         except OrledgerError as error:
             return PlainTextResponse(str(error), 400)
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer) if kind == "parquet" else flat(frame).write_csv(buffer)
         saved = {"Content-Disposition": f'attachment; filename="query.{kind}"'}
-        return Response(buffer.getvalue(), media_type=KINDS[kind], headers=saved)
+        return Response(file, media_type=KINDS[kind], headers=saved)
 
     def rechecked(request: Request, results: Copied) -> Response:
         from orledger.explorer import papers
@@ -199,7 +194,7 @@ def application(x: Explorer) -> Starlette:
                     made = page(request, results)
                     return made.status_code, bytes(made.body)
 
-                status, text = results.pages.get(address, make, lambda made: made[0] == 200)
+                status, text = results.pages.get((address, results.note), make, lambda made: made[0] == 200)
             warming.answered.set()
             return HTMLResponse(text, status)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from starlette.responses import PlainTextResponse, RedirectResponse
 
@@ -53,7 +53,7 @@ class Guard:
             answer = PlainTextResponse("only reading is possible here", 405)
         elif self.token is not None and not self._same(_cookie(scope)):
             if self._same(_given(scope)):
-                answer = RedirectResponse(_local(scope["path"]))
+                answer = RedirectResponse(_local(scope["path"]) + _rest(scope))
                 answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
             else:
                 answer = PlainTextResponse(
@@ -69,6 +69,12 @@ def _given(scope: Scope) -> str:
     """The token in the address, empty without one."""
     found: dict[str, Any] = parse_qs(scope["query_string"].decode("latin-1"))
     return str(found.get("token", [""])[0])
+
+
+def _rest(scope: Scope) -> str:
+    """The query of the address without the token, so that a link to a page can be given with it."""
+    found = [(k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1")) if k != "token"]
+    return f"?{urlencode(found)}" if found else ""
 
 
 def _cookie(scope: Scope) -> str:

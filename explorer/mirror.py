@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import DatabaseError, OrledgerError
+from orledger.explorer.files import folder, held, state_of
 from orledger.explorer.keeping import Kept
 from orledger.schema.explaining import snapshot_path
 from orledger.schema.reading import Results, open_results
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from orledger.explorer.files import State
     from orledger.reports.narrowing import HeldRows
     from orledger.schema.layouts import Layout
 
@@ -40,7 +41,6 @@ PAGE_SECONDS = (
 TRIES = 5  # a file that is written to while it is copied is copied again
 
 SUFFIXES = ("", ".wal")  # of the file and of its log
-State = tuple[tuple[str, int, int], ...]
 Made = TypeVar("Made")
 
 
@@ -70,6 +70,11 @@ class Copied(Results):
         return self.remember(("layouts",), super().layouts)
 
     @property
+    def file(self) -> Path:
+        """The copy itself, for a process that asks it on its own."""
+        return self._copy.path
+
+    @property
     def state(self) -> State:
         """What tells this state of the database from another."""
         return self._copy.state
@@ -91,11 +96,12 @@ class Mirror:
     def __init__(self, path: Path, limits: Limits) -> None:
         self.path = path
         self.limits = limits
-        self._folder = Path(tempfile.mkdtemp(prefix="orledger-"))
+        self._folder = folder()
         self._lock = threading.Lock()
         self._current: _Copy | None = None
         self._looked = 0.0
         self._number = 0
+        self._trouble: str | None = None  # why the newest state could not be read
 
     @contextmanager
     def results(self) -> Iterator[Copied]:
@@ -110,7 +116,7 @@ class Mirror:
         try:
             cursor = copy.results.con.cursor()
             try:
-                yield Copied(self.path, cursor, copy.note, copy)
+                yield Copied(self.path, cursor, copy.note or self._trouble, copy)
             finally:
                 cursor.close()
         finally:
@@ -141,15 +147,20 @@ class Mirror:
             return
         self._looked = now
         source = self._source()
-        state = _state(source)
-        if self._current is not None and (not state or state == self._current.state):
+        if self._current is not None and state_of(source) == self._current.state:
+            self._trouble = None
             return
         try:
             taken = self._take(source)
-        except (OSError, OrledgerError):
+        except (OSError, OrledgerError) as error:
             if self._current is None:
                 raise
+            why = error.message if isinstance(error, OrledgerError) else str(error)
+            self._trouble = (
+                None if isinstance(error, NotYetError) else f"{why}: these are the results as they were before"
+            )
             return
+        self._trouble = None
         self._replace(taken)
 
     def _replace(self, taken: _Copy) -> None:
@@ -177,14 +188,14 @@ class Mirror:
     def _source(self) -> Path:
         """The snapshot while a run holds the file, else the file; a snapshot that a killed run left behind is older than it."""
         snapshot = snapshot_path(self.path)
-        if snapshot.is_file() and (_held(self.path) or not self.path.is_file()):
+        if snapshot.is_file() and (held(self.path) or not self.path.is_file()):
             return snapshot
         return self.path
 
     def _take(self, source: Path) -> _Copy:
         for _ in range(TRIES):
-            before = _state(source)
-            if source == self.path and _held(source):
+            before = state_of(source)
+            if source == self.path and held(source):
                 raise NotYetError(
                     f"a run has {self.path} and has published no snapshot yet",
                     hint="reload the page in a moment; orledger run --snapshot-every says how often it does",
@@ -194,7 +205,7 @@ class Mirror:
             target = self._name()
             for name, _, _ in before:
                 shutil.copyfile(name, str(target) + ("" if name == str(source) else ".wal"))
-            if _state(source) == before:
+            if state_of(source) == before:
                 break
         try:
             results = self._open(target)
@@ -224,31 +235,3 @@ class _Copy:
             self.results.close()
             for suffix in SUFFIXES:
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-
-
-def _held(path: Path) -> bool:
-    """True when another process has the file open for writing: DuckDB then holds a lock on all of it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks here: a snapshot that is there is then believed
-        return snapshot_path(path).is_file()
-    try:
-        with path.open("rb") as file:
-            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _state(path: Path) -> State:
-    """Name, size and time of the file and of its log; empty when there is no file."""
-    found = []
-    for name in (path, Path(f"{path}.wal")):
-        try:
-            facts = name.stat()
-        except OSError:
-            continue
-        found.append((str(name), facts.st_size, facts.st_mtime_ns))
-    return tuple(found) if found and found[0][0] == str(path) else ()

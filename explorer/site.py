@@ -12,9 +12,10 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from orledger import __version__
+from orledger.explorer.asking import Asking
 from orledger.explorer.keeping import Kept
 from orledger.explorer.mirror import Mirror
-from orledger.schema.sandbox import Limits, give_up, run_query
+from orledger.schema.sandbox import Limits
 from orledger.wording import visible
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.requests import Request
 
+    from orledger.explorer.mirror import Copied
     from orledger.schema.reading import Results
 
 SECONDS = 10.0
+AT_ONCE = 2  # queries of users that run at the same time
+PATIENCE = 60.0  # seconds that a query of a user waits for its turn
 
 
 @dataclass
@@ -42,11 +46,14 @@ class Explorer:
     def __post_init__(self) -> None:
         self.mirror = Mirror(self.path, self.limits)
         self.second = Mirror(self.other, self.limits) if self.other is not None else None
+        self.users, self.stored = Asking(AT_ONCE, PATIENCE), Asking(1, PATIENCE)
         self.comparisons: Kept[dict[str, Any]] = Kept(1)
         self._once = threading.Lock()
 
     def close(self) -> None:
-        """Removes the copies."""
+        """Ends the processes of queries, and removes the copies."""
+        self.users.close()
+        self.stored.close()
         for mirror in (self.mirror, self.second):
             if mirror is not None:
                 mirror.close()
@@ -108,12 +115,14 @@ class Explorer:
         said = {"heading": heading, "message": message, "hint": hint, "waiting": status == 503}
         return self.page("explorer_problem.html.j2", request, status=status, **said)
 
-    def ask(self, results: Results, query: str) -> pl.DataFrame:
-        """The rows of a user's query, or of one that the database holds, under the limits.
+    def ask(self, results: Copied, query: str, take: str | int = "frame") -> Any:
+        """What is taken of the rows of a user's query, asked under the limits in a process that can be ended."""
+        return self.users.ask(results.file, query, self.limits, take)
 
-        A query that does not hear its interruption ends the server: nothing else ends the query.
-        """
-        return run_query(results, query, limits=self.limits, on_stuck=lambda: give_up(self.limits.seconds))
+    def ask_stored(self, results: Copied, query: str) -> pl.DataFrame:
+        """The rows of a query that stands in the database; it does not wait for users, who may be slow."""
+        found: pl.DataFrame = self.stored.ask(results.file, query, self.limits, "frame")
+        return found
 
 
 def duration(seconds: float | None) -> str:

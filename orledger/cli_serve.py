@@ -11,6 +11,9 @@ import click
 from orledger.cli_options import db_option
 from orledger.errors import UsageError
 
+LONGEST = 2**20  # bytes of a request: a query stands in its address
+LEAST_MB = 3072  # megabytes that the server may take beyond what it starts with, however little a query may: pages draw figures
+
 
 @click.command()
 @db_option
@@ -37,6 +40,7 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
         from orledger.explorer.guard import new_token
         from orledger.explorer.mirror import NotYetError
         from orledger.explorer.site import Explorer
+        from orledger.schema.sandbox import confined
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the explorer needs {error.name}, which is not installed", hint="pip install 'orledger[serve]'"
@@ -72,9 +76,10 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
                 import webbrowser
 
                 webbrowser.open(address)
-            uvicorn.Server(uvicorn.Config(application(x), log_level="warning", access_log=False)).run(
-                sockets=[listener]
-            )
+            # As for orledger sql; nothing else bounds what a function makes of a stored query.
+            with confined(max(LEAST_MB, 3 * x.limits.memory_mb)):
+                settings = {"log_level": "warning", "access_log": False, "h11_max_incomplete_event_size": LONGEST}
+                uvicorn.Server(uvicorn.Config(application(x), **settings)).run(sockets=[listener])
         finally:
             x.close()
 

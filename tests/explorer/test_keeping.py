@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import anyio
 import pytest
 
+from orledger.errors import QueryRefusedError
+from orledger.explorer.asking import Asking
 from orledger.explorer.keeping import Kept
 from orledger.explorer.lanes import BusyError, Lane
+from orledger.schema.sandbox import Limits, QueryStoppedError
 
 WAIT = 30.0  # seconds after which a test that hangs fails
 
@@ -56,6 +61,26 @@ def test_what_is_kept_weighs_no_more_than_allowed() -> None:
     assert kept.keys() == ["bbb", "ccc", "dd"]  # it would push out all the others, and not fit even then
     kept.get("eight", lambda: "e" * 8)
     assert kept.keys() == ["dd", "eight"]
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "said"),
+    [
+        ("import time; time.sleep(600)", QueryStoppedError, "its process was ended"),
+        ("raise SystemExit", QueryRefusedError, "the process that ran the query ended"),
+    ],
+)
+def test_a_query_that_hears_nothing_ends_its_own_process_alone(
+    code: str, error: type[Exception], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orledger.explorer.asking.GRACE", 0.2)
+    asking = Asking(1, 5.0, (sys.executable, "-c", code))
+    for _ in range(2):  # the turn was given back, and another process takes it
+        with pytest.raises(error, match=said):
+            asking.ask(tmp_path / "any.duckdb", "SELECT 1", Limits(seconds=0.1 if "sleep" in code else WAIT), 10)
+    asking.close()
+    with pytest.raises(BusyError, match="is ending"):
+        asking.ask(tmp_path / "any.duckdb", "SELECT 1", Limits(), 10)
 
 
 def test_a_lane_takes_so_many_and_tells_who_waits_too_long() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import os
 import re
 import subprocess
 import sys
@@ -256,13 +257,13 @@ def test_a_snapshot_that_a_killed_run_left_is_not_believed(database: Path) -> No
 
 def test_a_run_that_has_published_nothing_is_waited_for(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says so, asks again by itself, and answers as soon as there is something."""
-    monkeypatch.setattr("orledger.explorer.mirror._held", lambda _: True)
+    monkeypatch.setattr("orledger.explorer.mirror.held", lambda _: True)
     with TestClient(application(Explorer(database)), base_url="http://localhost") as client:
         answer = client.get("/run")
         assert answer.status_code == 503
         assert '<meta http-equiv="refresh" content="2">' in answer.text
         assert "has published no snapshot yet" in answer.text
-        monkeypatch.setattr("orledger.explorer.mirror._held", lambda _: False)
+        monkeypatch.setattr("orledger.explorer.mirror.held", lambda _: False)
         assert "The latest run" in client.get("/run").text
 
 
@@ -294,11 +295,51 @@ def test_pages_are_kept_as_long_as_the_database_and_no_more_than_so_many(
             client.get(f"/cells?word=none{k}")
         client.get("/cell/nobody")
         with x.mirror.results() as results:
-            assert results.pages.keys() == [f"/cells?word=none{k}" for k in (2, 3, 4)]
+            assert results.pages.keys() == [(f"/cells?word=none{k}", None) for k in (2, 3, 4)]
         con = connect(database, "write")
         con.execute("DELETE FROM cell WHERE cell_id = 'c7'")
         con.close()
         assert "7 cells" in client.get("/cells").text
+
+
+def test_a_database_that_is_gone_is_said_to_be(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", 0.0)
+    kept = database.read_bytes()
+    with TestClient(application(Explorer(database)), base_url="http://localhost") as client:
+        before = client.get("/cells").text
+        for harm, said in (
+            (database.unlink, "no database at"),
+            (lambda: database.write_bytes(b"garbage" * 999), "is not a DuckDB database"),
+            (lambda: database.write_bytes(kept[: len(kept) // 2]), str(database)),
+        ):
+            harm()
+            text = client.get("/cells").text
+            (note,) = re.findall(r'<p class="note"[^>]*>(.*?)</p>', text)
+            assert said in html.unescape(note)
+            assert "these are the results as they were before" in note
+            assert text.replace(f'<p class="note" role="status">{note}</p>', "") == before
+        database.write_bytes(kept)
+        assert client.get("/cells").text == before
+
+
+def test_copies_of_servers_that_were_killed_are_removed(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    left = [
+        tmp_path / f"orledger-serve-{ended.pid}-abc",
+        tmp_path / f"orledger-serve-{os.getpid()}-abc",
+        tmp_path / "orledger-serve-x-1",
+    ]
+    for folder in left:
+        folder.mkdir()
+        (folder / "1.duckdb").touch()
+    mirror = Mirror(database, Limits())
+    mirror.look()
+    assert [folder.exists() for folder in left] == [False, True, True]
+    mirror.close()
 
 
 def test_a_copy_is_opened_anew_after_so_many_readers_and_keeps_what_was_made(
@@ -417,6 +458,8 @@ def test_the_token_is_asked_for_everywhere(database: Path, address: str, cookie:
         assert answer.status_code == status
         if status == 307:
             assert re.match(r"/[^/]|/$", answer.headers["location"]), "never to another machine"
+            assert ("?a=1" in answer.headers["location"]) == ("a=1" in address)
+            assert "token" not in answer.headers["location"]
             assert "HttpOnly" in answer.headers["set-cookie"]
         assert "secret" not in answer.text
 
