@@ -18,7 +18,7 @@ from starlette.routing import Route
 from orledger import studies
 from orledger.errors import OrledgerError
 from orledger.explorer import cell, cells, hypotheses, metrics, overview
-from orledger.explorer.guard import Guard
+from orledger.explorer.guard import HEADERS, Guard
 from orledger.explorer.lanes import Lane
 from orledger.explorer.site import AT_ONCE, PATIENCE
 from orledger.explorer.warming import Warming
@@ -215,6 +215,14 @@ def application(x: Explorer) -> Starlette:
         status = getattr(error, "status_code", 500)
         return x.problem(request, status, message, hint)
 
+    async def defect(request: Request, error: Exception) -> Response:
+        """What nobody foresaw: said on a page, while the console has the traceback. It does not pass the guard on its way out."""
+        answer = x.problem(
+            request, 500, f"{type(error).__name__}: this is a defect of orledger", "the console has more"
+        )
+        answer.headers.update(HEADERS)
+        return answer
+
     def static(name: str, package: str) -> Route:
         """A file that is read once and never waits for a thread."""
         text = files(package).joinpath(name).read_text(encoding="utf-8")
@@ -258,6 +266,6 @@ def application(x: Explorer) -> Starlette:
             Middleware(TrustedHostMiddleware, allowed_hosts=list(x.hosts), www_redirect=False),
             Middleware(Guard, token=x.token),
         ],
-        exception_handlers={404: problem, OrledgerError: problem},
+        exception_handlers={404: problem, OrledgerError: problem, Exception: defect},
         lifespan=life,
     )

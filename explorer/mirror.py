@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,6 +74,11 @@ class Copied(Results):
     def file(self) -> Path:
         """The copy itself, for a process that asks it on its own."""
         return self._copy.path
+
+    @property
+    def writing(self) -> bool:
+        """True when a run had the database as this was read."""
+        return self._copy.note is not None
 
     @property
     def state(self) -> State:
@@ -212,7 +218,8 @@ class Mirror:
         except OrledgerError as error:  # the name of the copy says nothing to anybody
             message, hint = (text and text.replace(str(target), str(self.path)) for text in (error.message, error.hint))
             raise type(error)(message or "", hint=hint) from error
-        note = "a run is writing; this is its latest snapshot" if source != self.path else None
+        when = datetime.fromtimestamp(max(changed for *_, changed in before) / 1e9, UTC)
+        note = f"a run is writing; this is its snapshot of {when:%H:%M:%S} UTC" if source != self.path else None
         return _Copy(results, target, before, note)
 
     def _open(self, target: Path, *, checked: bool = True) -> Results:

@@ -55,7 +55,7 @@ def overview(results: Copied) -> dict[str, Any]:
     return {
         "verdicts": verdicts,
         "registered": 0 if verdicts else results.rows(REGISTERED)[0]["n"],
-        "run": _first(results, RUN),
+        "run": latest_run(results),
         "blocks": blocks,
         "studies": studies(blocks, results.rows(STUDIES)),
         "papers": results.rows(PAPERS),
@@ -100,7 +100,7 @@ def refusals(results: Copied) -> list[dict[str, Any]]:
 
 def live(results: Copied) -> dict[str, Any]:
     """The latest run: cells by state and block, the rate, the time that is left, its course, failures and refusals."""
-    run, blocks, latest, refused = _first(results, RUN), progress(results), results.rows(LATEST), refusals(results)
+    run, blocks, latest, refused = latest_run(results), progress(results), results.rows(LATEST), refusals(results)
     totals = {k: sum(b[k] for b in blocks) for k in ("cells", *SHARES)}
     rate, drawn = course(results, run, latest[0]["finished"]) if run and latest else (None, None)
     return {
@@ -143,6 +143,10 @@ def course(results: Copied, run: Mapping[str, Any], last: datetime) -> tuple[flo
     return ((n - 1) / span if n > 1 and span else None), drawn
 
 
-def _first(results: Copied, query: str) -> dict[str, Any] | None:
-    rows = results.rows(query)
-    return rows[0] if rows else None
+def latest_run(results: Copied) -> dict[str, Any] | None:
+    """The run that began last; one that was killed still says that it runs, and is ``gone`` when nobody has the database."""
+    rows = results.rows(RUN)
+    if not rows:
+        return None
+    gone = rows[0]["state"] == "running" and not results.writing
+    return rows[0] | {"gone": gone, "state": "interrupted" if gone else rows[0]["state"]}

@@ -2,6 +2,14 @@
 // The explorer's own behaviour: a live part that renews itself, figures that load when opened, filters, and the SQL box.
 (() => {
   const live = document.querySelector("[data-live]");
+  const title = document.title;
+  const tell = () => { // in the tab of a page that is left open, and above it
+    const told = live?.querySelector("[data-progress]")?.dataset;
+    const note = document.querySelector("body > .note");
+    if (told) document.title = told.progress ? `${told.progress} · ${title}` : title;
+    if (told?.note && note) note.textContent = told.note;
+  };
+  tell();
   if (live?.dataset.every) {
     const renew = async () => {
       try {
@@ -10,6 +18,7 @@
           const open = new Set([...live.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
           live.innerHTML = await answer.text();
           for (const summary of live.querySelectorAll("details > summary")) if (open.has(summary.textContent)) summary.parentElement.open = true;
+          tell();
           if (!live.querySelector(".s-running")) { location.reload(); return; } // the whole page says that the run is over
         }
       } catch { /* the server is gone or busy: try again */ }

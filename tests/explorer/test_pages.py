@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
+import live_run
 import polars as pl
 import pytest
 from explorer_db import HOSTILE, fill
@@ -152,6 +153,17 @@ def test_an_unknown_page_and_a_missing_database_are_told(client: TestClient, tmp
         assert "Traceback (most recent" not in answer.text
 
 
+def test_a_defect_is_a_page_too(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orledger.explorer.overview.overview", lambda _: 1 // 0)
+    x = application(Explorer(database))
+    with TestClient(x, base_url="http://localhost", raise_server_exceptions=False) as client:
+        answer = client.get("/")
+        assert answer.status_code == 500
+        assert "ZeroDivisionError: this is a defect" in answer.text
+        assert all(answer.headers[name] == value for name, value in HEADERS.items())
+        assert client.get("/cells").status_code == 200
+
+
 def test_the_copy_follows_the_file_and_never_holds_it(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", 0.0)
     mirror = Mirror(database, Limits())
@@ -253,6 +265,27 @@ def test_a_snapshot_that_a_killed_run_left_is_not_believed(database: Path) -> No
             third.close()
     finally:
         mirror.close()
+
+
+def test_a_run_that_was_killed_is_not_said_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database still says that it runs; nobody has the file."""
+    monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", 0.0)
+    path = tmp_path / "live.duckdb"
+    command = [sys.executable, live_run.__file__, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        run.stdout.readline()  # the first cell waits, and a snapshot of the plan is there
+        with TestClient(application(Explorer(path)), base_url="http://localhost") as client:
+            going = client.get("/run").text
+            assert ">running</span>" in going
+            assert "a run is writing; this is its snapshot of" in going
+            assert 'data-progress="0 of 4"' in going
+            run.kill()
+            run.wait()
+            killed = client.get("/run").text
+    assert ">running</span>" not in killed
+    assert "Its process is gone" in killed
+    assert "data-every" not in killed
 
 
 def test_a_run_that_has_published_nothing_is_waited_for(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
