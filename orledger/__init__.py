@@ -8,7 +8,13 @@ mathematics of Optimal Recovery. Everything heavy is imported on first use, so t
 
 from __future__ import annotations
 
+from os.path import exists
 from typing import TYPE_CHECKING, Any
+
+# Python that is started in a checkout finds this folder before the package that is installed, and must find the rest of the
+# same checkout, not that of another one.
+if (_checkout := __file__.rpartition("orledger")[0]) and exists(f"{_checkout}pyproject.toml"):
+    __path__ = [*__path__, _checkout]
 
 from orledger import study
 from orledger.errors import OrledgerError

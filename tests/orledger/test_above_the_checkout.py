@@ -1,4 +1,4 @@
-"""Python started in the folder above a checkout imports the package, not an empty namespace."""
+"""Wherever Python is started, `import orledger` is the whole package of one checkout: no empty namespace, and no mixture of two."""
 
 from __future__ import annotations
 
@@ -6,12 +6,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
+CODE = """
+import orledger, orledger.schema, orledger.audit.statistics, orledger.cli, orledger.templates, orledger.paper
+print(orledger.__version__, orledger.open)
+print(*(m.__file__ for m in (orledger.cli, orledger.schema, orledger.audit.statistics, orledger.templates, orledger.paper)), sep="\\n")
+"""
 
 
-def test_the_folder_above_a_checkout_is_no_trap(tmp_path: Path) -> None:
-    (tmp_path / "orledger").symlink_to(ROOT)
-    code = "import orledger; from orledger.audit.statistics import sign; from orledger.cli import main; print(orledger.__version__, orledger.open)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+@pytest.mark.parametrize("place", ["..", ".", "orledger", "tests", "docs", "reports"])
+def test_no_folder_of_a_checkout_is_a_trap(tmp_path: Path, place: str) -> None:
+    """A second checkout beside the one that is installed: what is imported is all of one of them."""
+    other = tmp_path / "orledger"
+    other.mkdir()
+    for entry in ROOT.iterdir():
+        if not entry.name.startswith("."):
+            (other / entry.name).symlink_to(entry)
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=other / place, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("0.")
+    version, *files = done.stdout.splitlines()
+    assert version.startswith("0.")
+    roots = {str(other) if file.startswith(str(other)) else str(ROOT) for file in files}
+    assert len(roots) == 1, files
