@@ -26,7 +26,7 @@ from orledger.cli_options import db_option, echo_json, json_option, warn
 @db_option
 @json_option
 def import_study(tables: tuple[str, ...], mapping: Path, replace: bool, db: Path, as_json: bool) -> None:
-    """Bring in TABLES, CSV or Parquet files, folders or globs, as a study of its own.
+    """Bring in TABLES, CSV, Parquet or JSON files, folders or globs, as a study of its own.
 
     Rows, arms and metrics are added to what the study has; the same table again changes nothing. A value that differs from
     the stored one is refused by name and nothing is stored, unless --replace. Register a hypothesis file first to have it on

@@ -106,7 +106,7 @@ def study(
     as_json: bool,
     **said: Any,
 ) -> None:
-    """From TABLES (CSV or Parquet, files, folders or globs) to audit, tables, figures and report, in one command.
+    """From TABLES (CSV, Parquet or JSON, files, folders or globs) to audit, tables, figures and report, in one command.
 
     Says what it takes for keys, arms, metrics and directions, and why. The mapping and the hypothesis file beside the table
     are used when they are there (orledger init writes them, edit them freely), and written when they are not. A study.toml

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.units import UnitReader, effective_unit
+from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import cells_sql
 from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.statistics.powers import KNOWN, power_at, units_for
@@ -45,7 +46,7 @@ class ComparisonPower:
 
 
 def power(results: Results, hypotheses: Iterable[Hypothesis], effect: float | None = None) -> list[ComparisonPower]:
-    """One row per comparison of ``hypotheses``; reads the plan of the database and none of its records.
+    """One row per comparison of ``hypotheses`` that tests something; reads the plan of the database and none of its records.
 
     ``effect`` is the probability of superiority for comparisons that declare none (``expect``).
     """
@@ -53,7 +54,10 @@ def power(results: Results, hypotheses: Iterable[Hypothesis], effect: float | No
     found = []
     for h in hypotheses:
         sizes = Counter(c.family for c in h.comparisons if c.family is not None)
-        found += [_power(ledger, h.id, c, sizes[c.family] if c.family else 1, effect) for c in h.comparisons]
+        tested = (
+            c for c in h.comparisons if c.test not in MEASURING
+        )  # an estimate decides nothing, however many units there are
+        found += [_power(ledger, h.id, c, sizes[c.family] if c.family else 1, effect) for c in tested]
     return found
 
 

@@ -71,6 +71,7 @@ def questions(
     lines += _comparison(over, id="ranks", title="Mean ranks", test="mean_ranks", arms=arms)
     for arm in arms:
         lines += _comparison(over, id=f"median:{arm}", title=f"Median of {arm} over units", test="median", arm=arm)
+    _uneven(guess, rows, told)
     lines += _runs(guess, arms, against, commensurable=test == "signed_rank", told=told)
     lines += _disposition(deciding, arms, guess.primary, better)
     return Questions("\n".join(lines) + "\n", tuple(told))
@@ -164,7 +165,11 @@ def _against(
             f"no arm {control!r}",
             hint=(f"did you mean {close[0]!r}? " if close else "") + f"arms are {', '.join(arms)}",
         )
-    told.append(f"comparisons: every arm against {control}, Holm's correction over them")
+    told.append(
+        f"comparisons: every arm against {control}, Holm's correction over them"
+        if len(arms) > 2
+        else "comparisons: the one pair of arms"
+    )
     return control
 
 
@@ -245,6 +250,21 @@ def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: 
             id=f"iqm:{arm}", title=f"Interquartile mean of {arm}", test="interquartile_mean", arm=arm, **keys
         )
     yield from _comparison(id="profiles", title="Performance profiles", test="profile", arms=arms, **keys)
+
+
+def _uneven(guess: Guess, rows: pl.DataFrame, told: list[str]) -> None:
+    """Says where arms have more or fewer runs on a unit: their means are over different ones."""
+    if not guess.repeats:
+        return
+    there = rows.filter((pl.col("metric") == guess.primary) & pl.col("label").is_null() & pl.col("value").is_not_null())
+    runs = there.group_by(*guess.unit, "arm").agg(pl.struct(guess.repeats).n_unique().alias("runs"))
+    uneven = runs.group_by(guess.unit).agg((pl.col("runs").max() > pl.col("runs").min()).alias("uneven"))["uneven"]
+    if uneven.any():
+        counts = runs["runs"].to_list()
+        told.append(
+            f"runs: from {min(counts)} to {max(counts)} of an arm on a unit, not the same number for all arms on"
+            f" {uneven.sum()} of {len(uneven)}; each mean is over the runs that are there"
+        )
 
 
 def _disposition(deciding: str, arms: list[str], metric: str, better: str) -> list[str]:

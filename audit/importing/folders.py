@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-TABLES = (".csv", ".tsv", ".parquet", ".pq")
+TABLES = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson")
+PACKED = ".gz"
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,21 @@ KINDS = (
 )
 
 
+def ending(path: Path) -> str:
+    """The ending of a file's name in small letters, that of what is inside where it is packed."""
+    return (path.with_suffix("") if path.suffix.lower() == PACKED else path).suffix.lower()
+
+
+def bare_name(path: Path) -> str:
+    """The name of a file without its ending, and without that of its packing."""
+    return (path.with_suffix("") if path.suffix.lower() == PACKED else path).stem
+
+
 def kind(path: Path) -> Folder | None:
     """The kind of folder that ``path`` is; None for any other folder, and for a file."""
     if not path.is_dir():
         return None
-    tables = any(p.suffix.lower() in TABLES for p in path.iterdir())
+    tables = any(ending(p) in TABLES for p in path.iterdir())
     return next((k for k in KINDS if (k.with_tables or not tables) and k.files(path)), None)
 
 

@@ -176,8 +176,14 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         )
     ]  # fmt: skip
     if not metrics:
+        same = [c for c in rest if c in columns.numbers and columns.constant(c)]
         raise DataError(
-            f"{columns.source}: no column looks like a result",
+            f"{columns.source}: no column looks like a result"
+            + (
+                f"; {', '.join(same)} {'has' if len(same) == 1 else 'have'} the same number in every row"
+                if same
+                else ""
+            ),
             hint=f"name it with --metric COLUMN; columns are {', '.join(c for c in rest if c != FILE_COLUMN)}",
         )
     measured = set(metrics)

@@ -99,7 +99,7 @@ def read_study(con: DuckDBPyConnection, mapping: Mapping) -> Stored:
             raise DataError(
                 f"{mapping.file}: cells of {mapping.study}/{mapping.block} have the keys {', '.join(sorted(names))}, and the"
                 f" mapping says {', '.join(sorted(mapping.keys))}",
-                hint="use the same keys, or another block name",
+                hint="use the same keys; where the ones that are there were a mistake, take another --db, or remove this one",
             )
         keys = dict(zip(names, values, strict=True))
         ids[tuple(keys[k] for k in mapping.keys)] = identity

@@ -1,16 +1,18 @@
-"""Other people's files as tables: CSV of any usual separator, Parquet, one file or many."""
+"""Other people's files as tables: CSV of any usual separator, Parquet, JSON, one file or many."""
 
 from __future__ import annotations
 
 import glob
+import gzip
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from orledger.audit.importing.exports import recognised
-from orledger.audit.importing.folders import TABLES, kind
+from orledger.audit.importing.folders import TABLES, bare_name, ending, kind
 from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.errors import DataError
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 PARQUET = (".parquet", ".pq")
+JSON = (".json", ".jsonl", ".ndjson")
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"  # how packed files begin
 SEPARATORS = (",", ";", "\t", "|")
 ROW = "_row"  # the line of the file a row stands on, for messages
 SOURCE = "_source"  # the name of the file
@@ -33,10 +37,10 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
         if kind(path) is not None:
             inside = [path]
         elif path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in TABLES)
+            inside = sorted(p for p in path.iterdir() if ending(p) in TABLES)
             if not inside:
                 raise DataError(
-                    f"{path}: no CSV or Parquet file, no run of Sacred and no event file of TensorBoard in this folder",
+                    f"{path}: no CSV, Parquet or JSON lines file, no run of Sacred and no event file of TensorBoard in this folder",
                     hint="name the files",
                 )
         elif path.exists():
@@ -44,30 +48,31 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
         else:
             inside = sorted(Path(p) for p in glob.glob(str(pattern), recursive=True) if Path(p).is_file())
             if not inside:
-                raise DataError(f"{pattern}: no such file", hint="give a CSV or Parquet file, a folder, or a glob")
+                raise DataError(
+                    f"{pattern}: no such file", hint="give a CSV, Parquet or JSON file, a folder, or a glob"
+                )
         found |= dict.fromkeys(inside)
     return tuple(found)
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The CSV or Parquet file at ``path``, or the folder of a program's runs; every column as text but those of Parquet."""
+    """The CSV, Parquet or JSON file at ``path``, packed or not, or the folder of a program's runs; every column of a CSV as text."""
     if (folder := kind(path)) is not None:
         return folder.read(path)
     try:
-        if path.suffix.lower() in PARQUET:
+        if ending(path) in PARQUET:
             return pl.read_parquet(path, glob=False)  # a name with brackets is a name
         data = path.read_bytes()
-        if b"\0" in data:
-            raise DataError(
-                f"{path}: holds NUL bytes, so it is no text in UTF-8",
-                hint="save it as CSV in UTF-8 (not UTF-16), or as Parquet",
-            )
-        separator = _separator(data)
-        table = pl.read_csv(data, infer_schema=False, separator=separator)
-    except (OSError, pl.exceptions.PolarsError) as error:
+        if data.startswith(GZIP):
+            data = gzip.decompress(data)
+        if ending(path) in JSON:
+            return _records(path, data)
+        _require_text(path, data)
+        table = pl.read_csv(data, infer_schema=False, separator=_separator(data))
+    except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError) as error:
         raise DataError(
             f"{path}: cannot be read as a table: {str(error).splitlines()[0]}",
-            hint="give a CSV in UTF-8 with a header line, or a Parquet file",
+            hint="give a CSV in UTF-8 with a header line and nothing above it, a Parquet file, or JSON with an object to a row",
         ) from error
     names = [name.strip() for name in table.columns]
     twice = [n for n in names if re.fullmatch(r".+_duplicated_\d+", n) and n.rpartition("_duplicated_")[0] in names]
@@ -76,6 +81,27 @@ def read_table(path: Path) -> pl.DataFrame:
             f"{path}: two columns are called {twice[0].rpartition('_duplicated_')[0]!r}", hint="give each its own name"
         )
     return table.rename(dict(zip(table.columns, names, strict=True)))
+
+
+def _require_text(path: Path, data: bytes) -> None:
+    if data.startswith(ZIP):
+        raise DataError(f"{path}: is a workbook or another archive", hint="save the sheet as CSV in UTF-8")
+    if b"\0" in data:
+        raise DataError(
+            f"{path}: holds NUL bytes, so it is no text in UTF-8",
+            hint="save it as CSV in UTF-8 (not UTF-16), or as Parquet",
+        )
+
+
+def _records(path: Path, data: bytes) -> pl.DataFrame:
+    """The objects of a JSON text, one to a line or all in a list, as rows."""
+    lines = ending(path) != ".json" or not data.lstrip().startswith(b"[")
+    table = pl.read_ndjson(data, infer_schema_length=None) if lines else pl.read_json(data, infer_schema_length=None)
+    if table.columns and all(kind.is_nested() for kind in table.schema.values()):
+        raise DataError(
+            f"{path}: holds columns and not rows", hint='an object to a row: frame.to_json(path, orient="records")'
+        )
+    return table
 
 
 def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
@@ -111,7 +137,7 @@ def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
             )
         marks = [pl.lit(name).alias(SOURCE)]
         if FILE_COLUMN not in frame.columns:
-            marks.append(pl.lit(Path(name).stem).alias(FILE_COLUMN))
+            marks.append(pl.lit(bare_name(Path(name))).alias(FILE_COLUMN))
         parts.append(frame.with_row_index(ROW, 2).with_columns(marks))
     if len(parts) == 1:
         return parts[0]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.importing.asking import Questions, listed, questions, quoted
+from orledger.audit.importing.folders import bare_name
 from orledger.audit.importing.inference import Guess, Wishes, as_mapped, infer
 from orledger.audit.importing.mapping import MISSING
 from orledger.audit.importing.records import to_records
@@ -57,7 +58,7 @@ def stem(paths: Sequence[Path]) -> Path:
     that several tables are in.
     """
     folder = paths[0].parent
-    return folder / folder.resolve().name if len(paths) > 1 else folder / paths[0].stem
+    return folder / folder.resolve().name if len(paths) > 1 else folder / bare_name(paths[0])
 
 
 def beside(paths: Sequence[Path]) -> tuple[Path, Path]:

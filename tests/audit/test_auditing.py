@@ -12,10 +12,12 @@ from synthetic_db import audit
 
 from orledger.audit.evaluation.power import power
 from orledger.audit.evaluation.summary import audit_data, audit_lines
-from orledger.audit.registry.reading import shipped_hypotheses
+from orledger.audit.registry.hypotheses import MEASURING
+from orledger.audit.registry.reading import read_hypothesis, shipped_hypotheses
 from orledger.audit.registry.registration import register, register_descriptions
 from orledger.schema.reading import Results
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 TABLES = ("audit", "test_result", "claim", "disposition")
 
 
@@ -196,6 +198,15 @@ def test_power_looks_at_the_plan_only():
         (p.hypothesis, p.comparison): p for p in power(Results(Path("in memory"), con), shipped_hypotheses())
     } == table
     con.execute("ROLLBACK")
+
+
+def test_power_leaves_estimates_out():
+    """A median or a mean rank decides nothing, however many units there are."""
+    asked = read_hypothesis(EXAMPLES / "demsar2006.hypotheses.toml")
+    measured = {c.id for c in asked.comparisons if c.test in MEASURING}
+    listed = {p.comparison for p in power(Results(Path("in memory"), synthetic_db.filled()), [asked])}
+    assert measured
+    assert listed == {c.id for c in asked.comparisons} - measured
 
 
 def test_every_table_and_column_is_described(audited):

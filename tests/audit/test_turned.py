@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+
 import polars as pl
 import pytest
 
 from orledger.audit.importing.inference import Guess, Wishes, infer
 from orledger.audit.importing.records import to_records
-from orledger.audit.importing.tables import headed, read_tables, stacked
+from orledger.audit.importing.tables import expand, headed, read_tables, stacked
+from orledger.audit.importing.writing import draft, stem
 from orledger.errors import DataError, UsageError
 
 
@@ -141,3 +144,41 @@ def test_names_that_differ_in_capitals_alone_are_pointed_out_however_many_rows_t
         "'SVM' (3 of 12 rows) is spelt nearly like 'svm'" in r or "'svm' (3 of 12 rows) is spelt nearly like 'SVM'" in r
         for r in guess(f"dataset,method,acc\n{rows}").reasons
     )
+
+
+def test_packed_files_json_and_workbooks(tmp_path):
+    text = "dataset,method,acc\nu,a,0.5\nu,b,0.6\nv,a,0.7\nv,b,0.9\n"
+    frame = pl.read_csv(text.encode())
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text.encode()))
+    frame.write_ndjson(tmp_path / "lines.jsonl")
+    frame.write_json(tmp_path / "list.json")
+    for name in ("t.csv.gz", "lines.jsonl", "list.json"):
+        path = tmp_path / name
+        table = read_tables([path])
+        found = to_records(table, infer(table, name).mapping)
+        assert found.sort("dataset", "arm")["value"].to_list() == [0.5, 0.6, 0.7, 0.9]
+        assert table["file"].unique().to_list() == [name.partition(".")[0]]
+    assert stem([tmp_path / "t.csv.gz"]) == tmp_path / "t"
+    assert [p.name for p in expand([tmp_path])] == ["lines.jsonl", "t.csv.gz"]  # a folder has other JSON files too
+    (tmp_path / "columns.json").write_text('{"acc": {"0": 0.5, "1": 0.6}}', encoding="utf-8")
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04 and more")
+    (tmp_path / "torn.csv.gz").write_bytes(gzip.compress(text.encode())[:-9])
+    for name, what in (("columns.json", "columns and not rows"), ("book.xlsx", "workbook"), ("torn.csv.gz", "cannot")):
+        with pytest.raises(DataError, match=what):
+            read_tables([tmp_path / name])
+
+
+def test_uneven_runs_are_said():
+    rows = [(d, m, s) for d in "uvw" for m in "ab" for s in range(3) if (d, m, s) != ("v", "b", 2)]
+    text = "dataset,method,seed,acc\n" + "".join(f"{d},{m},{s},0.{i}1\n" for i, (d, m, s) in enumerate(rows))
+    told = draft(table_of(text), "t.csv").reasons
+    assert any(
+        r.startswith("runs: from 2 to 3 of an arm on a unit, not the same number for all arms on 1 of 3") for r in told
+    )
+    even = "dataset,method,seed,acc\n" + "".join(f"{d},{m},{s},0.{i}1\n" for i, (d, m, s) in enumerate(rows) if s < 2)
+    assert not any(r.startswith("runs:") for r in draft(table_of(even), "t.csv").reasons)
+
+
+def test_a_number_that_is_the_same_everywhere_is_named():
+    with pytest.raises(DataError, match="no column looks like a result; acc has the same number in every row"):
+        guess("dataset,method,acc\nu,a,0.5\nu,b,0.5\nv,a,0.5\nv,b,0.5\n")
