@@ -2,6 +2,9 @@
 
 Peers: cvxpy with Clarabel re-solving one parametrised problem per edge, and the two-parameter dual of the paper (9 x 9 grid
 pre-search, then L-BFGS with analytic gradients over log(a, b)) written plainly with scipy.
+
+The certificate block from a Gram matrix aims at 20x. It was 30x before intervals said what the rounding of a Gram matrix can hide:
+for that the problem with exact rows is factored a second time, and three eigendecompositions are half of the block's time.
 """
 
 # ruff: noqa: E402 - the thread limits must be set before numpy is imported
@@ -142,8 +145,9 @@ def against_dual(sample: int = 6) -> list[dict]:
     return [
         row("recovery: certificate block of one Case-A cell, from its Gram matrix", timed(lambda: ours("gram"), 3), peer,
             "9x9 grid + L-BFGS dual, scipy",
-            f"668 rows, 144 points, 5 rungs; {told}; ours is at most {max(worst, 0):.1e} half-widths wider",
-            at_least=30, at_most=2),
+            f"668 rows, 144 points, 5 rungs; {told}; ours is at most {max(worst, 0):.1e} half-widths wider and bounds its rounding, "
+            "for which the exact rows are eliminated twice",
+            at_least=20, at_most=2),
         row("recovery: the same from features, as the case runs it", timed(lambda: ours("features"), 3), peer,
             "9x9 grid + L-BFGS dual, scipy",
             f"{told}, on the Gram matrix; features are what makes the noise-free certificates accurate",

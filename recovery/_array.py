@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ Array = Any
 
 def namespace(*arrays: Array) -> Any:
     """The module whose functions act on these arrays: `torch` if any of them is a tensor, else `numpy`."""
+    if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # nearly every call, and there are thousands
+        return np
     torch = sys.modules.get("torch")
     if torch is not None and any(isinstance(a, torch.Tensor) for a in arrays):
         return torch
@@ -118,7 +121,7 @@ def nonnegative(value: float, what: str) -> float:
 
 def machine_eps(x: Array) -> float:
     """The relative rounding unit of the array's dtype."""
-    return float(namespace(x).finfo(x.dtype).eps)
+    return _limits(namespace(x), x.dtype)[0]
 
 
 def gain(x: Array) -> Array:
@@ -130,4 +133,11 @@ def gain(x: Array) -> Array:
 
 def tiny(x: Array) -> float:
     """A positive number whose square is still representable in the array's dtype: a guard for divisions, never a result."""
-    return float(namespace(x).finfo(x.dtype).tiny) ** 0.5
+    return _limits(namespace(x), x.dtype)[1]
+
+
+@lru_cache
+def _limits(xp: Any, dtype: Any) -> tuple[float, float]:
+    """(rounding unit, root of the smallest normal number) of a type."""
+    info = xp.finfo(dtype)
+    return float(info.eps), float(info.tiny) ** 0.5

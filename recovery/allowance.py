@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import Array, like, machine_eps, namespace
+from orledger.recovery._array import Array, gain, like, machine_eps, namespace, tiny
+from orledger.recovery.centre import Centre
 from orledger.recovery.roots import log_grid
 
 if TYPE_CHECKING:
-    from orledger.recovery.centre import Centre
     from orledger.recovery.projection import Projection
     from orledger.recovery.spectral import Spectral
 
@@ -63,10 +63,31 @@ def gram_error(G: Array, exact: np.ndarray | None) -> Array:
     return 2 * ENTRY_UNITS * machine_eps(G) * len(G) * size
 
 
+def edges_at(proj: Projection, rho: float, eta: float, mu_lower: Array, mu_upper: Array) -> tuple[Array, Array]:
+    """(lower, upper) (points,): the dual edges at one mu per point and edge, each valid; infinite where mu = inf or nothing is left.
+
+    Where the multipliers come from a problem close by, what these edges lack is of second order in the difference.
+    """
+    xp, centre = namespace(proj.ct), Centre.of(proj.spec, eta)
+    rho_oc = centre.occ.rho
+    room, base = max(rho - rho_oc, 0.0) * (rho + rho_oc), centre.value(proj)
+    if np.isinf(centre.occ.mu):
+        return base - float("inf"), base + float("inf")
+    edges = []
+    for sign, mu in ((-1.0, mu_lower), (1.0, mu_upper)):
+        far, inside = xp.isinf(mu), (mu > 0) & ~xp.isinf(mu)
+        t = xp.log(xp.where(inside, mu, base * 0 + 1) / (centre.occ.mu or 1.0))
+        p = centre.pieces(xp.where(inside, t, base * 0 - float("inf")), proj.ct, proj.c02)
+        edge = base - p.drift + sign * xp.sqrt(p.V * (room + p.quad))
+        edges.append(xp.where(far, base + sign * float("inf"), edge))
+    return edges[0], edges[1]
+
+
 def functional_error(proj: Projection, rho: float) -> Array:
     """|change of c . theta| (points,) from rounding in the functional and in the sums over its coordinates."""
-    terms = len(proj.spec.s2) + 16
-    return 4 * terms * machine_eps(proj.ct) * rho * namespace(proj.ct).sqrt(proj.norm2 + proj.shift * 0)
+    terms = len(proj.spec.s2) + 16 + (proj.spec.exact.count if proj.spec.exact else 0)
+    norm2 = proj.norm2 if proj.rows is None else proj.rows[1]
+    return 4 * terms * machine_eps(proj.ct) * rho * namespace(proj.ct).sqrt(norm2 + proj.shift * 0)
 
 
 def feature_allowance(centre: Centre, proj: Projection, rho: float, room: float, edges: list[Edge]) -> Array:
@@ -109,24 +130,77 @@ def _degenerate(centre: Centre, proj: Projection, room: float, noise: float, nor
     return xp.clip(least - xp.sqrt(room * proj.c02), 0, None)
 
 
+def moved_variance(proj: Projection, mu: Array) -> Array:
+    """How much larger (points,) V at one mu per point can be in the dominating problem: its tangent, V being concave.
+
+    The tangent is the sum of delta_i w_i^2 over all rows, w being their weights in the posterior mean of the functional.
+    """
+    weights = proj.ct * gain(mu[:, None] * proj.spec.s2) / namespace(mu).sqrt(proj.spec.s2)
+    return 2 * (_exposure(proj.spec, weights, proj.source) + ENTRY_UNITS * machine_eps(mu) * proj.entered[1])
+
+
+def _exposure(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
+    """Sum of delta_i w_i^2 (points,) over all rows, from the weights (points, k) of the noisy rows in the eigenbasis.
+
+    whitened (points, rank) or (rank,): what the exact rows have to give, from which follow their own weights.
+    """
+    cut = spec.resolution**2 if spec.dropped else 0.0
+    noisy = max(spec.noisy_delta, 2 * cut) * (weights * weights).sum(1)
+    if spec.exact is None or whitened is None:
+        return noisy
+    exact = (whitened - weights @ spec.coupled) @ spec.exact.factor.T
+    return noisy + float(spec.delta[spec.exact.mask].max()) * (exact * exact).sum(1)
+
+
+def forgotten(proj: Projection) -> tuple[Array, Array]:
+    """What dropped directions could still say of each functional (points,): how much per unit of mu, and whether without limit.
+
+    V at mu could be smaller by mu times the first. A dropped direction whose inner product with the functional is rounding says
+    nothing about it, as with repeated rows. What a noisy direction says is limited by its noise, and what an exact one says is
+    not limited.
+    """
+    spec, (b, kxx) = proj.spec, proj.entered
+    xp, less = namespace(kxx), kxx * 0
+    limitless = less > 0
+    # (8 n eps)^2 of the largest diagonal entry, of which the largest delta is 2 ENTRY_UNITS n eps.
+    floor = 32 / ENTRY_UNITS * len(b) * machine_eps(kxx) * float(spec.delta.max()) * kxx
+    if spec.exact is not None and spec.exact.lost is not None and proj.source is not None:
+        part = spec.exact.lost.T @ b[spec.exact.mask]
+        limitless = (part * part > floor).any(0)
+        b = b[~spec.exact.mask] - spec.exact.coupling @ proj.source.T
+    if spec.lost is not None:
+        part = spec.lost[1].T @ b
+        less = xp.where(part * part > floor, part * part, part * 0).sum(0)
+    return less, limitless
+
+
+def forgotten_share(hidden: tuple[Array, Array], mu: Array, V: Array) -> Array:
+    """The part of V (points,), at one mu per point, that what was `forgotten` could have taken off, in [0, 1]."""
+    xp, (less, limitless) = namespace(V), hidden
+    most = xp.where(less > 0, less, less + 1) * xp.where(less > 0, mu, less * 0)
+    share = xp.clip(most / xp.where(V > 0, V, V + tiny(V)), 0, 1)
+    return xp.where(limitless, share * 0 + 1, share)
+
+
 def gram_allowance(spec: Spectral, proj: Projection, rho: float, edges: list[Edge]) -> Array:
     """A first bound (points,) for the kernel form, from the dual at the same mu; inf where only the dominating problem tells.
 
-    V, m and q of G + delta differ from those of G by at most their tangents in delta, because each is concave in it.
+    V, m and q of G + delta differ from those of G by at most their tangents in delta, because each is concave in it. What exact
+    rows say in a direction that was dropped is in no tangent.
     """
     xp, eps = namespace(proj.ct), machine_eps(proj.ct)
-    kxx = proj.norm2
-    unit = ENTRY_UNITS * eps
+    worst, kxx = proj.norm2 * 0, proj.entered[1]
+    if spec.exact is not None and (spec.dropped or spec.exact.dropped):
+        return worst + float("inf")
     cut = spec.resolution**2 if spec.dropped else 0.0
-    delta = max(spec.noisy_delta, 2 * cut)
-    worst = kxx * 0
+    hidden, unit = max(spec.noisy_delta, 2 * cut) * like(spec.y02, kxx), ENTRY_UNITS * eps
     for edge in edges:
         far = xp.isinf(edge.mu)
         mu = xp.where(far, kxx * 0, edge.mu)
-        wn, misfit = proj.at(mu).wn, spec.misfit(mu)
         V, R = edge.spread, edge.spread * edge.alpha * edge.alpha
-        dV, dR = 2 * (delta * wn * wn + unit * kxx), delta * (mu * misfit) ** 2
-        dm = mu * misfit * (delta * wn + xp.sqrt(delta * unit * kxx)) + mu * xp.sqrt(cut * kxx * like(spec.y02, kxx))
+        dV, data = moved_variance(proj, mu), gain(mu[:, None] * spec.s2) / spec.s2 * spec.yt
+        dR = _exposure(spec, data, spec.exact.data if spec.exact else None) + hidden * mu * mu
+        dm = xp.sqrt(dR) * (xp.sqrt(dV / 2) + xp.sqrt(unit * kxx)) + mu * xp.sqrt(cut * kxx * like(spec.y02, kxx))
         new = xp.sqrt((V + dV) * (R + dR))
         moved = dm + (V * dR + dV * (R + dR)) / (new + xp.sqrt(V * R) + xp.where(new > 0, new * 0, new * 0 + 1))
         worst = xp.maximum(worst, xp.where(far, moved * 0 + float("inf"), moved))

@@ -42,6 +42,23 @@ class Pieces(NamedTuple):
     lam: Array
 
 
+class OnGrid(NamedTuple):
+    """Per node of a shared grid of M: f, f v, and the coefficients (M, k) of c~^2 and c~ in the excess; lam, quad, const, factor (M,).
+
+    far (M,): the node is measured by the norm ball.
+    """
+
+    f: Array
+    fv: Array
+    lam: Array
+    quad: Array
+    far: Array
+    square: Array
+    linear: Array
+    const: Array
+    factor: Array
+
+
 @dataclass(frozen=True)
 class Centre:
     """The Occam solution of (spec, eta): theta (k,), direction v (k,), residual row g0 = f0 s y~ (k,), A, and the budget.
@@ -70,6 +87,10 @@ class Centre:
         A = (occ.eta - ynorm) * (occ.eta + ynorm) if occ.mu == 0 else 0.0
         budget = 0.0 if np.isinf(occ.mu) else max((occ.eta - y0) * (occ.eta + y0), 0.0)
         return cls(spec, occ, s, theta, v, s * yt / (1 + x0), A, budget)
+
+    def curved(self, room: float) -> bool:
+        """Whether the edges need a search: room left, a row that says something, and noise that the rows can use."""
+        return room > 0.0 and len(self.spec.s2) > 0 and self.budget > 0.0
 
     def value(self, proj: Projection) -> Array:
         """The Occam solution's value of each functional, exact rows included, (points,)."""
@@ -157,37 +178,39 @@ class Centre:
         """|theta_oc|^2 inside the row space."""
         return float(self.theta @ self.theta)
 
-    def excess_on_grid(
-        self,
-        t: Array,
-        proj: Projection,
-        c2: Array,
-        alphas: Sequence[Callable[[Array, Array, Array], Array]],
-        room: float | None,
-    ) -> list[Array]:
-        """`excess` for every (point, node of t), one array (points, M) per rule in `alphas`.
-
-        A rule maps (V, drift, quad) on the grid to alpha; three matrix products serve all of them.
-        """
-        xp, s2, ct = namespace(t), self.spec.s2, proj.ct
+    def on_grid(self, t: Array, room: float | None) -> OnGrid:
+        """What `excess_on_grid` needs at the nodes t (M,), whatever the points."""
+        xp, s2 = namespace(t), self.spec.s2
         mus, lam = self.locate(t)
         f = 1 / (1 + mus[:, None] * s2)
         fv = f * self.v
-        V = c2 @ f.T + proj.c02[:, None] + tiny(ct)
-        drift = lam * (ct @ fv.T)
         quad = self.A * mus + lam * lam * (fv @ self.v)
         # Each node uses the ball that resolves it: weights (s^2, g0, A) for the noise ball, (1, -theta, room) for the norm.
         far = mus * self.budget > (float("inf") if room is None else room + self.size2)
         weight, row = xp.where(far[:, None], s2 * 0 + 1, s2), xp.where(far[:, None], -self.theta, self.g0)
-        square = c2 @ (f * f * weight).T + far * proj.c02[:, None]
-        linear = ct @ (2 * f * (lam[:, None] * weight * fv + row)).T
+        square, linear = f * f * weight, 2 * f * (lam[:, None] * weight * fv + row)
         const = lam * lam * (weight * fv * fv).sum(1) + 2 * lam * (row * fv).sum(1)
         const = const - xp.where(far, lam * 0 + (room or 0.0), lam * 0 + self.A)
         factor = xp.where(far, -1 / (mus + tiny(mus)), mus * 0 + 1)
+        return OnGrid(f, fv, lam, quad, far, square, linear, const, factor)
+
+    @staticmethod
+    def excess_on_grid(
+        nodes: OnGrid, proj: Projection, c2: Array, alphas: Sequence[Callable[[Array, Array, Array], Array]]
+    ) -> list[Array]:
+        """`excess` for every (point, node), one array (points, M) per rule in `alphas`.
+
+        A rule maps (V, drift, quad) on the grid to alpha; four matrix products serve all of them.
+        """
+        ct = proj.ct
+        V = c2 @ nodes.f.T + proj.c02[:, None] + tiny(ct)
+        drift = nodes.lam * (ct @ nodes.fv.T)
+        square = c2 @ nodes.square.T + nodes.far * proj.c02[:, None]
+        linear = ct @ nodes.linear.T
         out = []
         for rule in alphas:
-            alpha = rule(V, drift, quad)
-            out.append(factor * (alpha * (alpha * square - linear) + const))
+            alpha = rule(V, drift, nodes.quad)
+            out.append(nodes.factor * (alpha * (alpha * square - linear) + nodes.const))
         return out
 
     def interior(self, room: float) -> Array:

@@ -40,7 +40,8 @@ def gram_cut(w: Array, unit: float, rank_tol: float | None) -> float:
 class ExactRows:
     """What is needed to reduce a functional: the rows' own factor, their data, and the coupling to the noisy rows.
 
-    count: number of exact rows; width: number of feature columns (0 in kernel form); norm2: |u_E|^2.
+    count: number of exact rows; width: number of feature columns (0 in kernel form); norm2: |u_E|^2. lost: in kernel form the
+    directions of the exact rows (count, dropped) that rounding hides.
     """
 
     mask: np.ndarray
@@ -51,6 +52,12 @@ class ExactRows:
     factor: Array
     coupling: Array
     data: Array
+    lost: Array | None = None
+
+    @property
+    def dropped(self) -> int:
+        """How many directions of the exact rows rounding hides (kernel form)."""
+        return 0 if self.lost is None else int(self.lost.shape[1])
 
     def reduce_gram(self, B: Array, kxx: Array) -> tuple[Array, Array, Array, Array]:
         """(u_E at the points, b reduced (n_noisy, points), k(x, x) reduced, whitened exact part (points, rank))."""
@@ -116,7 +123,7 @@ def eliminate_gram(
     block = G[~mask][:, ~mask]
     reduced = block - coupling @ coupling.T
     scale = float(xp.abs(block).max()) if len(block) else 0.0
-    record = ExactRows(mask, int(mask.sum()), 0, norm2, scale, factor, coupling, data)
+    record = ExactRows(mask, int(mask.sum()), 0, norm2, scale, factor, coupling, data, Q[:, ~keep])
     return record, (reduced + reduced.T) / 2, y[~mask] - coupling @ data
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from orledger.recovery._array import Array, gain, like, machine_eps, namespace
@@ -54,10 +55,25 @@ class Projection:
 
     def widened(self, index: Array) -> Projection:
         """The functionals at `index` in the problem that dominates this one, its squared norms a little larger as well."""
-        if self.rows is None or self.spec.widened is None:
-            raise InputError("only functionals of a Gram matrix have a widened form")
-        b, kxx = self.rows[0][:, index], self.rows[1][index]
+        if len(index) == len(self):
+            return self._wide[index]
+        return self._widened(*(v[..., index] for v in self.entered))
+
+    @cached_property
+    def _wide(self) -> Projection:
+        return self._widened(*self.entered)
+
+    def _widened(self, b: Array, kxx: Array) -> Projection:
+        if self.spec.widened is None:
+            raise InputError("a widened problem has no further widened form")
         return self.spec.widened.project(b, kxx * (1 + 4 * ENTRY_UNITS * machine_eps(kxx)))
+
+    @property
+    def entered(self) -> tuple[Array, Array]:
+        """`rows`, which only functionals of a Gram matrix have."""
+        if self.rows is None:
+            raise InputError("only functionals of a Gram matrix have inner products with its rows and a widened form")
+        return self.rows
 
     @property
     def norm2(self) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, nonnegative, to_numpy, together
-from orledger.recovery.allowance import ENTRY_UNITS, RESOLVED
+from orledger.recovery.allowance import RESOLVED, forgotten, forgotten_share, moved_variance
 from orledger.recovery.elimination import gram_cut
 from orledger.recovery.errors import GramError, InputError
 from orledger.recovery.roots import bracket, log_grid, solve
@@ -32,7 +32,8 @@ class GlobalCertificate:
 
     cert is the worst-case error eps pf + eta wn of the delivered rule, without delta_num, the floating-point allowance
     of Rem. slack (add it when delivering). allowance (points,): what the rounding of a Gram matrix can add on top, 0 in
-    feature form; resolved: False where that is more than a thousandth of the radius. at_lower / at_upper: the minimiser is the limit mu = 0 / mu = inf ("refined")
+    feature form; resolved: False where that is more than a thousandth of the radius, or a dropped direction could have taken as
+    much off. at_lower / at_upper: the minimiser is the limit mu = 0 / mu = inf ("refined")
     or the first / last node ("grid97", where cert has a minimiser mu_cert of its own).
     """
 
@@ -79,27 +80,36 @@ def global_radius(
     # At mu = 0 the data say nothing, and the answer is eps |c| itself: reassembled from its spectral parts it would differ
     # in the last digit from point to point, and a flat radius would seem to oscillate.
     radius, cert = (xp.where(lower, eps * xp.sqrt(proj.norm2), v) for v in (radius, cert))
-    allowance = _gram_allowance(spec, proj, eps, eta, radius, at.V, at.wn)
-    resolved = allowance <= RESOLVED * radius
+    allowance, resolved = _gram_allowance(spec, proj, eps, eta, radius, at.V, mu)
     return GlobalCertificate(radius, mu, at.pf, at.wn, cert, mu, delta, lower, upper, method, allowance, resolved)
 
 
 def _gram_allowance(
-    spec: Spectral, proj: Projection, eps: float, eta: float, radius: Array, V: Array, wn: Array
-) -> Array:
-    """What the error of a Gram matrix can add to each radius: from V alone where that is little, else from `widened`."""
+    spec: Spectral, proj: Projection, eps: float, eta: float, radius: Array, V: Array, mu: Array
+) -> tuple[Array, Array]:
+    """(allowance, resolved) (points,): what the error of a Gram matrix can add to each radius, and whether the digits are its own.
+
+    From V alone where that is little, else from `widened`; exact rows that lost a direction leave V too large, so there the
+    dominating problem, which drops nothing, is asked in any case.
+    """
     if spec.given is None or len(proj) == 0:
-        return radius * 0
+        return radius * 0, radius >= 0
     xp = namespace(V)
-    more = 2 * (spec.noisy_delta * wn * wn + ENTRY_UNITS * machine_eps(V) * proj.norm2)
-    share = more / xp.where(V > 0, V, V * 0 + 1)
+    lossy = spec.exact is not None and bool(spec.dropped or spec.exact.dropped)
+    share = moved_variance(proj, mu) / xp.where(V > 0, V, V * 0 + 1)
     allowance = xp.where(V > 0, share * radius / 2, radius * 0)
-    doubtful = np.flatnonzero(to_numpy((V <= 0) | (share > 2e-3 * RESOLVED)))
+    resolved = allowance <= RESOLVED * radius
+    doubtful = np.flatnonzero(to_numpy((V <= 0) | (share > 2e-3 * RESOLVED) | lossy))
     if len(doubtful) and eps > 0:
         wider = proj.widened(doubtful)
         twin = global_radius(wider.spec, wider, eps, eta)
         allowance[doubtful] = xp.clip(twin.radius - radius[doubtful], 0, None)
-    return allowance
+        resolved[doubtful] = xp.abs(twin.radius - radius[doubtful]) <= RESOLVED * xp.minimum(
+            radius[doubtful], twin.radius
+        )
+    if spec.dropped or lossy:
+        resolved = resolved & (forgotten_share(forgotten(proj), mu, V) <= RESOLVED)
+    return allowance, resolved
 
 
 def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) -> Array:
@@ -184,8 +194,8 @@ def _on_grid(
     i, j = value.argmin(1), cert.argmin(1)
     rows = i * 0 + (xp.arange(len(i), device=i.device) if xp is not np else np.arange(len(i)))
     at = proj.at(mus[i])
-    allowance = _gram_allowance(proj.spec, proj, eps, eta, value[rows, i], at.V, at.wn)
+    allowance, resolved = _gram_allowance(proj.spec, proj, eps, eta, value[rows, i], at.V, mus[i])
     return GlobalCertificate(
         value[rows, i], mus[i], pf[rows, i], wn[rows, i], cert[rows, j], mus[j], delta, i == 0, i == count - 1, "grid97",
-        allowance, allowance <= RESOLVED * value[rows, i],
+        allowance, resolved,
     )  # fmt: skip

@@ -41,7 +41,8 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
         return xp.sqrt(base + xp.where(trivial, size * 0, extra))
     grid = centre.nodes(near=1e-2)
     signed = type(proj)(spec, ct, c02, proj.shift)
-    (excess,) = centre.excess_on_grid(grid, signed, c2, [lambda V, drift, _: (size[:, None] + drift) / V], None)
+    rules = [lambda V, drift, _: (size[:, None] + drift) / V]
+    (excess,) = centre.excess_on_grid(centre.on_grid(grid, None), signed, c2, rules)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
     def used(t: Array, idx: Array) -> Array:

@@ -41,7 +41,8 @@ class Spectral:
     s2: (k,) squared singular values, decreasing, all positive; yt: (k,) data coefficients; y02: squared norm of the data
     outside the range (the squared best misfit); n: number of noisy rows; exact: the eliminated rows, or None;
     dropped: directions left out because they are at the rounding of the factorisation.
-    given: G, y and the mask of exact rows as they came, kernel form only.
+    given: G, y and the mask of exact rows as they came, kernel form only. lost: the eigenvalues (dropped,) and eigenvectors
+    (n, dropped) of the directions left out, kernel form only.
     """
 
     s2: Array
@@ -54,6 +55,7 @@ class Spectral:
     resolution: float
     dropped: int
     given: tuple[Array, Array, np.ndarray | None] | None = None
+    lost: tuple[Array, Array] | None = None
 
     @classmethod
     def from_gram(
@@ -98,10 +100,11 @@ class Spectral:
                 f"the weakest direction is carried mostly by row {worst}",
                 hint="drop repeated rows, add a nugget, or use singular='truncate'",
             )
+        lost = None if bool(keep.all()) else (w[~keep], Q[:, ~keep])
         w, Q = xp.flip(w[keep], (0,)), xp.flip(Q[:, keep], (1,))
         z = Q.T @ y
         rest = y - Q @ z
-        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, int((~keep).sum()), given)
+        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, int((~keep).sum()), given, lost)
 
     @cached_property
     def delta(self) -> Array:
@@ -118,6 +121,13 @@ class Spectral:
         return float(delta.max()) if len(delta) else 0.0
 
     @cached_property
+    def coupled(self) -> Array:
+        """The noisy rows' parts along the whitened exact rows, in the eigenbasis (k, rank). Kernel form with exact rows only."""
+        if self.exact is None or self.form == "features":
+            raise InputError("only a Gram matrix with exact rows couples the two")
+        return self.basis.T @ self.exact.coupling
+
+    @cached_property
     def widened(self) -> Spectral | None:
         """The Gram matrix with `delta` on its diagonal: a problem that contains the exact one whatever rounding did to G.
 
@@ -126,10 +136,16 @@ class Spectral:
         if self.given is None:
             return None
         G, y, exact = self.given
-        if (
-            exact is None and self.dropped == 0
-        ):  # `delta` is one number: the eigenvectors stay, and nothing is factored again
-            return replace(self, s2=self.s2 + self.delta[0], resolution=0.0, given=None)
+        if exact is None:  # `delta` is one number: the eigenvectors stay, and nothing is factored again
+            xp, w, Q = namespace(G), self.s2 + self.delta[0], self.basis
+            if self.lost is None:
+                return replace(self, s2=w, resolution=0.0, given=None)
+            w, Q = xp.concatenate([w, self.lost[0] + self.delta[0]]), xp.concatenate([Q, self.lost[1]], 1)
+            if bool((w > 0).all()):
+                z = Q.T @ y
+                rest = y - Q @ z
+                spread = {"s2": w, "yt": z, "y02": float(rest @ rest), "basis": Q}
+                return replace(self, **spread, resolution=0.0, dropped=0, given=None, lost=None)
         G = G + (np.diag(self.delta) if namespace(G) is np else namespace(G).diag(self.delta))
         return replace(Spectral.from_gram(G, y, exact=exact, rank_tol=0.0), given=None)
 

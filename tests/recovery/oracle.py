@@ -29,12 +29,14 @@ class Oracle:
     y: list
     b: list
     k: object
+    exact: object = ()
 
     @classmethod
-    def of_kernel(cls, kernel, x, y, point):
+    def of_kernel(cls, kernel, x, y, point, exact=()):
+        """`exact`: numbers of the rows that carry no noise."""
         flint.ctx.prec = BITS
         G = [[kernel(a, b) for b in x] for a in x]
-        return cls(G, [_arb(v) for v in y], [kernel(a, point) for a in x], kernel(point, point))
+        return cls(G, [_arb(v) for v in y], [kernel(a, point) for a in x], kernel(point, point), exact)
 
     @classmethod
     def of_features(cls, Phi, y, c):
@@ -51,7 +53,9 @@ class Oracle:
         """(V, m, y^T (G + nu)^-1 y) at nu = 1/mu; mu = None is the limit nu = 0 of a matrix of full rank."""
         n = len(self.y)
         nu = 1 / mu if mu is not None else _arb(0)
-        A = flint.arb_mat([[self.G[i][j] + (nu if i == j else 0) for j in range(n)] for i in range(n)])
+        A = flint.arb_mat(
+            [[self.G[i][j] + (nu if i == j and i not in self.exact else 0) for j in range(n)] for i in range(n)]
+        )
         rhs = flint.arb_mat([[self.b[i], self.y[i]] for i in range(n)])
         sol = A.solve(rhs)
         w, a = [sol[i, 0] for i in range(n)], [sol[i, 1] for i in range(n)]
@@ -66,6 +70,11 @@ class Oracle:
             return float((self.moments(None)[2]).sqrt().mid())
         best = -_search(lambda t: -(self.moments(t.exp())[2] - t.exp() * _arb(eta) ** 2))
         return float(best.sqrt().mid()) if best > 0 else 0.0
+
+    def radius(self, eps, eta):
+        """The global radius over |u| <= eps, |noise| <= eta > 0."""
+        found = _search(lambda t: self.moments(t.exp())[0] * (_arb(eps) ** 2 + t.exp() * _arb(eta) ** 2))
+        return float(found.sqrt().mid())
 
     def interval(self, rho, eta):
         """(lower, upper) as floats over |u| <= rho, |data misfit| <= eta; None when the set is empty."""

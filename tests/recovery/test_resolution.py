@@ -69,6 +69,80 @@ def test_kernel_intervals_on_a_finer_grid(n, length, sigma):
     check(n, length, sigma)
 
 
+EXACT = [(5, 1, 0.6, 0.1), (8, 1, 0.6, 0.1), (10, 1, 0.6, 0.1), (5, 3, 1.0, 1e-6)]
+MORE_EXACT = [(e, n, length, sigma) for e in (3, 5, 8, 10) for n in (1, 3) for length in (0.15, 0.4, 0.6, 1.0) for sigma in (1e-6, 1e-3, 0.1)]  # fmt: skip
+
+
+def check_exact(rows, noisy, length, sigma, points=POINTS):
+    """Rows that hold exactly are as hard to resolve as rows without noise: edges and radii against 800 bits."""
+    rng = np.random.default_rng([rows, noisy, int(1000 * length), int(-np.log10(sigma))])
+    x = np.concatenate([np.sort(rng.random(rows)), 1.4 * rng.random(noisy) - 0.2])
+    exact = np.arange(rows + noisy) < rows
+    y, eta = (
+        np.sin(4 * x) + np.cos(x) + np.where(exact, 0, sigma * rng.standard_normal(len(x))),
+        1.2 * sigma * noisy**0.5,
+    )
+    problems = [oracle.Oracle.of_kernel(oracle.squared_exponential(length), x, y, p, range(rows)) for p in points]
+    rho = 1.5 * problems[0].occam(eta)
+    spec = Spectral.from_gram(kernel(x, x, length), y, exact=exact)
+    proj = spec.project(kernel(x, points, length), np.ones(len(points)))
+    try:
+        band = local_interval(spec, proj, rho, eta)
+    except EmptySetError as refusal:
+        assert "does not resolve" in str(refusal) or "lost to rounding" in str(refusal)  # noqa: PT017 - a refusal is one of two answers
+        return
+    low, high = np.array([problem.interval(rho, eta) for problem in problems]).T
+    half = (high - low) / 2
+    assert (band.lower - band.delta_num <= low).all(), (band.lower - low, band.delta_num)
+    assert (band.upper + band.delta_num >= high).all(), (high - band.upper, band.delta_num)
+    assert (np.abs(band.half - half)[band.resolved] <= 1e-3 * half[band.resolved]).all(), band.half / half
+    assert (band.gap_rel[~band.resolved] > 1e-6).all()
+    found, radius = global_radius(spec, proj, rho, eta), np.array([problem.radius(rho, eta) for problem in problems])
+    assert (found.radius + found.allowance >= radius * (1 - 1e-12)).all()
+    assert (np.abs(found.radius / radius - 1)[found.resolved] < 1e-3).all(), found.radius / radius
+
+
+@pytest.mark.parametrize(("rows", "noisy", "length", "sigma"), EXACT)
+def test_exact_rows_that_float64_does_not_resolve_are_said_so(rows, noisy, length, sigma):
+    check_exact(rows, noisy, length, sigma, np.array([1.18]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "noisy", "length", "sigma"), MORE_EXACT)
+def test_exact_rows_on_a_finer_grid(rows, noisy, length, sigma):
+    check_exact(rows, noisy, length, sigma)
+
+
+def test_repeated_rows_are_forgotten_without_loss():
+    """A repeated row says nothing new: its dropped direction leaves every interval resolved."""
+    x = np.concatenate([np.linspace(0, 1, 6), [0.0, 0.2]])
+    once, points = kernel(x[:6], x[:6], 0.15), np.array([0.33, 1.2])
+    for exact in (None, [0, 6]):
+        spec = Spectral.from_gram(kernel(x, x, 0.15), np.sin(3 * x), exact=exact)
+        plain = Spectral.from_gram(once, np.sin(3 * x[:6]), exact=None if exact is None else [0])
+        band = local_interval(spec, spec.project(kernel(x, points, 0.15), np.ones(2)), 3.0, 0.0)
+        alone = local_interval(plain, plain.project(kernel(x[:6], points, 0.15), np.ones(2)), 3.0, 0.0)
+        assert spec.dropped + (spec.exact.dropped if spec.exact else 0) == 2
+        assert band.resolved.all()
+        np.testing.assert_allclose(band.half, alone.half, rtol=1e-10)
+
+
+def test_the_allowance_covers_the_problem_that_dominates():
+    """What is stated beside an edge is at least the distance to the dominating problem's own edge, which is solved here in full."""
+    rng = np.random.default_rng(5)
+    x = np.sort(rng.random(30))
+    for exact in (None, np.arange(30) % 5 == 0):
+        spec = Spectral.from_gram(kernel(x, x, 0.2), np.sin(5 * x) + 0.01 * rng.standard_normal(30), exact=exact)
+        proj = spec.project(kernel(x, POINTS, 0.2), np.ones(4))
+        rho = 1.5 * occam(spec, 0.06).rho
+        band, wider = local_interval(spec, proj, rho, 0.06), proj.widened(np.arange(4))
+        twin = local_interval(wider.spec, wider, rho, 0.06)
+        kept = band.resolved
+        assert (band.upper + band.delta_num >= twin.upper)[kept].all()
+        assert (band.lower - band.delta_num <= twin.lower)[kept].all()
+        assert kept.sum() >= 2
+
+
 def test_smooth_exact_data_are_not_resolved_and_never_of_zero_width():
     """n = 12, length 0.5, eta = 0: the power function is below the root of rounding at three of four points."""
     band, low, high = compare(12, 0.5, 0.0)
