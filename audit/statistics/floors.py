@@ -21,11 +21,11 @@ def attainable(test: str, n: int, *, side: str = "two-sided", arms: int = 2) -> 
     if test == "sign_anytime":
         return min(1.0, 1 / sign_e_value(n, n, "greater" if side != "two-sided" else side))
     if test == "friedman":
-        return min(1.0, float(factorial(arms)) ** (1 - n)) if n >= 2 else 1.0
+        return float(factorial(arms)) ** (1 - n)
     if test == "fisher":
         return fisher(0, n, n, n, side).p if side == "less" else fisher(n, n, 0, n, side).p
     if test == "spearman":
-        return min(1.0, (2 if side == "two-sided" else 1) / factorial(n)) if n >= 2 else 1.0
+        return min(1.0, (2 if side == "two-sided" else 1) / factorial(n))
     return None
 
 

@@ -47,15 +47,15 @@ def friedman(values: ArrayLike, arms: Sequence[str] | None = None, *, level: flo
     else:
         sums, prob = exact
         null = friedman_statistic(sums / 2, ranks)
-        p = float(prob[null >= statistic - 1e-9 * max(1.0, abs(statistic))].sum())
-        floor = float(prob[null >= best - 1e-9 * max(1.0, abs(best))].sum())
+        p = float(prob[null >= statistic - 1e-9].sum())
+        floor = float(prob[null >= best - 1e-9].sum())
         method = "exact permutation within blocks, conditional on ties"
     mean_ranks = ranks.mean(axis=0)
     half = t.ppf(0.5 + level / 2, n - 1) * ranks.std(axis=0, ddof=1) / np.sqrt(n)
     details = {
         "mean_ranks": dict(zip(names, mean_ranks.tolist(), strict=True)),
-        "mean_rank_low": dict(zip(names, np.clip(mean_ranks - half, 1, k).tolist(), strict=True)),
-        "mean_rank_high": dict(zip(names, np.clip(mean_ranks + half, 1, k).tolist(), strict=True)),
+        "mean_rank_low": dict(zip(names, np.maximum(mean_ranks - half, 1).tolist(), strict=True)),
+        "mean_rank_high": dict(zip(names, np.minimum(mean_ranks + half, k).tolist(), strict=True)),
         "mean_rank_interval": f"Student t over blocks, level {level}",
         "kendall_w": statistic / (n * (k - 1)),
         "p_chi2": p_chi2,
@@ -91,7 +91,7 @@ def friedman_statistic(rank_sums: NDArray[np.float64], ranks: NDArray[np.float64
     n, k = ranks.shape
     spread = ((ranks - (k + 1) / 2) ** 2).sum()
     numerator = (k - 1) * ((np.asarray(rank_sums, dtype=float) - n * (k + 1) / 2) ** 2).sum(axis=-1)
-    return numerator / spread if spread > 0 else numerator * 0.0
+    return numerator / spread if spread > 0 else numerator
 
 
 def _exact_null(ranks: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
