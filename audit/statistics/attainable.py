@@ -63,8 +63,6 @@ def exact_p_values(m: int, losses: int, zeros_ranked: int = 0) -> np.ndarray:
 
     With `zeros_ranked` > 0 the zeros keep the lowest ranks and only then leave (Pratt), so ranks start above them.
     """
-    if m == 0:
-        return np.ones(1)
     ranks = tuple(range(zeros_ranked + 1, zeros_ranked + m + 1))
     return np.unique(two_sided(ranks, subset_sums(ranks, losses)))
 
@@ -118,7 +116,7 @@ def normal_p(
     distance = np.abs(np.asarray(sums, dtype=float) - mean)
     if continuity:
         distance = np.maximum(distance - 0.5, 0.0)
-    return np.minimum(1.0, 2.0 * ndtr(-distance / math.sqrt(variance)))
+    return 2.0 * ndtr(-distance / math.sqrt(variance))
 
 
 def normal_p_values(m: int, losses: int, *, zeros_ranked: int = 0, continuity: bool = False) -> np.ndarray:
@@ -144,8 +142,6 @@ def tie_term_that_fits(m: int, losses: int, printed: Enclosure) -> tuple[int, fl
 
     Rank sums of tied magnitudes move in halves; with no losses the sum is zero whatever the ties.
     """
-    if m == 0:
-        return None
     low, high = losses * (losses + 1) / 2, losses * (2 * m - losses + 1) / 2
     sums = np.arange(2 * low, 2 * high + 1) / 2
     for term in tie_terms(m)[1:-1]:

@@ -27,8 +27,6 @@ def power_at(test: str, n: int, superiority: float, alpha: float, side: str = "t
     Exact for the sign tests. The signed-rank test also needs the shape of the differences: normal ones, shifted until a
     positive one has that probability, drawn DRAWS times with a fixed seed (right to 0.016).
     """
-    if n < 1:
-        return 0.0
     if test == "signed_rank":
         return _simulated(n, superiority, alpha, side)
     k = np.arange(n + 1)

@@ -8,13 +8,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import duckdb
-import numpy as np
 import pytest
 from foreign_file import HEAD, computed, run
 
 import orledger
 from orledger.audit.evaluation import auditing
-from orledger.audit.statistics.clusters import intraclass
 from orledger.schema.opening import connect
 
 if TYPE_CHECKING:
@@ -234,21 +232,6 @@ def test_a_receipt_that_does_not_hold_the_text_says_nothing_about_it(tmp_path: P
     computed(path, values())
     shown = json.loads(run("audit", "--db", path, "--json").output)["hypotheses"]
     assert {h["id"]: h["receipt"] is not None for h in shown} == {"X": True, "Y": False}
-
-
-def test_the_intraclass_correlation_is_that_of_an_analysis_of_variance() -> None:
-    """Unequal groups, against scipy's F: (F - 1) / (F - 1 + m) with the typical size m of Donner and Koval."""
-    from scipy.stats import f_oneway
-
-    rng = np.random.default_rng(3)
-    groups = [rng.normal(mean, 1, size) for mean, size in ((0, 3), (1, 5), (4, 2))]
-    names = [str(k) for k, g in enumerate(groups) for _ in g]
-    f = f_oneway(*groups).statistic
-    sizes = np.array([g.size for g in groups])
-    typical = (sizes.sum() - (sizes**2).sum() / sizes.sum()) / 2
-    assert intraclass(np.concatenate(groups), names) == pytest.approx((f - 1) / (f - 1 + typical))
-    assert intraclass([1.0, 2.0], ["a", "b"]) is None
-    assert intraclass([1.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"]) is None
 
 
 def test_a_disk_that_fills_up_is_a_database_error(tmp_path, monkeypatch):

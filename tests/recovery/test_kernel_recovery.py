@@ -54,19 +54,19 @@ def test_tensors_stay_on_their_device():
 
 
 def test_points_do_not_gather_in_memory():
-    """400 times the points of a block need less than twice the memory of one block's answers and its own arrays."""
+    """150 times the points of a block need less than twice the memory of one block's answers and its own arrays."""
     X, y, _ = problem(n=60)
     blocks = KernelRecovery.fit(kernel, X, y, block=16)
     rho = 1.3 * blocks.occam(ETA).rho
     peaks = []
-    for m in (16, 6400):
+    for m in (16, 2400):
         points = np.random.default_rng(0).uniform(0, 1, (m, 2))
         tracemalloc.start()
         blocks.intervals(points, rho, ETA)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    answers = 6400 * 8 * 2 * len(Edges._fields)
-    assert peaks[1] < 2 * (peaks[0] + answers) < 6400 * 60 * 8
+    answers = 2400 * 8 * 2 * len(Edges._fields)
+    assert peaks[1] < 2 * (peaks[0] + answers) < 2400 * 60 * 8
 
 
 def test_bad_input_is_refused():
