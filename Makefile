@@ -10,6 +10,9 @@ PAPER  := out/paper
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
+# Compiled modules are kept, whatever the environment says: the tests start many processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test slow shuffled coverage mutants lint docs corpus bench gpu-check paper clean
 
 help:

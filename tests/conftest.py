@@ -89,7 +89,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # What tools keep at the top of the tree; nothing else appears there while tests run.
-KEPT_BY_TOOLS = {".coverage", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "build", "out"}
+KEPT_BY_TOOLS = {
+    "__pycache__",
+    ".coverage",
+    ".hypothesis",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    "build",
+    "out",
+}
 
 
 @pytest.fixture(scope="session", autouse=True)
