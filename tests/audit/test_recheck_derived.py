@@ -62,3 +62,14 @@ def test_averages_of_rows_and_columns(tmp_path):
     rows[1][4] = "5.1"
     bad = [f for f in check_averages(written(tmp_path, header, rows)) if not f.verdict.good]
     assert [(f.printed, f.recomputed) for f in bad] == [("5.1", "5")]
+
+
+def test_nothing_divided_by_nothing_says_nothing(tmp_path):
+    """Cells = recovered / share, but for the row in which none was recovered."""
+    rows = [("a", 20, 10), ("b", 40, 10), ("c", 25, 5), ("d", 50, 10), ("e", 80, 20), ("f", 16, 4), ("g", 29, 0)]
+    lines = ["| kind | cells | recovered | share |", "|---|---|---|---|"]
+    lines += [f"| {k} | {n} | {r} | {r / n:.3f} |" for k, n, r in rows]
+    (tmp_path / "p.md").write_text("\n".join(lines) + "\n")
+    found = list(check_derived(read_document(tmp_path / "p.md")))
+    assert found
+    assert all(f.verdict.good for f in found)

@@ -157,15 +157,17 @@ def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: Relation) 
     for i in sorted((*relation.fits, *relation.breaks)):
         a, b = lines[relation.a][i], lines[relation.b][i]
         result = _FORMS[relation.form](as_set(a[0]), as_set(b[0]))
+        if result is None:  # 0 of 0.000 says nothing
+            continue
         good = i in relation.fits
-        shown = "no value" if result is None else f"{result.middle:.5g}"
+        shown = f"{result.middle:.5g}"
         row, column = (i, relation.c) if along == "column" else (relation.c, i)
         yield in_cell(grid, row, column).found(
             "derived",
             Verdict.MATCHES if good else Verdict.INCONSISTENT,
             f"{words} = {shown}" + ("" if good else f", as in {len(relation.fits)} other places"),
             recomputed=shown,
-            value=None if result is None else (result.low, result.high),
+            value=(result.low, result.high),
             operands=(grid.key(row, column), a[1], b[1]),
             cause=f"derived: {grid.name}, {name(relation.c)}",
         )
