@@ -40,6 +40,7 @@ THREADS = 12  # pages that are made at the same time
 KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 STATIC = {
     "report.css": "orledger.templates",
+    "recheck.css": "orledger.templates",
     "report.js": "orledger.templates",
     **dict.fromkeys(("explorer.css", "explorer.js", "chart.js", "charts.js"), "orledger.explorer.static"),
 }

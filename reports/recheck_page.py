@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding, grouped, summary
+from orledger.audit.recheck.model import Verdict
 from orledger.reports.jinja import asset, environment
+from orledger.reports.report.templating import TONES
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import markdown_inline
 from orledger.wording import visible
@@ -38,8 +40,13 @@ class Rechecked:
 
 def html(rechecked: Rechecked) -> str:
     """The page; every text of the paper is escaped."""
-    page = environment(html=True).get_template("recheck.html.j2")
-    return visible(page.render(rechecked.shown(), css=asset("report.css")))
+    env = environment(html=True)
+    env.filters["tone"] = lambda word: TONES.get(word, "v-open")
+    page = env.get_template("recheck.html.j2")
+    seen = {f.verdict for f in rechecked.findings}
+    meanings = {verdict.value: verdict.meaning for verdict in Verdict if verdict in seen}
+    css = {"css": asset("report.css"), "own_css": asset("recheck.css")}
+    return visible(page.render(rechecked.shown() | css, meanings=meanings))
 
 
 def markdown(rechecked: Rechecked) -> str:

@@ -20,7 +20,9 @@ def less(a: Enclosure, b: Enclosure, *, strict: bool) -> Truth:
     slack = SLACK * max(abs(a.low), abs(a.high), abs(b.low), abs(b.high))
     if a.high < b.low - slack or (not strict and a.high <= b.low + slack):
         return "always"
-    if a.low < b.high - slack or (not strict and a.low <= b.high + slack):
+    # Two rounding intervals that share nothing but an edge hold no common number: one number rounds to one string.
+    edge = not strict and (a.exact or b.exact)
+    if a.low < b.high - slack or (edge and a.low <= b.high + slack):
         return "sometimes"
     return "never"
 

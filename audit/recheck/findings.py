@@ -68,6 +68,16 @@ class Finding:
         return self.why[:1].upper() + self.why[1:]
 
     @property
+    def quoted(self) -> tuple[str, str, str]:
+        """The sentence before the printed text, that text, and the rest; all of it in front where the text is not found as it is.
+
+        A reference to a table or figure has no number here and stands as dots.
+        """
+        text = re.sub(r"(?<!\w)@(?!\w)", "…", self.sentence)
+        found = re.search(rf"(?<![\d.]){re.escape(self.printed)}(?![\d.]*\d)", text) if self.printed else None
+        return (text, "", "") if found is None else (text[: found.start()], found[0], text[found.end() :])
+
+    @property
     def where(self) -> str:
         """File and line, then the place in words."""
         return f"{self.file}:{self.line}, {self.place}" if self.line is not None else self.place

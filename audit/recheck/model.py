@@ -32,9 +32,26 @@ class Verdict(StrEnum):
         return self in (Verdict.MATCHES, Verdict.WITHIN_ROUNDING, Verdict.ATTAINABLE)
 
     @property
+    def meaning(self) -> str:
+        """What the verdict says, for readers of a page."""
+        return _MEANINGS[self]
+
+    @property
     def severity(self) -> int:
         """How bad the verdict is by itself, from 0 to 4."""
         return {Verdict.CONVENTION: 1, Verdict.UNCHECKED: 2, Verdict.FALSE: 3}.get(self, 0 if self.good else 4)
+
+
+_MEANINGS = {
+    Verdict.MATCHES: "What follows from the other numbers prints like this.",
+    Verdict.WITHIN_ROUNDING: "The digits of the other numbers allow this one, and others near it.",
+    Verdict.ATTAINABLE: "One of the values that a sample or a design of this size can give.",
+    Verdict.CONVENTION: "Fits a usual reading that is not the stated or the first one: one-sided, a normal approximation, digits cut off.",
+    Verdict.UNCHECKED: "The printed digits do not allow this check.",
+    Verdict.FALSE: "What the text states does not hold; the line says how it would have to be read to be true.",
+    Verdict.INCONSISTENT: "No reading that was tried fits.",
+    Verdict.IMPOSSIBLE: "No data of that size give the number.",
+}
 
 
 @dataclass(frozen=True, slots=True)

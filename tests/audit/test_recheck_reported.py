@@ -147,3 +147,14 @@ def test_p_values_corrected_for_several_comparisons(tmp_path, words, verdict):
     (tmp_path / "p.md").write_text(words)
     (found,) = recheck_document(read_document(tmp_path / "p.md"))
     assert found.verdict == verdict
+
+
+def test_one_test_of_a_sentence_may_be_one_sided(tmp_path):
+    text = "We found t(28) = 2.20, p = .018, and z = 1.80, one-sided p = .036."
+    (tmp_path / "p.md").write_text(text)
+    assert [f.verdict for f in recheck_document(read_document(tmp_path / "p.md"))] == [
+        Verdict.CONVENTION,
+        Verdict.MATCHES,
+    ]
+    (tmp_path / "p.md").write_text("One-sided tests gave" + text.removeprefix("We found").replace("one-sided ", ""))
+    assert [f.verdict for f in recheck_document(read_document(tmp_path / "p.md"))] == [Verdict.MATCHES, Verdict.MATCHES]

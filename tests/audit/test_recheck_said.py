@@ -67,6 +67,8 @@ def test_equations_stand_in_cells_too(tmp_path):
         ("The effect was clear, t(28) = 2.20, 95% CI [0.10, 0.70].", [Verdict.MATCHES]),
         ("In n = 120 (95% CI 0.2 to 0.4) it was seen.", [Verdict.MATCHES]),
         ("We report 95% CIs of 12 studies.", []),
+        ("It was 1.2 [1.0, 1.1].", [Verdict.INCONSISTENT]),  # 1.15 prints as 1.1 or as 1.2, and not as both
+        ("It was 1.15 [1.0, 1.1].", [Verdict.MATCHES]),
         ("They were 30.1 ± 10.1 [18, 73] years old.", [Verdict.MATCHES]),  # the mean, and not its deviation
         ("They were 10.1 ± 30.1 [18, 73] years old.", [Verdict.INCONSISTENT]),
         ("It was 3.1 ± 0.2 (95% CI 2.7 to 3.5).", [Verdict.MATCHES]),
@@ -113,6 +115,27 @@ def test_a_number_that_ends_its_sentence_is_compared_with_its_repeat(tmp_path, t
     assert found(tmp_path, two.format(ENDING.format("0.931" + tail)), "same words", "c.md") == [], (
         "two things in the same words"
     )
+
+
+def test_a_sentence_may_begin_where_its_repeat_goes_on(tmp_path):
+    words = "the score rose by {} points on the primary outcome of the trial."
+    text = f"# Abstract\n\nOf 1,413 patients 424 (30%) improved; {words.format('12.5')}\n\n# Results\n\nT{words.format('13.5')[1:]}\n"
+    bad = [f for f in found(tmp_path, text, "same words", "a.md") if not f.verdict.good]
+    assert [(f.printed, f.recomputed) for f in bad] == [("13.5", "12.5")]
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("Of 1,413 patients 424 (30%) improved.", Verdict.MATCHES),
+        ("Of 1,413 patients 424 (31%) improved.", Verdict.INCONSISTENT),
+        ("Among the 40 mice, 12 animals (30%) died.", Verdict.MATCHES),
+        ("Of 40 mice in 3 cages (75% of all) none died.", None),
+    ],
+)
+def test_counts_after_their_total(tmp_path, words, verdict):
+    seen = [f.verdict for f in found(tmp_path, words, "share of counts", "a.md")]
+    assert seen == ([] if verdict is None else [verdict])
 
 
 def test_numbers_of_figures_and_experiments_are_no_repeats(tmp_path):

@@ -237,7 +237,7 @@ def test_recheck_shows_findings_by_cause_with_their_sentences(client: TestClient
     page = client.get("/recheck").text
     assert "1. Inconsistent" in page
     assert "paper.tex:12" in page
-    assert "<blockquote>The mean is 0.51 &lt;script&gt;" in page
+    assert "<blockquote>The mean is <mark>0.51</mark> &lt;script&gt;" in page
     assert "The 1 that agree" in page
 
 

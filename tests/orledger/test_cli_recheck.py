@@ -73,6 +73,9 @@ def test_every_output_escapes_what_the_paper_says(run, tmp_path):
     page = (tmp_path / "o" / "p.html").read_text()
     assert "&amp;" in page
     assert "<b>lost" not in page
+    assert '<a href="#finding-2">2</a>' in page, "an overview that leads to the findings"
+    assert page.count("<mark>") == 2, "the printed text is marked in its sentence"
+    assert "No reading that was tried fits." in page
     assert "On the other side" in page or "on the other side of 0.05" in page
     assert "\\%" in (tmp_path / "p.tex").read_text()
     assert "\\&" in (tmp_path / "p.tex").read_text()

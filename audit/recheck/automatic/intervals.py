@@ -49,8 +49,9 @@ def ordered(low: Number, high: Number) -> bool:
 
 def inside(main: Number, low: Number, high: Number) -> bool:
     """Whether the estimate can lie in the interval, each known to its last digit."""
+    # Rounding intervals that share nothing but an edge hold no common number: one number rounds to one string.
     edge = 1e-12 * max(abs(main.value), abs(low.value), abs(high.value), 1e-300)
-    return low.interval.low <= main.interval.high + edge and main.interval.low <= high.interval.high + edge
+    return low.interval.low < main.interval.high - edge and main.interval.low < high.interval.high - edge
 
 
 def contradicts(low: Number, high: Number, null: float, p: Number, alpha: float) -> str:

@@ -26,6 +26,11 @@ _OF = rf"(?<![\d.,/+\-])(?P<k>{_C})\s*(?:/|(?:\s+out)?\s+of\s+(?:the\s+|all\s+|i
 _SHARE = r"(?P<share>\d+(?:\.\d+)?)\s?%"
 # The share stands right beside its counts: in brackets, or after a comma or an equals sign.
 _AFTER = re.compile(rf"{_OF}(?:\s+[A-Za-z-]+){{0,3}}\s*[(\[,=]\s*(?:or |i\.e\. |about )?{_SHARE}")
+# Of 1,413 patients 424 (30%) improved
+_AMONG = re.compile(
+    rf"\b(?:[Oo]f|[Aa]mong|[Ff]rom)\s+(?:the\s+|all\s+|these\s+|our\s+)?(?P<n>{_C})(?![\d./])(?!,\d){_SCALED}(?:\s+[A-Za-z-]+){{1,4}},?\s+"
+    rf"(?P<k>{_C})(?![\d./])(?:\s+[a-z-]+){{0,2}}\s*[(\[]\s*{_SHARE}\s*[)\]]"
+)
 _BEFORE = re.compile(rf"{_SHARE}\s*[(\[]\s*{_OF}")
 _PART = re.compile(rf"{_SHARE}\s+of\s+(?:the\s+|all\s+|our\s+)?(?P<n>{_C})(?![\d.%]){_SCALED}\s+(?P<what>[a-z]+)")
 _BOUND = re.compile(
@@ -85,7 +90,7 @@ def check_text(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         text = normal(sentence.text)
         seen: set[int] = set()
-        for pattern in (_AFTER, _BEFORE):
+        for pattern in (_AFTER, _BEFORE, _AMONG):
             for match in pattern.finditer(text):
                 share = read_number(match["share"] + "%")
                 if share is None or match.start("k") in seen:

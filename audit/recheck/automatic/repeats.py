@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-zκμσλρχΔ@][\w'-]*|\d[\d.,]*%?|[<>=×±]")
 _BEFORE, _AFTER = 6, 4
+_SHORT = 4  # words before a number that a sentence may begin with
 _LAST = 9  # words before a number that ends its sentence, or all but ends it
 _FEWEST = 6  # words of three letters or more that must agree around the two numbers, both sides together
 _END = "."
@@ -39,13 +40,18 @@ _AGAIN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A number with the words around it, other numbers replaced by #; `near` are those numbers."""
+    """A number with the words around it, other numbers replaced by #; `left` and `right` are the words as they stand."""
 
     sentence: Sentence
     number: Number
     before: tuple[str, ...]
     after: tuple[str, ...]
-    near: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+
+    def near(self, words: int) -> tuple[str, ...]:
+        """The other numbers among the words before it, so many of them, and after it."""
+        return tuple(w for w in (*self.left[-words:], *self.right) if w[0].isdigit())
 
 
 def mentions(sentence: Sentence) -> Iterator[Mention]:
@@ -61,9 +67,8 @@ def mentions(sentence: Sentence) -> Iterator[Mention]:
         after = _WORD.findall(text[number.end : number.end + 80])[:_AFTER]
         ends = len(after) < 2  # the sentence ends: more words before the number make up for those that do not follow
         before = before[-(_LAST if ends else _BEFORE) :]
-        near = tuple(w for w in (*before, *after) if w[0].isdigit())
         follow = (*map(_plain, after), _END) if ends else tuple(map(_plain, after))
-        yield Mention(sentence, number, tuple(map(_plain, before)), follow, near)
+        yield Mention(sentence, number, tuple(map(_plain, before)), follow, tuple(before), tuple(after))
 
 
 def _plain(word: str) -> str:
@@ -88,14 +93,19 @@ def check_text(document: Document) -> Iterator[Finding]:
     groups: dict[tuple[tuple[str, ...], tuple[str, ...], bool], list[Mention]] = defaultdict(list)
     for sentence in document.sentences:
         for m in mentions(sentence):
-            words = [w for w in (*m.before, *m.after) if len(w) > 2]  # letters and signs are notation, not words
-            if len(words) >= _FEWEST and len(m.before) >= 2:
-                groups[m.before, m.after, m.number.percent].append(m)
-    for members in groups.values():
+            # A sentence may begin where another goes on: fewer words before the number do where enough of them agree.
+            for before in dict.fromkeys((m.before, m.before[-_SHORT:])):
+                words = [w for w in (*before, *m.after) if len(w) > 2]  # letters and signs are notation, not words
+                if len(words) >= _FEWEST and len(before) >= 2:
+                    groups[before, m.after, m.number.percent].append(m)
+    done: set[tuple[str, str]] = set()
+    for (before, _, _), members in groups.items():
         first = members[0]
         for other in members[1:]:
-            if not alike(first.number, other.number) or _parallel(first, other):
+            pair = number_id(first.sentence, first.number), number_id(other.sentence, other.number)
+            if pair in done or not alike(first.number, other.number) or _parallel(first, other, len(before)):
                 continue
+            done.add(pair)
             spot = in_sentence(other.sentence, other.number.start, other.number.text)
             where = f"{first.sentence.file}:{first.sentence.line_at(first.number.start)}, {first.sentence.place}"
             good = agree(first.number, other.number)
@@ -104,17 +114,17 @@ def check_text(document: Document) -> Iterator[Finding]:
                 Verdict.MATCHES if good else Verdict.INCONSISTENT,
                 f"the same words stand with {first.number.text} at {where}",
                 recomputed=first.number.text,
-                operands=(number_id(first.sentence, first.number), number_id(other.sentence, other.number)),
+                operands=pair,
                 cause=f"same words: {' '.join(first.before)} … {' '.join(first.after)}",
             )
 
 
-def _parallel(first: Mention, other: Mention) -> bool:
+def _parallel(first: Mention, other: Mention, words: int) -> bool:
     """Whether two sentences say the same of two things: both in the body, in one section, or with other numbers beside them."""
     if agree(first.number, other.number):
         return other.sentence is first.sentence
     places = first.sentence.place, other.sentence.place
-    return places[0] == places[1] or not any(map(_AGAIN.search, places)) or other.near != first.near
+    return places[0] == places[1] or not any(map(_AGAIN.search, places)) or other.near(words) != first.near(words)
 
 
 def _tells(number: Number) -> bool:

@@ -19,7 +19,7 @@ from orledger.audit.recheck.reading.numbers import Number, normal, read_number
 from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document
@@ -135,18 +135,18 @@ def judge(
     sided = test.kind in ("t", "z", "r")
     halves = (two[0] / 2, two[1] / 2)
     stated, other = (halves, two) if one_sided and sided else (two, halves)
-    name, other_name = ("one-sided", "two-sided") if one_sided and sided else ("two-sided", "one-sided")
-    shown = f"{name} p = {stated[0]:.4g} to {stated[1]:.4g}"
+    name, other_name = ("one-sided ", "two-sided ") if one_sided and sided else ("two-sided ", "one-sided ")
+    shown = f"{name if sided else ''}p = {stated[0]:.4g} to {stated[1]:.4g}"
     if test.p is not None and test.p.value == 0:
         return Judged(Verdict.FALSE, stated, f"a p-value is never zero; {shown}")
     if fits(test.p, stated, alpha):
         return Judged(Verdict.MATCHES, stated, shown)
     decision = decides_otherwise(test.p, stated, alpha)
     if sided and fits(test.p, other, alpha):
-        return Judged(Verdict.CONVENTION, stated, f"fits {other_name}; {shown}", decision, other_name)
+        return Judged(Verdict.CONVENTION, stated, f"fits {other_name.strip()}; {shown}", decision, other_name.strip())
     times = 0 if family is None else next((k for k in _COMPARISONS if fits(test.p, _multiplied(two, k), alpha)), 0)
     if times:
-        words = f"fits {times} times the two-sided p, as after a correction for {times} comparisons; {shown}"
+        words = f"fits {times} times the p, as after a correction for {times} comparisons; {shown}"
         return Judged(
             Verdict.MATCHES if family == "stated" else Verdict.CONVENTION, stated, words, decision, "corrected"
         )
@@ -235,13 +235,22 @@ def check_tables(document: Document) -> Iterator[Finding]:
             )
 
 
+def _one_sided(text: str, tests: Sequence[Reported], position: int) -> bool:
+    """Whether a sentence calls this test one-sided: before all its tests, or from this test on to the next one."""
+    text = normal(text)
+    after = tests[position + 1].start if position + 1 < len(tests) else len(text)
+    return any(
+        m.start() < tests[0].start or tests[position].start <= m.start() < after for m in _ONE_SIDED.finditer(text)
+    )
+
+
 def check_text(document: Document) -> Iterator[Finding]:
     """One finding per reported test of the text."""
     for sentence in document.sentences:
-        one_sided = bool(_ONE_SIDED.search(sentence.text))
         family = family_of(sentence.text)
-        for test in reported_tests(sentence.text):
-            judged = judge(test, one_sided=one_sided, family=family)
+        tests = list(reported_tests(sentence.text))
+        for position, test in enumerate(tests):
+            judged = judge(test, one_sided=_one_sided(sentence.text, tests, position), family=family)
             spot = in_sentence(sentence, test.start, test.text)
             value = judged.p_range
             yield spot.found(
