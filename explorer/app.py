@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from orledger import studies
 from orledger.errors import OrledgerError
-from orledger.explorer import cell, cells, hypotheses, metrics, overview
+from orledger.explorer import cell, cells, hypotheses, metrics, overview, queries
 from orledger.explorer.guard import HEADERS, Guard
 from orledger.explorer.lanes import Lane
 from orledger.explorer.site import AT_ONCE, PATIENCE
 from orledger.explorer.warming import Warming
-from orledger.schema.describing import tables as described
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -35,9 +33,7 @@ if TYPE_CHECKING:
     Page = Callable[[Request, Copied], Response]
     Answer = Callable[[Request], Response]
 
-SHOWN = 500  # rows of a query that the page shows; the downloads have all
 THREADS = 12  # pages that are made at the same time
-KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 STATIC = {
     "report.css": "orledger.templates",
     "recheck.css": "orledger.templates",
@@ -131,31 +127,10 @@ def application(x: Explorer) -> Starlette:
         return Response(found[0], media_type="image/svg+xml")
 
     def sql(request: Request, results: Copied) -> Response:
-        query = request.query_params.get("q", "")
-        shown: dict[str, Any] = {"query": query, "columns": [], "rows": [], "total": 0, "error": None}
-        if query.strip():
-            began = time.perf_counter()
-            try:
-                columns, rows, total = x.ask(results, query, SHOWN)
-                seconds = time.perf_counter() - began
-                shown |= {"columns": columns, "rows": rows, "total": total, "seconds": seconds}
-            except OrledgerError as error:
-                shown["error"] = error
-        schema = results.remember(("schema",), lambda: described(results.con))
-        examples = results.remember(("examples",), lambda: metrics.examples(results))
-        shown |= {"schema": schema, "examples": examples, "limits": x.limits}
-        return x.page("explorer_sql.html.j2", request, results, **shown)
+        return queries.page(x, request, results)
 
     def download(request: Request, results: Copied) -> Response:
-        kind = request.path_params["kind"]
-        if kind not in KINDS:
-            return x.missing(request, f"no download as {kind}", "query.csv or query.parquet")
-        try:
-            file = x.ask(results, request.query_params.get("q", ""), kind)
-        except OrledgerError as error:
-            return PlainTextResponse(str(error), 400)
-        saved = {"Content-Disposition": f'attachment; filename="query.{kind}"'}
-        return Response(file, media_type=KINDS[kind], headers=saved)
+        return queries.download(x, request, results)
 
     def rechecked(request: Request, results: Copied) -> Response:
         from orledger.explorer import papers
@@ -173,7 +148,7 @@ def application(x: Explorer) -> Starlette:
             found = x.comparisons.get(states, lambda: comparing.compared(results, right, names))
         return x.page("explorer_compare.html.j2", request, results, **found)
 
-    queries, drawing, warming = Lane(AT_ONCE, PATIENCE), Lane(1, PATIENCE), Warming(x)
+    users, drawing, warming = Lane(AT_ONCE, PATIENCE), Lane(1, PATIENCE), Warming(x)
 
     def anew(page: Page) -> Answer:
         """``page``, made each time it is asked for, from one state of the database."""
@@ -257,8 +232,8 @@ def application(x: Explorer) -> Starlette:
             Route("/number", kept(number)),
             Route("/figure/{name}.svg", within(drawing, anew(image))),
             Route("/figure/{name}", within(drawing, kept(one_figure))),
-            Route("/sql", within(queries, anew(sql))),
-            Route("/query.{kind:str}", within(queries, anew(download))),
+            Route("/sql", within(users, anew(sql))),
+            Route("/query.{kind:str}", within(users, anew(download))),
             Route("/recheck", kept(rechecked)),
             Route("/compare", within(drawing, anew(compared))),
             *(static(name, package) for name, package in STATIC.items()),

@@ -78,8 +78,10 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
                 webbrowser.open(address)
             # As for orledger sql; nothing else bounds what a function makes of a stored query.
             with confined(max(LEAST_MB, 3 * x.limits.memory_mb)):
-                settings = {"log_level": "warning", "access_log": False, "h11_max_incomplete_event_size": LONGEST}
-                uvicorn.Server(uvicorn.Config(application(x), **settings)).run(sockets=[listener])
+                config = uvicorn.Config(
+                    application(x), log_level="warning", access_log=False, h11_max_incomplete_event_size=LONGEST
+                )
+                uvicorn.Server(config).run(sockets=[listener])
         finally:
             x.close()
 
