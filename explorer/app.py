@@ -23,7 +23,7 @@ from orledger.explorer.site import AT_ONCE, PATIENCE
 from orledger.explorer.warming import Warming
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
@@ -48,6 +48,10 @@ def application(x: Explorer) -> Starlette:
     What draws and computes (matplotlib, scipy) is imported by the pages that need it, so that the server listens at once.
     """
 
+    def labels(results: Copied) -> Mapping[str, str]:
+        """Names for people of the arms of the studies at hand."""
+        return results.remember(("labels",), lambda: studies.labels(studies.present(results)))
+
     def home(request: Request, results: Copied) -> Response:
         return x.page("explorer_home.html.j2", request, results, **overview.overview(results))
 
@@ -57,7 +61,10 @@ def application(x: Explorer) -> Starlette:
 
     def all_cells(request: Request, results: Copied) -> Response:
         chosen = cells.Chosen.read(request.query_params, request.query_params.getlist("col"))
-        return x.page("explorer_cells.html.j2", request, results, **cells.page(results, chosen))
+        found = cells.page(results, chosen)
+        return x.page(
+            "explorer_cells.html.j2", request, results, labels=labels(results) if chosen.metric else {}, **found
+        )
 
     def one_cell(request: Request, results: Copied) -> Response:
         name = request.path_params["cell_id"]
@@ -68,8 +75,7 @@ def application(x: Explorer) -> Starlette:
 
     def metric(request: Request, results: Copied) -> Response:
         asked = request.query_params
-        labels = results.remember(("labels",), lambda: studies.labels(studies.present(results)))
-        found = metrics.page(results, asked, asked.getlist("arm"), labels)
+        found = metrics.page(results, asked, asked.getlist("arm"), labels(results))
         return x.page("explorer_metric.html.j2", request, results, **found)
 
     def metric_rows(request: Request, results: Copied) -> Response:

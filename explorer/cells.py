@@ -130,7 +130,7 @@ def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
         "options": [o for o in options if o["cells"] * 2 >= most],
         "further": [o for o in options if o["cells"] * 2 < most],
         "offered": OFFERED,
-        "columns": _columns(chosen, keys, rows),
+        "columns": _columns(chosen, keys, rows, valued=bool(shown and shown.metric)),
         "possible": [*(f"key.{k}" for k in keys), *OPTIONAL],
         "fixed": places,
         "chosen": chosen,
@@ -139,14 +139,17 @@ def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _columns(chosen: Chosen, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The columns to show: those that were chosen; else what most cells of the page have, and what they are sorted by."""
+def _columns(chosen: Chosen, keys: Sequence[str], rows: Sequence[Mapping[str, Any]], *, valued: bool) -> list[str]:
+    """The columns to show: those that were chosen; else the keys that most cells of the page have, and what they are sorted by.
+
+    Beside values of a metric (``valued``) there is no room for more.
+    """
     if chosen.columns:
         return [c for c in chosen.columns if c in OPTIONAL or c.removeprefix("key.") in keys]
     most = len(rows) / 2
     found = [f"key.{k}" for k in keys if sum(k in r["keys"] for r in rows) >= most or f"key.{k}" == chosen.order]
     timed = any(r["seconds"] is not None for r in rows)
-    return [*found, *(c for c in OPTIONAL if timed or c != "seconds")]
+    return [*found, *(c for c in OPTIONAL if c == chosen.order or (not valued and (timed or c != "seconds")))]
 
 
 def _options(results: Copied, chosen: Chosen) -> list[dict[str, Any]]:

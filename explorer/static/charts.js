@@ -10,23 +10,27 @@
   const colour = (i) => colours[i % colours.length];
   const dash = (i) => [[], [6, 3], [2, 3], [8, 3, 2, 3]][Math.floor(i / colours.length) % 4]; // the ninth line repeats a colour, not its look
   const plain = (value) => {
-    const size = Math.abs(value);
-    return size !== 0 && (size >= 1e6 || size < 1e-3) ? Number(value).toExponential().replace("e+", "e") : String(Number(Number(value).toPrecision(6)));
+    const rounded = Number(Number(value).toPrecision(6));
+    const size = Math.abs(rounded);
+    return size !== 0 && (size >= 1e6 || size < 1e-3) ? rounded.toExponential().replace("e+", "e") : String(rounded);
   };
   const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
+  const SPREAD = 30; // groups that lie further apart than this stand on a logarithmic axis
   const isNumber = (text) => text.trim() !== "" && Number.isFinite(Number(text));
-  const many = (numbers) => numbers.length > 1 && Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > 100;
+  const many = (numbers, factor = 100) => numbers.length > 1 && Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > factor;
 
   // An axis of numbers; one that spans more than two orders of magnitude has a logarithmic scale.
   const axis = (title) => ({ grid: { color: style("--line") }, ticks: { color: style("--ink") }, title: { display: Boolean(title), text: title, color: style("--ink") } });
-  const scale = (numbers, title) => {
+  const scale = (numbers, title, factor) => {
     const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
     const base = axis(title);
-    if (!many(numbers)) return { ...base, type: "linear", grace: "4%", suggestedMin: least, suggestedMax: most, beginAtZero: false, ticks: { ...base.ticks, callback: plain } };
+    if (!many(numbers, factor)) return { ...base, type: "linear", grace: "4%", suggestedMin: least, suggestedMax: most, beginAtZero: false, ticks: { ...base.ticks, callback: plain } };
     const powers = Math.log10(most / least) > 3;
     const callback = (value) => (!powers || Number.isInteger(Math.log10(value)) ? plain(value) : "");
     return { ...base, type: "logarithmic", title: { ...base.title, text: `${title}, logarithmic` }, min: least / 1.3, max: most * 1.3, ticks: { ...base.ticks, callback } };
   };
+
+  const exact = (numbers, title) => ({ ...scale(numbers, title), type: "linear", grace: 0, min: Math.min(...numbers), max: Math.max(...numbers), title: axis(title).title });
 
   // Quartiles: whiskers beside the points of a line, or bars with the median drawn over them.
   const quartiles = (lines) => ({
@@ -64,19 +68,20 @@
   const courses = () => ({
     type: "line",
     data: { datasets: given.lines.map((l, i) => ({ label: l.name, data: l.points.map(([x, y]) => ({ x, y })), borderColor: colour(i), backgroundColor: colour(i), borderDash: dash(i), borderWidth: 1.5, pointRadius: l.points.length > 60 ? 0 : 3, pointStyle: shapes[i % shapes.length] })) },
-    scales: { x: scale([0], given.group), y: scale(given.lines.flatMap((l) => l.points.map((p) => p[1])), given.title) },
+    scales: { x: exact(given.lines.flatMap((l) => l.points.map((p) => p[0])), given.group), y: scale(given.lines.flatMap((l) => l.points.map((p) => p[1])), given.title) },
     plugins: [],
   });
   const groups = () => {
     const alone = given.labels.length <= 1; // then the arms stand side by side along the axis
     const lines = !alone && given.labels.every(isNumber);
+    const numbered = lines && !(given.labels.some((l) => Number(l) === 0) && many(given.labels.map(Number).filter((v) => v > 0), SPREAD)); // zero has no place among powers
     const labels = alone ? given.series.map((s) => s.name) : given.labels;
     const series = alone ? [{ name: "", points: given.series.map((s) => s.points[0] ?? null) }] : given.series;
     const paint = (i, suffix) => (alone ? labels.map((_, k) => colour(k) + suffix) : colour(i) + suffix);
     const datasets = series.map((s, i) => ({
       label: s.name,
       given: lines ? s.points.filter(Boolean) : s.points,
-      data: lines ? s.points.flatMap((p, k) => (p ? [{ x: Number(labels[k]), y: p[0] }] : [])) : s.points.map((p) => (p ? [p[1], p[2]] : null)),
+      data: lines ? s.points.flatMap((p, k) => (p ? [{ x: numbered ? Number(labels[k]) : labels[k], y: p[0] }] : [])) : s.points.map((p) => (p ? [p[1], p[2]] : null)),
       borderColor: paint(i, ""),
       backgroundColor: paint(i, lines ? "" : "99"),
       borderDash: lines ? dash(i) : [],
@@ -87,8 +92,8 @@
     }));
     const numbers = given.series.flatMap((s) => s.points.filter(Boolean).flatMap((p) => p.slice(0, 3)));
     const named = axis(alone ? "" : given.group);
-    const x = lines ? scale(labels.map(Number), given.group) : { ...named, ticks: { ...named.ticks, callback: (_, k) => short(labels[k]) } };
-    return { type: lines ? "line" : "bar", data: { labels: lines ? undefined : labels, datasets }, scales: { x, y: scale(numbers, given.title) }, plugins: [quartiles(lines)] };
+    const x = numbered ? scale(labels.map(Number), given.group, SPREAD) : { ...named, ticks: { ...named.ticks, callback: (_, k) => short(labels[k]) } };
+    return { type: lines ? "line" : "bar", data: { labels: numbered ? undefined : labels, datasets }, scales: { x, y: scale(numbers, given.title) }, plugins: [quartiles(lines)] };
   };
 
   let chart;
