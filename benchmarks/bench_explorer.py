@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from explorer_data import duckdb_file, sqlite_file
-from explorer_pages import pages
+from explorer_pages import others, pages
 from rows import row, show
 
 if TYPE_CHECKING:
@@ -89,11 +89,22 @@ class Server:
                 used.close()
         raise ConnectionError(address)
 
+    def family(self) -> list[int]:
+        """The server, and the processes that it started."""
+        found = [self.process.pid]
+        for process in found:
+            for task in Path(f"/proc/{process}/task").glob("*/children"):
+                found += map(int, task.read_text().split())
+        return found
+
     def processor(self) -> float:
-        """Seconds of processor that the server has used; 0 where the system does not say."""
-        status = Path(f"/proc/{self.process.pid}/stat")
-        fields = status.read_text().rpartition(")")[2].split() if status.exists() else ["0"] * 13
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Seconds of processor that the server and its processes have used; 0 where the system does not say."""
+        used = 0
+        for process in self.family():
+            status = Path(f"/proc/{process}/stat")
+            fields = status.read_text().rpartition(")")[2].split() if status.exists() else ["0"] * 13
+            used += int(fields[11]) + int(fields[12])
+        return used / os.sysconf("SC_CLK_TCK")
 
     def settle(self) -> None:
         """Waits until the server does nothing: what it builds in the background after its start is done."""
@@ -102,11 +113,16 @@ class Server:
             before = self.processor()
             time.sleep(1.0)
 
-    def memory(self) -> float:
-        """Resident memory in MiB; 0 where the system does not say."""
-        status = Path(f"/proc/{self.process.pid}/status")
-        lines = status.read_text().splitlines() if status.exists() else []
-        return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    def memory(self) -> dict[str, float]:
+        """Resident memory of the server and of its processes, in MiB; 0 where the system does not say."""
+        found = {}
+        for process in self.family():
+            status = Path(f"/proc/{process}/status")
+            lines = status.read_text().splitlines() if status.exists() else []
+            size = sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+            name = "server" if process == self.process.pid else "queries"
+            found[name] = found.get(name, 0.0) + size
+        return found
 
     def close(self) -> None:
         self.process.terminate()
@@ -220,18 +236,30 @@ def crowd(ours: Server) -> dict[str, Any]:
 
 
 def growth(ours: Server, requests: int) -> dict[str, Any]:
-    """The memory of the server over many requests, more of them different than are kept."""
-    asked = measured(ours)
-    marks: dict[int, float] = {}
+    """The memory of the server and of its processes over many requests to all pages, each under an address of its own."""
+    asked = [*measured(ours), *others()]
+    marks: dict[int, dict[str, float]] = {}
     began = time.perf_counter()
     for k in range(requests + 1):
-        if k in (requests // 10, requests // 2, requests):
+        if k and k % (requests // 10) == 0:
             marks[k] = ours.memory()
-        ours.get(asked[k % len(asked)].ours(k // len(asked) % KINDS))
+        page = asked[k % len(asked)]
+        address = page.ours(k // len(asked))
+        status = ours.get(f"{address}{'&' if '?' in address else '?'}visit={k}")[1]  # no address twice
+        assert status == 200, (page.name, k, status)
     seconds = (time.perf_counter() - began) / (requests + 1)
-    first, *_, last = marks.values()
-    note = "; ".join(f"{m:.0f} MiB after {n:,} requests" for n, m in marks.items()) + f": {last / first - 1:+.1%}"
-    return row("explorer, a request of many", seconds, seconds, "itself: see the memory in the notes", note)
+    parts = []
+    for name in ("server", "queries"):
+        sizes = [m.get(name, 0.0) for m in marks.values()]
+        halves = [statistics.fmean(half) for half in (sizes[1:5], sizes[6:10])]
+        parts.append(
+            f"{name} {sizes[0]:.0f} MiB after {requests // 10:,}, {sizes[4]:.0f} after {requests // 2:,}, {sizes[-1]:.0f} after"
+            f" {requests:,}, from {min(sizes):.0f} to {max(sizes):.0f}, second half over first {halves[1] / halves[0] - 1:+.1%}"
+        )
+    kinds = f"{len(asked)} kinds of pages; "
+    return row(
+        "explorer, a request of many", seconds, seconds, "itself: see the memory in the notes", kinds + "; ".join(parts)
+    )
 
 
 def disturbance(folder: Path, pairs: int) -> dict[str, Any]:

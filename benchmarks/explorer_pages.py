@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ALL = "SELECT arm, metric, count(*) AS n, avg(value) AS mean FROM record GROUP BY arm, metric ORDER BY arm, metric"
+CELLS = 500  # that are done
 PART = 40  # rows of a part of the table that has a row for each cell
 STATES = "SELECT case_name, block, state, count(*), sum(n_records) FROM cell GROUP BY case_name, block, state"
 VERDICTS = "SELECT * FROM disposition WHERE audit_id = (SELECT audit_id FROM audit ORDER BY created DESC LIMIT 1) ORDER BY hypothesis"
@@ -87,14 +88,22 @@ def pages(test: str) -> list[Measured]:
         return [f"/bench/cell/{cell}", *questions(SUMMARY.format(cell), NEAR.format(cell))]
 
     def behind(k: int) -> list[str]:
+        k %= CELLS
         place = (f"d{k // SEEDS:03d}", k % SEEDS)
         return questions(ONE.format(*place, "= 'ours'"), ONE.format(*place, "<> 'ours'"))
 
     def filtered(k: int) -> str:
-        chosen = {"case": "bench", "block": "main", "key.dataset": f"d{k:03d}", "order": "key.seed", "down": "1"}
+        chosen = {
+            "case": "bench",
+            "block": "main",
+            "key.dataset": f"d{k % (CELLS // SEEDS):03d}",
+            "order": "key.seed",
+            "down": "1",
+        }
         return "/cells?" + urlencode(chosen)
 
     def number(k: int) -> str:
+        k %= CELLS
         table, row = f"lower-results-{k // PART + 1}", f"d{k // SEEDS:03d}/{k % SEEDS}"
         return "/number?" + urlencode({"table": table, "row": row, "column": "arm 1"})
 
@@ -103,7 +112,7 @@ def pages(test: str) -> list[Measured]:
         Measured("run", again("/run"), lambda _: questions(LATEST_RUN, STATES, FAILURES, REFUSALS, LATEST)),
         Measured("cells", again("/cells"), lambda _: ["/bench/cell"]),
         Measured("cells, filtered and sorted", filtered, lambda k: [f"/bench/cell?dataset=d{k:03d}&_sort_desc=seed"]),
-        Measured("a cell", lambda k: f"/cell/{cell_name(k * SEEDS)}", lambda k: one(k * SEEDS)),
+        Measured("a cell", lambda k: f"/cell/{cell_name(k * SEEDS % CELLS)}", lambda k: one(k * SEEDS % CELLS)),
         Measured(
             "metric by key", again("/metric?metric=bench/main/error&group=dataset"), lambda _: [question(GROUPED)]
         ),
@@ -112,4 +121,24 @@ def pages(test: str) -> list[Measured]:
         Measured("table", again("/table/lower-results-1"), lambda _: [question(WIDE)]),
         Measured("number", number, behind),
         Measured("SQL over all records", again(f"/sql?q={quote_plus(ALL)}"), lambda _: [question(ALL)]),
+    ]
+
+
+def others() -> list[Measured]:
+    """Further pages, which nothing at datasette stands beside: memory is watched over them too."""
+    rows = quote_plus("SELECT * FROM bench_main WHERE seed = 1 LIMIT 1000")
+
+    def nobody(_: int) -> list[str]:
+        return []
+
+    return [
+        Measured("values beside cells", again("/cells?case=bench&block=main&metric=error&order=arm.ours"), nobody),
+        Measured("series of a cell", lambda k: f"/cell/{cell_name(k % CELLS)}?series=curve", nobody),
+        Measured("tables and figures", again("/tables"), nobody),
+        Measured("a figure", again("/figure/lower-differences"), nobody),
+        Measured("recheck", again("/recheck"), nobody),
+        Measured("SQL without a query", again("/sql"), nobody),
+        Measured("a query with a mistake", again("/sql?q=SELECT+nothing"), nobody),
+        Measured("a download", again(f"/query.csv?q={rows}"), nobody),
+        Measured("a part of a run", again("/run?part=1"), nobody),
     ]

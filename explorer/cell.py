@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from typing import TYPE_CHECKING, Any
 
 from orledger.explorer.beside import ARM
@@ -43,7 +44,8 @@ def one(results: Copied, cell_id: str, drawn: str = "") -> dict[str, Any] | None
     )
     place = (cell["case_name"], cell["block"])
     layout = next((x for x in results.layouts() if (x.case, x.block) == place), None)
-    facts = results.rows("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id])
+    any_fact = results.remember(("any fact",), lambda: results.rows("SELECT 1 FROM fact LIMIT 1"))
+    facts = results.rows("SELECT name, value FROM fact WHERE cell_id = ? ORDER BY ALL", [cell_id]) if any_fact else []
     shown = {"cell": cell, "run": run[0] if run else None, "near": _near(results, cell), "facts": facts}
     return shown | _records(results, layout, cell_id) | {"chart": _course(results, layout, cell_id, drawn)}
 
@@ -62,16 +64,16 @@ def _near(results: Copied, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
     )
     found = []
     for i, (key, value) in enumerate(keys.items()):
-        others = [
-            {"cell_id": row["cell_id"], "state": row["state"], "value": row["held"][i]}
+        others = sorted(
+            (_in_order(row["held"][i]), row["cell_id"], row["held"][i], row["state"])
             for row in rows
             if row["held"][i] != value
-        ]
-        others.sort(key=lambda o: (_in_order(o["value"]), o["cell_id"]))
-        before = sum(_in_order(o["value"]) < _in_order(value) for o in others)
+        )
+        before = bisect(others, (_in_order(value),))
         first = max(0, min(before - NEAR // 2, len(others) - NEAR))
+        shown = [{"cell_id": c, "value": v, "state": s} for _, c, v, s in others[first : first + NEAR]]
         if others:
-            found.append({"key": key, "value": value, "others": others[first : first + NEAR], "total": len(others)})
+            found.append({"key": key, "value": value, "others": shown, "total": len(others)})
     return found
 
 

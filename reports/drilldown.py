@@ -107,6 +107,7 @@ class Drilldown:
     def __post_init__(self) -> None:
         self._asked: dict[str, HeldRows] = {}
         self._stored: dict[str, dict[str, pl.DataFrame]] = {}
+        self._looked_up: dict[str, tuple[str, str]] = {}
 
     @cached_property
     def _layouts(self) -> dict[tuple[str, str], Layout]:
@@ -121,8 +122,10 @@ class Drilldown:
         """Case and block of these cells, and perhaps of others; what is no cell is not among them."""
         if self.keep is None:
             return self._all_blocks
-        rows = self.results.rows(BLOCKS, [list(set(cells))])
-        return {row["cell_id"]: (row["case_name"], row["block"]) for row in rows}
+        if new := list(set(cells) - self._looked_up.keys()):
+            rows = self.results.rows(BLOCKS, [new])
+            self._looked_up |= {row["cell_id"]: (row["case_name"], row["block"]) for row in rows}
+        return self._looked_up
 
     def behind(self, value: Value) -> Behind | None:
         """What stands behind ``value``; None when its origin is not known."""
