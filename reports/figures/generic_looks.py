@@ -58,7 +58,7 @@ def shown(name: str) -> str:
     text = "".join(c if c.isprintable() else " " for c in name)
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]}…{text[-(LONGEST // 2 - 1) :]}"
-    return text.replace("\\", "\\\\").replace("$", r"\$")
+    return text.replace("$", r"\$")  # without a pair of bare dollars matplotlib prints every other sign as it is
 
 
 def unit_ticks(ax: Axes, names: Sequence[str], limit: int) -> None:

@@ -98,3 +98,12 @@ def test_names_that_differ_in_the_middle_or_nowhere_near_stay_apart():
 def test_different_names_are_written_differently(names):
     assert len({*each_shown(names)}) == len(names)
     assert all(len(s) <= LONGEST + 4 for s in each_shown(names))
+
+
+@pytest.mark.parametrize("name", ["our_method$^2$", r"100% \textbf{best}", r"a\$b$c", "plain"])
+def test_a_name_in_a_figure_is_drawn_as_it_is_and_no_formula(name):
+    from matplotlib import cbook
+
+    text = each_shown([name])[0]
+    assert not cbook.is_math_text(text)
+    assert text.replace(r"\$", "$") == name  # what matplotlib does with a text that is no formula

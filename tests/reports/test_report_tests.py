@@ -68,6 +68,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_number_of_a_test_stands_in_its_own_column(judged: Path) -> None:
     with open_results(judged) as results:
         page = render_report(results)
+        (population,) = results.sql("SELECT population FROM disposition").row(0)
         rows = results.sql(
             "SELECT comparison, test_id FROM test_result WHERE variant = 'declared' ORDER BY comparison"
         ).rows()
@@ -78,6 +79,8 @@ def test_every_number_of_a_test_stands_in_its_own_column(judged: Path) -> None:
     # effect, interval, p, Holm, floor, n, won/lost/drawn
     assert cells["error"] == ["−3.5", "[−6, −1]", "0.0312", "0.0625", "0.0312", "6", "6 / 0 / 0"]
     assert cells["again"][2:] == ["0.0312", "0.0625", "0.0312", "6", "0 / 6 / 0"]
+    first = page[page.index("What to know first") : page.index("</section>")]
+    assert f"What was found speaks about {population}, and about nothing else." in first
 
 
 def test_the_printed_report_has_the_same_columns(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
