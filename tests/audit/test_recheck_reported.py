@@ -158,3 +158,29 @@ def test_one_test_of_a_sentence_may_be_one_sided(tmp_path):
     ]
     (tmp_path / "p.md").write_text("One-sided tests gave" + text.removeprefix("We found").replace("one-sided ", ""))
     assert [f.verdict for f in recheck_document(read_document(tmp_path / "p.md"))] == [Verdict.MATCHES, Verdict.MATCHES]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "verdict"),
+    [
+        ("t(28) < 2.20, p = .03", "t", Verdict.CONVENTION),  # at most 2.20, so p is at least .036, or .018 one-sided
+        ("t(28) < 2.20, p = .01", "t", Verdict.INCONSISTENT),
+        ("t(28) > 2.20, p = .03", "t", Verdict.MATCHES),
+        ("F(1, 30) < 1, ns", "F", Verdict.MATCHES),
+        ("F(1, 30) < 1, p = .04", "F", Verdict.INCONSISTENT),
+        ("Q-between(2) = 2.20, p = .33", "Q", Verdict.MATCHES),
+        ("Q-within(2) = 2.20, p = .03", "Q", Verdict.INCONSISTENT),
+    ],
+)
+def test_forms_that_statcheck_extracts(words, kind, verdict):
+    """Forms of statcheck's tests of extraction (test-extract-t-tests.R, test-extract-Q-tests.R), b288d94."""
+    (test,) = reported_tests(words)
+    assert test.kind == kind
+    assert judge(test).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "words", ["t(2,28) = 2.20, p = .03", "t(28) = .2.20, p = .03", "t[28] = 2.20, p = .03", "T(28) = 2.20, p = .03"]
+)
+def test_forms_that_statcheck_leaves_alone(words):
+    assert list(reported_tests(words)) == []

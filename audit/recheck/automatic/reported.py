@@ -28,9 +28,9 @@ ALPHA = 0.05
 _N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+|\s*[×·]\s*10\s*\^\{?[-+]?\d+\}?)?"
 _P = rf"(?:(?P<ns>n\.?\s?s\.?(?![a-z]))|[pP]\s*(?P<p_relation>[<>=≤≥])\s*(?P<p>{_N}))"
 _TEST = re.compile(
-    r"(?<![A-Za-z_\\])(?:(?P<chi>(?:χ|[Cc]hi|X|x)(?:\s?-?_?\^?\{?2\}?|-squared?))|(?P<letter>[tFrzZQ])(?:_?\{?[a-z]+\}?)?)"
+    r"(?<![A-Za-z_\\])(?:(?P<chi>(?:χ|[Cc]hi|X|x)(?:\s?-?_?\^?\{?2\}?|-squared?))|(?P<letter>[tFrzZQ])(?:[-_]?\{?[a-z]+\}?)?)"
     rf"\s*(?:_\{{?\s*(?P<sub>[\d.,\s]+?)\s*\}}?|\(\s*(?P<df>{_N}(?:\s*,\s*(?:[Nn]\s*=\s*)?{_N})?)\s*\))?"
-    rf"\s*=\s*(?P<value>{_N})(?P<between>(?:(?![tFrzZQχ](?:\s*\([^()]*\))?\s*=)(?:[^.;()<>]|\.(?=\d))){{0,60}}?)[,;)]?\s*{_P}"
+    rf"\s*(?P<relation>[=<>≤≥])\s*(?P<value>{_N})(?!\.?\d)(?P<between>(?:(?![tFrzZQχ](?:\s*\([^()]*\))?\s*=)(?:[^.;()<>]|\.(?=\d))){{0,60}}?)[,;)]?\s*{_P}"
 )
 _DEGREES = {"t": 1, "r": 1, "F": 2, "chi2": 1, "Q": 1, "z": 0}
 _CORRECTED = re.compile(
@@ -74,9 +74,10 @@ def reported_tests(text: str) -> Iterator[Reported]:
         inside = re.sub(r"[Nn]\s*=\s*", "", match["df"] or match["sub"] or "")
         degrees = tuple(float(d.replace(",", "")) for d in re.findall(_N if match["df"] else r"\d+(?:\.\d+)?", inside))
         needed = _DEGREES[kind]
-        statistic = read_number(match["value"])
+        statistic = read_number(match["relation"].replace("=", "") + match["value"])
         p = read_number((match["p_relation"] or "") + match["p"]) if match["p"] else None
-        usable = len(degrees) >= needed and statistic is not None and (p is not None or match["ns"])
+        few = len(degrees) == needed or (len(degrees) > needed and kind not in ("t", "r"))  # t and r have one
+        usable = few and statistic is not None and (p is not None or match["ns"])
         # A statistic without its degrees of freedom may stand before one that has them.
         position = match.end() if usable else match.start() + 1
         if usable and statistic is not None:
@@ -126,6 +127,10 @@ def judge(
     if wrong:
         return Judged(Verdict.IMPOSSIBLE, None, wrong)
     ends = test.statistic.interval
+    if test.statistic.relation in ("<", "≤"):  # F(1, 30) < 1, ns
+        ends = Enclosure(0.0, abs(test.statistic.value))
+    elif test.statistic.relation in (">", "≥"):
+        ends = Enclosure(abs(test.statistic.value), math.inf)
     if test.kind in ("F", "chi2", "Q"):
         ends = Enclosure(max(ends.low, 0.0), max(ends.high, 0.0))
     corners = [p_value(test.kind, x, test.df) for x in (ends.low, ends.high)]
