@@ -116,7 +116,20 @@ def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standin
     tied = " (with others)" if len(order) > 1 and ranks[order[1]] == ranks[best] else ""
     unit = f" ({ranking['unit']})" if ranking["unit"] else ""
     leads = f"{best} has the best mean rank{tied}: {ranks[best]:.2f} among {len(order)} arms on {counted(ranking['n'], 'unit')}{unit}"
+    leads += _lacking(ranking, best, names)
     return Standing(ranking["test_id"], leads, tuple(apart), _all_pairs(pairs)), close
+
+
+def _lacking(ranking: Row, best: str, names: Names) -> str:
+    """The units without ranks because an arm is missing there, and how many of them the best arm misses itself."""
+    arms = {names.arm(arm): arm for arm in ranking["details"]["mean_ranks"]}
+    absent = [d for d in ranking["dropped"] if isinstance(d, dict) and not d.get("partial")]  # early audits kept names
+    units = {d["unit"] for d in absent}
+    own = {d["unit"] for d in absent if str(d["reason"]).startswith(f"{arms[best]}: ")}
+    if not units:
+        return ""
+    itself = f" ({best} on {len(own)} of them)" if own else ""
+    return f" that have every arm; {len(units)} {'lacks' if len(units) == 1 else 'lack'} one{itself}"
 
 
 def _all_pairs(pairs: Sequence[Row]) -> str:

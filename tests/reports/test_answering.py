@@ -83,6 +83,13 @@ def test_of_many_arms_the_first_by_rank_speaks() -> None:
     assert standing.pairs == "Of 6 pairs 5 are shown to differ, 1 is not, at level 0.05, after Holm's correction"
     assert [m.test_id for a in found.answers for m in a.members] == ["cd"]
     assert found.more == 5
+    dropped = [
+        {"unit": "u", "reason": "d: arm refused: OOM", "refused": True},
+        {"unit": "v", "reason": "a: no entry"},
+        {"unit": "w", "reason": "d: no entry", "partial": True},
+    ]
+    (standing,) = answers([*pairs, ranking | {"dropped": dropped}]).standings
+    assert standing.leads.endswith("on 9 units (dataset) that have every arm; 2 lack one (d on 1 of them)")
 
 
 def won(outcome: str, winner: str, **changes: object) -> dict:
