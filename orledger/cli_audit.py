@@ -17,7 +17,7 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.command()
 @click.argument("files", nargs=-1, type=FILE)
 @db_option
-@click.option("--amend", is_flag=True, help="Store a changed text although data exist; it is marked as an amendment.")
+@click.option("--amend", is_flag=True, help="Store a changed text after data exist; it is marked as an amendment.")
 @click.option("--list", "show", is_flag=True, help="Show what is registered and store nothing.")
 @json_option
 def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json: bool) -> None:
@@ -65,19 +65,19 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
 @click.option(
     "--registry", "files", multiple=True, type=FILE, help="A hypothesis file to register first; may be repeated."
 )
-@click.option("--amend", is_flag=True, help="Allow a changed --registry file although data exist.")
+@click.option("--amend", is_flag=True, help="Allow a changed --registry file after data exist.")
 @click.option(
-    "--power", "only_power", is_flag=True, help="Only say what each comparison could decide; looks at no value."
+    "--power", "only_power", is_flag=True, help="Only say what each comparison could decide; no result is read."
 )
 @click.option(
     "--effect",
     type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
-    help="With --power: the probability of superiority to be found, where a comparison declares none (expect).",
+    help="With --power: the probability of superiority to find, for comparisons that declare none (expect).",
 )
 @click.option(
     "--unverified",
     is_flag=True,
-    help="Give verdicts although the chain does not verify; they are marked with what was found.",
+    help="Give verdicts even if the chain does not verify; they say what was found.",
 )
 @click.option("--tests", "every_test", is_flag=True, help="List every test and claim.")
 @json_option

@@ -43,7 +43,7 @@ def _chosen(names: tuple[str, ...]) -> list[str]:
 @cache_dir_option
 @json_option
 def list_datasets(data_dir: Path | None, cache_dir: Path | None, as_json: bool) -> None:
-    """Every dataset, its public source, its target, and where it would be read from now."""
+    """List every dataset, its public source, its target, and where it would be read from now."""
     from orledger.runners.case_b.data import SOURCES, locate
 
     rows = [

@@ -26,7 +26,7 @@ def db() -> None:
 @db_option
 @json_option
 def info(db: Path, as_json: bool) -> None:
-    """The file, its schema version, and how many rows each table holds."""
+    """Describe the file: its schema version, and how many rows each table holds."""
     with reading(db) as results:
         found = [t for t in results.tables() if t.kind == "table"]
         views = [t.name for t in results.tables() if t.kind == "view"]
@@ -50,7 +50,7 @@ def info(db: Path, as_json: bool) -> None:
 @db_option
 @json_option
 def migrate(db: Path, as_json: bool) -> None:
-    """Bring the schema of an existing database up to date; running does so by itself. Its views are made anew."""
+    """Bring the schema of an existing database up to date (orledger run does so by itself), and recreate its views."""
     from orledger.schema import opening, viewing
     from orledger.schema.migrate import shipped_migrations
 
@@ -66,7 +66,7 @@ def migrate(db: Path, as_json: bool) -> None:
 
 @db.command()
 @db_option
-@out_option(help="A new file; beside the database, named by date and time (UTC), when left out.")
+@out_option(help="A new file; by default beside the database, named by date and time (UTC).")
 @json_option
 def snapshot(db: Path, out: Path | None, as_json: bool) -> None:
     """Copy the database into a new file that others may read and keep; no run touches it."""
@@ -82,9 +82,7 @@ def snapshot(db: Path, out: Path | None, as_json: bool) -> None:
 @db.command()
 @click.argument("folder", type=PlacePath())
 @db_option
-@click.option(
-    "--compact", is_flag=True, help="Smaller files, in several times the time; for what is shipped or archived."
-)
+@click.option("--compact", is_flag=True, help="Smaller files that take several times as long to write; for archives.")
 @json_option
 def export(folder: Place, db: Path, compact: bool, as_json: bool) -> None:
     """Write every table to FOLDER as Parquet, with a manifest of hashes; equal databases give equal bytes.
@@ -104,11 +102,13 @@ def export(folder: Place, db: Path, compact: bool, as_json: bool) -> None:
 @click.argument("folder", type=PlacePath(file_okay=False, exists=True))
 @db_option
 @click.option(
-    "--keep-both", is_flag=True, help="Keep cells with other results apart, with their origin among their keys."
+    "--keep-both",
+    is_flag=True,
+    help="Keep both versions of cells with different results, with their origin among their keys.",
 )
 @json_option
 def import_(folder: Place, db: Path, keep_both: bool, as_json: bool) -> None:
-    """Bring in an exported FOLDER, after verifying every hash: a new database, or a merge into one that is there.
+    """Import an exported FOLDER, after verifying every hash, into a new database or by merging into an existing one.
 
     FOLDER may be an address: s3://, gs://, az:// or https://.
     """
@@ -126,15 +126,17 @@ def import_(folder: Place, db: Path, keep_both: bool, as_json: bool) -> None:
 @click.argument("out", type=LocalPath(dir_okay=False))
 @click.argument("sources", nargs=-1, required=True, type=PlacePath(exists=True))
 @click.option(
-    "--keep-both", is_flag=True, help="Keep cells with other results apart, with their origin among their keys."
+    "--keep-both",
+    is_flag=True,
+    help="Keep both versions of cells with different results, with their origin among their keys.",
 )
 @json_option
 def merge(out: Path, sources: tuple[Place, ...], keep_both: bool, as_json: bool) -> None:
-    """Join SOURCES, databases and exported folders, into the database OUT, made when it is not there.
+    """Merge SOURCES, databases and exported folders, into the database OUT, which is created if it does not exist.
 
-    Sources are verified first. Cells are matched by id; equal ones are stored once, and cells that were computed with other
-    results are named and refused. Registrations, runs and catalogues are joined, and the history of each source stands
-    beside that of OUT. Audits are left behind: audit the joined data. All is done, or nothing. SOURCES may be addresses
+    Sources are verified first. Cells are matched by id; equal ones are stored once, and cells with different
+    results are named and refused. Registrations, runs and catalogues are merged, and the history of each source is kept
+    beside that of OUT. Audits are not merged: audit the merged data. It is done as a whole or not at all. SOURCES may be addresses
     (s3://, gs://, az://, https://); one that ends in .duckdb is a database.
     """
     _show_joined(out, list(sources), keep_both, as_json)

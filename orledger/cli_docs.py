@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 INTRODUCTION = """# The commands
 
-Every command answers `--help`. Most take `--db`, which is `results.duckdb` unless `ORLEDGER_DB` says otherwise, and `--json`
-where a program may want to read the answer. This page is written by `make docs` from the commands themselves.
+Every command has `--help`. Most take `--db`, which is `results.duckdb` unless `ORLEDGER_DB` says otherwise, and `--json`
+for programs. `make docs` writes this page from the commands.
 
 """
 

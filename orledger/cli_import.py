@@ -21,7 +21,7 @@ from orledger.cli_options import db_option, echo_json, json_option, warn
 @click.option(
     "--replace",
     is_flag=True,
-    help="Let changed values take the place of the stored ones, and take out arms that a file no longer names; a trace is kept.",
+    help="Replace stored values that changed, and remove arms that a file no longer names; a trace is kept.",
 )
 @db_option
 @json_option

@@ -13,13 +13,13 @@ from orledger.cli_options import echo_json, echo_table, json_option
 
 @click.group()
 def presets() -> None:
-    """The presets that ship, and what one plans."""
+    """List the presets that ship, and what one plans."""
 
 
 @presets.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """The name and purpose of each preset."""
+    """List the name and purpose of each preset."""
     from orledger.runners.plan import load_preset, preset_names
 
     rows = [{"preset": name, "purpose": load_preset(name).title} for name in preset_names()]
@@ -30,7 +30,7 @@ def list_(as_json: bool) -> None:
 @click.argument("name", shell_complete=complete)
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """How many cells preset NAME (or a .toml file) plans, block by block."""
+    """Show how many cells preset NAME (or a .toml file) plans, block by block."""
     from orledger.runners.plan import load_preset, make_plan
 
     preset = load_preset(name)
@@ -54,10 +54,10 @@ def show(name: str, as_json: bool) -> None:
 @click.option(
     "--preset", default="smoke", show_default=True, shell_complete=complete, help="The preset whose values to show."
 )
-@click.option("--ours", is_flag=True, help="Only what the reproduced work does not give.")
+@click.option("--ours", is_flag=True, help="Only settings that the reproduced work does not give.")
 @json_option
 def settings(case: str, preset: str, ours: bool, as_json: bool) -> None:
-    """Every named setting with its value, one sentence, and whether the work that is reproduced gives it."""
+    """List every setting with its value, its meaning, and whether the reproduced work gives it."""
     from orledger.runners.plan import load_preset, package, setting_rows
 
     if case != "all":

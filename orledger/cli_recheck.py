@@ -54,12 +54,12 @@ def recheck() -> None:
     help="A TOML file or folder of annotations; may be repeated.",
 )
 @click.option("--study", metavar="NAME", help="Use the annotations of this study: installed, a module, or a folder.")
-@click.option("--power", "only_power", is_flag=True, help="Change each number by one digit and say what is noticed.")
+@click.option("--power", "only_power", is_flag=True, help="Change each number by one digit and count what is noticed.")
 @click.option(
     "--uncovered", "only_uncovered", is_flag=True, help="List the sentences that no annotation reads, with the reasons."
 )
 @click.option("--verdict", "verdicts", multiple=True, help="Show only this verdict; may be repeated.")
-@click.option("--all", "everything", is_flag=True, help="Show every check, also those that match.")
+@click.option("--all", "everything", is_flag=True, help="Show every check, including those that match.")
 @click.option("--place", default="", help="Show only numbers whose place contains this text.")
 @click.option("--into", type=OUT, help="Store the findings in this database, and the annotated numbers of a study.")
 @click.option("--csv", "csv_file", type=OUT, help="Write the findings to this CSV file.")
@@ -130,7 +130,7 @@ def check(
 
 @recheck.command()
 @click.argument("file", type=FILE)
-@click.option("-o", "--out", type=OUT, help="Write to this file and not to standard output.")
+@click.option("-o", "--out", type=OUT, help="Write to this file instead of standard output.")
 def init(file: Path, out: Path | None) -> None:
     """Draft the annotations of FILE: every number with its place and sentence, those in no relation marked UNCOVERED."""
     from orledger.audit.recheck.automatic.checking import recheck_document

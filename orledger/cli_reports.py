@@ -108,9 +108,9 @@ def figures(
     type=PlacePath(),
     default=Path("out/report.html"),
     show_default=True,
-    help="The HTML file; the PDF stands beside it. A name ending in .pdf makes the PDF alone.",
+    help="The HTML file; the PDF is written beside it. With a name ending in .pdf, only the PDF is written.",
 )
-@click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
+@click.option("--pdf/--no-pdf", default=None, help="Also write a PDF with LaTeX; by default if pdflatex is installed.")
 @click.option("--title", help="Heading of the report.  [default: Audit report, and the title of the study]")
 @study_option
 @json_option
@@ -119,7 +119,7 @@ def report(
 ) -> None:
     """Write the audit report: one HTML file that needs nothing else, and a PDF where LaTeX is installed.
 
-    The first screen says what was run, what was registered and when, and what follows; every number, figure and test opens to its query and rows.
+    It begins with the findings in words. Figures, tables and tests open to their queries and rows, and so do numbers whose origin is known.
     """
     from orledger.errors import UsageError
     from orledger.expected import expected_cells
@@ -174,7 +174,7 @@ def report(
 @out_option(help="Write to this file instead of standard output.")
 @study_option
 def findings(db: Path, out: Path | None, references: tuple[str, ...]) -> None:
-    """What reproduces and what does not, as a short Markdown document.
+    """Write what reproduces and what does not, as a short Markdown document.
 
     Dispositions beside those of the study's publication, every comparable table cell counted, known reasons for differences, what
     the recheck of its numbers found, what was refused, and how long it took.

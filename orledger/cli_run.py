@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     help="Where cells run.",
 )
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="Number of workers; as many as CPUs when left out, one with a GPU."
+    "--jobs", type=click.IntRange(min=1), help="Number of workers; by default one per CPU, or one with a GPU."
 )
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
     default="auto",
     show_default=True,
-    help="Where tensors live.",
+    help="Device for tensors.",
 )
 @click.option("--block", "blocks", multiple=True, help="Only this block of the case (repeatable).")
 @click.option(
@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     "--data-dir",
     type=PlacePath(exists=True, file_okay=False),
     envvar="ORLEDGER_DATA",
-    help="Where datasets are kept: a folder, or its address (s3://, gs://, az://).",
+    help="Folder with the datasets, or its address (s3://, gs://, az://).",
 )
-@click.option("--offline", is_flag=True, help="Fetch nothing: cells whose data are not at hand are refused.")
+@click.option("--offline", is_flag=True, help="Download nothing: cells whose data are missing are refused.")
 @click.option(
     "--snapshot-every",
     type=click.FloatRange(min=0),

@@ -21,7 +21,7 @@ LEAST_MB = 3072  # megabytes that the server may take beyond what it starts with
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on; beyond this machine a token is asked for.",
+    help="Address to listen on; other machines need a token.",
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port; 0 takes a free one."

@@ -38,7 +38,7 @@ SHOWN = tuple(style for style in FORMATS if style != "parquet")  # what a termin
 @click.option(
     "--lake",
     type=PlacePath(exists=True, file_okay=False),
-    help="Ask all exported corpora below this folder or address as one database, without importing them.",
+    help="Query all exported corpora below this folder or address as one database, without importing them.",
 )
 @click.option(
     "-f", "--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Read the query from this file."
@@ -48,18 +48,18 @@ SHOWN = tuple(style for style in FORMATS if style != "parquet")  # what a termin
     "style",
     type=click.Choice(FORMATS),
     show_default="table",
-    help="How to print the rows; csv, jsonl and parquet are written as they come, any number of them.",
+    help="How to print the rows; csv, jsonl and parquet are streamed, any number of rows.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @out_option(help="Write to this file instead of standard output.")
-@click.option("--tables", "describe", is_flag=True, help="Describe the tables, their columns and what they mean.")
+@click.option("--tables", "describe", is_flag=True, help="Describe the tables and their columns.")
 @click.option("--time-limit", type=float, help="Seconds; may only lower the setting ORLEDGER_SQL_SECONDS (30).")
 @click.option(
     "--max-rows",
     type=click.IntRange(min=1),
-    help="Refuse a result with more rows; for what is not written as it comes, at most ORLEDGER_SQL_ROWS (1000000).",
+    help="Refuse a result with more rows; for formats that are not streamed, at most ORLEDGER_SQL_ROWS (1000000).",
 )
-@click.option("--pager/--no-pager", default=True, help="On a terminal, show what is longer than the screen in a pager.")
+@click.option("--pager/--no-pager", default=True, help="On a terminal, show output longer than the screen in a pager.")
 def sql(
     query: str | None,
     db: Path,
@@ -73,11 +73,11 @@ def sql(
     max_rows: int | None,
     pager: bool,
 ) -> None:
-    """Ask the results database one QUERY: an argument, a file, or standard input; without one, on a terminal, a shell.
+    """Ask the results database one QUERY, given as an argument, in a file, or on standard input. Without one, on a terminal, start a shell.
 
-    The query runs read-only, sees nothing of the machine but the database, and is stopped at its time limit. While a run
-    has the database, its latest snapshot answers. A table that is too wide for the terminal has one value to a line. In JSON, decimals, integers of more than 64 bits and numbers that are
-    not finite ("NaN", "Infinity", "-Infinity") are strings, and null is a value that is absent.
+    The query runs read-only, has access to the database only, and is stopped at its time limit. While a run
+    has the database open, its latest snapshot is read. If a table is too wide for the terminal, it is shown with one value per line. In JSON, decimals, integers of more than 64 bits and numbers that are
+    not finite ("NaN", "Infinity", "-Infinity") are strings, and an absent value is null.
     """
     if as_json and style not in (None, "json"):
         raise UsageError(f"--json and --format {style} were both given", hint="give one of them")

@@ -29,9 +29,9 @@ SELECT run_id, preset, engine, jobs, device, state, started, ended FROM run ORDE
 @db_option
 @json_option
 def status(db: Path, as_json: bool) -> None:
-    """What is planned, done, refused and failed in the database, and how long the rest would take.
+    """Show what is planned, done, refused and failed in the database, and how long the rest would take.
 
-    The time that remains is an estimate: the mean time of the cells done in each block, over the workers of the latest run.
+    The remaining time is an estimate: the mean time of the cells done in each block, divided by the workers of the latest run.
     """
     with reading(db) as results:
         blocks = results.sql(CELLS).to_dicts()

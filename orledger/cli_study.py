@@ -29,13 +29,13 @@ OPTIONS = (
     click.option(
         "--scale",
         type=click.Choice(["common", "own"]),
-        help="Whether units share one scale, or each has its own (sign test, no means over units); judged by the values without.",
+        help="Whether units share one scale, or each has its own (sign test, no means over units); by default inferred from the values.",
     ),
     click.option("--unit", multiple=True, help="A key of the independent unit; the other keys are repetitions on it."),
     click.option("--ignore", multiple=True, help="A column to leave out; may be repeated."),
     click.option("--control", help="Compare every arm with this one instead of all pairs."),
     click.option("--best", is_flag=True, help="Compare the best arm of this table with the rest instead of all pairs."),
-    click.option("--name", help="Name of the study; the name of the file without it."),
+    click.option("--name", help="Name of the study; by default the name of the file."),
 )
 
 
@@ -48,13 +48,13 @@ def _inferring(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @click.argument("tables", nargs=-1, required=True)
 @_inferring
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
 def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> None:
     """Write a mapping and a hypothesis file next to TABLES, from what the table seems to mean, and stop.
 
-    A mapping that is there is used, and only the hypotheses are written. For people who register first: edit the two files, orledger register the hypotheses, and then orledger study uses both.
-    A results database in the place of TABLES gets the hypothesis file alone: its catalogue says what its numbers are.
+    An existing mapping is used, and only the hypotheses are written. To register first: edit the two files, register the hypotheses with orledger register, and run orledger study, which uses both.
+    For a results database in place of TABLES only the hypothesis file is written, since its catalogue says what its numbers are.
     """
     if stored := database_of(tables):
         init_stored(stored, said, as_json=as_json, force=force)
@@ -85,15 +85,19 @@ def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> No
 @click.option(
     "--replace",
     is_flag=True,
-    help="Let changed values take the place of the stored ones, and take out arms that a file no longer names; a trace is kept.",
+    help="Replace stored values that changed, and remove arms that a file no longer names; a trace is kept.",
 )
 @click.option(
-    "--amend", is_flag=True, help="Allow a changed hypothesis file although data exist; shown as an amendment."
+    "--amend", is_flag=True, help="Allow a changed hypothesis file after data exist; it is shown as an amendment."
 )
 @click.option(
-    "--width", type=click.Choice(["one", "two"]), default="two", show_default=True, help="Columns a figure spans."
+    "--width",
+    type=click.Choice(["one", "two"]),
+    default="two",
+    show_default=True,
+    help="Number of columns that a figure spans.",
 )
-@click.option("--pdf/--no-pdf", default=None, help="Also a PDF through LaTeX; by default when pdflatex is installed.")
+@click.option("--pdf/--no-pdf", default=None, help="Also write a PDF with LaTeX; by default if pdflatex is installed.")
 @json_option
 def study(
     tables: tuple[str, ...],
@@ -106,14 +110,14 @@ def study(
     as_json: bool,
     **said: Any,
 ) -> None:
-    """From TABLES (CSV, Parquet or JSON, files, folders or globs) to audit, tables, figures and report, in one command.
+    """Turn TABLES (CSV, Parquet or JSON; files, folders or globs) into audit, tables, figures and report.
 
-    Says what it takes for keys, arms, metrics and directions, and why. The mapping and the hypothesis file beside the table
-    are used when they are there (orledger init writes them, edit them freely), and written when they are not. A study.toml
-    beside the table brings names for people, and tables and figures of your own.
+    Says how it understood keys, arms, metrics and directions, and why. The mapping and the hypothesis file beside the table
+    are used if they exist (orledger init writes them; edit them freely), and written otherwise. A study.toml
+    beside the table adds readable names, and tables and figures of your own.
 
-    A results database in the place of TABLES (written by orledger.study or orledger.run_grid in Python, or by orledger run) is audited
-    and reported as it is; --name says which study where it holds several.
+    A results database in place of TABLES (written by orledger.study or orledger.run_grid in Python, or by orledger run) is audited
+    and reported as it is; --name chooses the study if it holds several.
     """
     from orledger.audit.importing.mapping import read_mapping
     from orledger.audit.importing.writing import stem

@@ -30,13 +30,13 @@ ALONE = (
 @click.command()
 @db_option
 @click.option(
-    "--against", "heads", multiple=True, metavar="HASH", help="A hash noted before, which must be in the chain."
+    "--against", "heads", multiple=True, metavar="HASH", help="A hash that you noted earlier; it must be in the chain."
 )
 @click.option("--receipt", "files", multiple=True, type=FILE, help="A receipt to check; may be repeated.")
 @click.option("--key", type=FILE, help="The public key that must have signed the receipts, such as id_ed25519.pub.")
 @click.option("--write-receipt", "out", type=click.Path(path_type=Path), help="Write a receipt to this file.")
 @click.option("--sign", type=FILE, help="Sign it with this Ed25519 private key, as ssh-keygen writes it.")
-@click.option("--no-contents", is_flag=True, help="Do not compute the content hash of every cell again.")
+@click.option("--no-contents", is_flag=True, help="Do not recompute the content hash of every cell.")
 @json_option
 def verify(
     db: Path,

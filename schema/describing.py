@@ -86,19 +86,19 @@ def markdown(found: Sequence[TableInfo]) -> str:
 
 INTRODUCTION = """# The database
 
-One DuckDB file holds everything: what was planned, what was computed, what was registered and what the audit found. Numbers
-are rows of `record`, one number each. Values are finite always: what is absent has a row in `refusal`, a `reason` in `cell`,
-or is not there.
+One DuckDB file holds everything: what was planned, what was computed, what was registered and what the audit found. Each row of
+`record` is one number. Values are always finite: an absent value has a row in `refusal`, a `reason` in `cell`,
+or no row at all.
 
-`orledger sql "SELECT ..."` asks it, `orledger sql --tables` prints this page for your file, views included, and
-`orledger.open("results.duckdb")` gives polars frames. Any DuckDB from 1.4 on opens the file, read-only please while a run has it.
+`orledger sql "SELECT ..."` queries it, `orledger sql --tables` prints this page for your file, including its views, and
+`orledger.open("results.duckdb")` returns polars frames. DuckDB 1.4 and later can open the file; while a run is writing it, open the snapshot instead.
 
-This page is written by `make docs` from the comments in `schema/migrations/`.
+`make docs` writes this page from the comments in `schema/migrations/`.
 
 # The views
 
-The tables `key`, `arm` and `metric` are the catalogue: what each study records. From it, and from nothing else, come the wide
-views, whether the study ships with the package, was imported or was written from Python. A block `main` of a study `mylab` has
+The tables `key`, `arm` and `metric` are the catalogue: they say what each study records. The wide views are made from it
+alone, whether the study ships with the package, was imported or was written from Python. A block `main` of a study `mylab` has
 
 | view | rows | columns |
 |---|---|---|
@@ -106,16 +106,16 @@ views, whether the study ships with the package, was imported or was written fro
 | `mylab_main_series` | one per finished cell, arm, label and index | the same with `idx` and the indexed metrics, without the last two |
 | `mylab_main_cells` | one per planned cell | `cell_id`, `cell`, the keys, `state`, `reason`, `error`, `seconds`, `computed_on`, `settings` |
 
-and three views hold what is asked of all studies at once: `all_cells`, `all_records` (of finished cells) and `all_refusals`, each with `case_name`,
+and three views cover all studies at once: `all_cells`, `all_records` (of finished cells) and `all_refusals`, each with `case_name`,
 `block` and the name of the `cell`.
 
-A key is a column of its type (`BIGINT`, `DOUBLE` or `VARCHAR`; of a key that nobody declared, the first that all its values fit).
+A key is a column of its type (`BIGINT`, `DOUBLE` or `VARCHAR`; for a key that nobody declared, the first of these that fits all its values).
 A metric is a `DOUBLE`, NULL where it was not recorded. An arm that refused has a row of its own with the reason in `refused` and
 NULL in every metric. The audit, the tables and the figures read these views and no table of records; the SQL stored with every test names them.
 
-Names are quoted as they are. A name that two things would share belongs to neither: a key and a metric called `size` become
-`size_key` and `size_metric`, as does a key called like one of the columns above (`arm_key`); metrics that differ in upper and
-lower case alone get a digest of the name at the end, and so do two blocks whose views would have the same name.
+Names are used as they are, in quotes. If two things would share a name, both are renamed: a key and a metric called `size` become
+`size_key` and `size_metric`. A key called like one of the columns above is renamed too (`arm_key`). Metrics that differ only in upper and
+lower case get a digest of the name at the end, and so do two blocks whose views would have the same name.
 
 # The tables
 
