@@ -125,6 +125,8 @@ def by(test: Row) -> str:
     """The effect with its interval, the side that leads first; other effects than differences and ratios are named."""
     if test["effect"] is None or not test["level"] or not interval(test):
         return ""  # so few units allow no interval
+    if test["test"] == "sign" and test["transform"] == "none":
+        return ""  # units may have scales of their own: the median of what cannot be added up is no size
     what, sides = str(test["effect_name"]), test["said"].sides
     if test["test"] in OF_DIFFERENCES:
         if leader(test) == sides[1]:

@@ -161,11 +161,12 @@ def test_equivalence_is_told_beside_a_difference_that_was_not_shown() -> None:
 
 
 @pytest.mark.parametrize(("test", "transform", "what"), [
-    ("sign", "none", "a minus b"), ("signed_rank", "log10", "log10 of a over b"), ("slope", "none", "slope"),
+    ("signed_rank", "none", "a minus b"), ("sign", "log10", "log10 of a over b"), ("signed_rank", "log10", "log10 of a over b"), ("slope", "none", "slope"),
 ])  # fmt: skip
 def test_an_effect_says_which_side_comes_first(test: str, transform: str, what: str) -> None:
     row = won("greater", "a", test=test, transform=transform, effect_name="slope", low=0.0, high=0.2, effect=0.1)
     assert told(row | {"interval_ends": "(]"}).by == f"{what}: 0.1, 95% interval (0, 0.2]"
+    assert told(row | {"test": "sign", "transform": "none"}).by == ""  # of units with scales of their own
 
 
 @pytest.mark.parametrize(("level", "words"), [
