@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.registry.reading import parse_hypothesis
+from orledger.audit.statistics.inversion import equalised
 from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
 from orledger.schema.layouts import identifier, literal
@@ -75,7 +76,7 @@ class Values:
 
     def ranks(self, better: str) -> NDArray[np.float64]:
         """Ranks within units, 1 the best, ties sharing, among the arms that have a value; NaN where there is none."""
-        signed = self.matrix if better == "lower" else -self.matrix
+        signed = equalised(self.matrix if better == "lower" else -self.matrix)
         unit, arm = np.nonzero(np.isfinite(signed))
         there = pl.DataFrame({"unit": unit, "value": signed[unit, arm]})
         ranks = np.full_like(signed, np.nan)

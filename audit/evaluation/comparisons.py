@@ -6,23 +6,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from orledger.audit.evaluation.bounds import both
+from orledger.audit.evaluation.counting import in_groups, nothing, share
 from orledger.audit.evaluation.pairing import Matched, match, unit_name
 from orledger.audit.evaluation.planned import UNFIXED, Fixed, fixed_units
 from orledger.audit.evaluation.preparing import blocked, differences, prepared
 from orledger.audit.evaluation.refusals import counted
 from orledger.audit.evaluation.resampled import measured
-from orledger.audit.evaluation.units import UnitReader, Units, effective_unit, load_units
+from orledger.audit.evaluation.units import UnitReader, effective_unit, load_units
 from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.quantities import combined_sql
 from orledger.audit.registry.words import Margin, Outcome, Refusals, Untestable, Variant
 from orledger.audit.statistics.clusters import cluster_sign_flip
-from orledger.audit.statistics.counts import fisher, mcnemar, mcnemar_units, proportion
+from orledger.audit.statistics.counts import mcnemar, mcnemar_units
 from orledger.audit.statistics.equivalence import Posterior, Within, bayesian_signed_rank, within_margin
 from orledger.audit.statistics.friedman import friedman
-from orledger.audit.statistics.result import TOO_FEW, Dropped, TestResult
 from orledger.audit.statistics.sign import sign_p, sign_test, sign_test_anytime
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
 from orledger.audit.statistics.skillings_mack import skillings_mack
@@ -30,14 +29,12 @@ from orledger.audit.statistics.slopes import slope
 from orledger.audit.statistics.spearman import spearman
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
+    from orledger.audit.evaluation.counting import Builder
     from orledger.audit.registry.hypotheses import Comparison
     from orledger.audit.registry.known import RegisteredUnits
-
-    Builder = Callable[[Variant, bool, TestResult], "Evaluation"]
+    from orledger.audit.statistics.result import TestResult
 
 TESTS = {"signed_rank": signed_rank, "sign": sign_test, "sign_anytime": sign_test_anytime}
 
@@ -103,9 +100,9 @@ def _evaluated(ledger: UnitReader, comparison: Comparison, sign: int = 1) -> lis
         return Evaluation(comparison, variant, independent, result, judge(comparison, result), bounded, origin)
 
     if comparison.test == "fisher":
-        return _groups(comparison, units, names, evaluation)
+        return in_groups(comparison, units, names, evaluation)
     if comparison.test == "proportion":
-        return _single(comparison, units[0], evaluation)
+        return share(comparison, units[0], evaluation)
     if comparison.test in MEASURING:
         return [evaluation(Variant.DECLARED, True, measured(comparison, units, names))]
     matched = prepared(comparison, match(units, names, incomplete=comparison.test == "skillings_mack"), names)
@@ -171,7 +168,7 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduc
     x = matched.matrix
     options = {"side": comparison.side}
     if x.shape[0] < FEWEST.get(comparison.test, 1):
-        return _nothing(comparison, x.shape[0], matched.dropped)
+        return nothing(comparison, x.shape[0], matched.dropped)
     if comparison.test in TESTS:
         d = differences(comparison, matched)
         result = TESTS[comparison.test](d, better=comparison.better, level=comparison.level, **options)
@@ -189,59 +186,10 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduc
     elif comparison.test == "spearman":
         result = spearman(x[:, 0], x[:, 1], **options)
     elif np.ptp(x[:, 0]) == 0:
-        return _nothing(comparison, x.shape[0], matched.dropped)
+        return nothing(comparison, x.shape[0], matched.dropped)
     else:
         result = slope(x[:, 0], x[:, 1], level=comparison.level, **options)
     return replace(result, dropped=matched.dropped)
-
-
-def _groups(comparison: Comparison, units: list[Units], names: list[str], evaluation: Builder) -> list[Evaluation]:
-    """Fisher's test on the share of events in two groups of units; nested units are reduced by majority of their values."""
-    counts = []
-    dropped = tuple(
-        Dropped(unit_name(key), f"{n}: {reason}", declined)
-        for n, u in zip(names, units, strict=True)
-        for *key, reason, declined in u.absent.iter_rows()
-    )
-    for u in units:
-        values = u.values
-        if comparison.nested and comparison.blocked is not None:
-            values = values.group_by(list(comparison.unit), maintain_order=True).agg(
-                (pl.col("value").mean() > 0.5).cast(pl.Float64)
-            )
-        counts.append((int((values["value"] != 0).sum()), values.height))
-    (a, n_a), (b, n_b) = counts
-    if not (n_a and n_b):
-        return [evaluation(Variant.DECLARED, True, _nothing(comparison, n_a + n_b, dropped))]
-    result = replace(fisher(a, n_a, b, n_b, comparison.side), dropped=dropped)
-    if comparison.nested and comparison.blocked is not None:
-        rule = "a unit has the event when more than half of its values have it"
-        result = replace(result, method=f"{result.method}; {rule}")
-    if comparison.nested and comparison.blocked is None:
-        refused = replace(result, p=None, method="no p: values are nested in their unit")
-        return [replace(evaluation(Variant.DECLARED, False, refused), outcome=Outcome.REFUSED)]
-    return [evaluation(Variant.BLOCKED if comparison.nested else Variant.DECLARED, True, result)]
-
-
-def _single(comparison: Comparison, units: Units, evaluation: Builder) -> list[Evaluation]:
-    """How many units have the event; where the quantity sums points of a cell, the points are pooled and marked as nested."""
-    dropped = tuple(Dropped(unit_name(key), reason, declined) for *key, reason, declined in units.absent.iter_rows())
-    pooled = comparison.sides[0][1].over_idx == "sum"
-    k = round(units.values["value"].sum()) if pooled else int((units.values["value"] != 0).sum())
-    n = int(units.values["points"].sum()) if pooled else units.values.height
-    if n == 0:
-        return [evaluation(Variant.DECLARED, True, _nothing(comparison, 0, dropped))]
-    result = replace(
-        proportion(k, n, comparison.nominal, side=comparison.side, level=comparison.level), dropped=dropped
-    )
-    return [evaluation(Variant.NAIVE if pooled else Variant.DECLARED, not pooled, result)]
-
-
-def _nothing(comparison: Comparison, n: int, dropped: tuple[Dropped, ...]) -> TestResult:
-    return TestResult(
-        test=comparison.test, method=TOO_FEW, computed=False, side=comparison.side, n=n, n_nonzero=0, ties=0,
-        statistic=None, statistic_name="", p=None, floor=None, dropped=dropped,
-    )  # fmt: skip
 
 
 def judge(comparison: Comparison, result: TestResult, p: float | None = None, floor: float | None = None) -> Outcome:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import DECIDED, ClaimState, Outcome, Verdict
+from orledger.audit.registry.words import DECIDED, ClaimState, Outcome, Untestable, Verdict
 from orledger.wording import some
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ def _open(
         return Decision(verdict, reason, None, (*failed, *absent, *weak))
     if absent:
         return Decision(Verdict.NO_DATA, missing, None, (*absent, *weak))
-    return Decision(Verdict.UNTESTABLE, f"no result could have been significant: {floors}", None, tuple(weak))
+    tied = any(tests[n].untestable == Untestable.TIES for n in weak)
+    reason = f"no result could have been significant{' with so many ties' if tied else ''}: {floors}"
+    return Decision(Verdict.UNTESTABLE, reason, None, tuple(weak))
 
 
 def _blocking(rule: Rule, states: States) -> list[str]:
@@ -176,6 +178,8 @@ def _quote(name: str, tests: Mapping[str, Evaluation], claims: Mapping[str, Clai
             f"margin {e.within.margin:g}: p = {e.within.noninferior:.2g} for not inferior,"
             f" {e.within.equivalent:.2g} for equivalent"
         )
-    if e.result.wins is not None:
+    if e.result.test == "proportion":
+        parts.append(f"{e.result.wins} of {e.result.n}")
+    elif e.result.wins is not None:
         parts.append(f"{e.result.wins}/{e.result.losses}/{e.result.draws} won/lost/drawn")
-    return f"{name} {e.outcome} ({', '.join(parts)})"
+    return f"{name} {', '.join((e.outcome, *e.shown))} ({', '.join(parts)})"

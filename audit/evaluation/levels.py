@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.audit.registry.words import DECIDED, Margin, Refusals, Registered, Verdict
+from orledger.audit.registry.words import DECIDED, Margin, Outcome, Refusals, Registered, Verdict
 from orledger.wording import counted, some
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def level_words(
         return ""
     tests = [deciding[n] for n in decision.evidence if n in deciding and _decided(deciding[n])]
     if not tests:
-        return "no level: it rests on no test that decided"
+        open_ = [n for n in decision.evidence if n in deciding and deciding[n].outcome == Outcome.UNDECIDED]
+        absence = f", and what {some(open_, SHOWN)} did not find is not shown to be absent" if open_ else ""
+        return f"no level: it rests on no test that decided{absence}"
     alpha = max(e.comparison.alpha for e in tests)
     lost = [
         *_refusals(tests),
@@ -98,6 +100,17 @@ def _looks(tests: Sequence[Evaluation], looks: int) -> Iterator[str]:
             f"{_names(fixed)} used a fixed n after {counted(looks, 'look')} at other data"
             ' (test = "sign_anytime" keeps its level over looks)'
         )
+    made = [e for e in tests if e not in fixed and _of_several(e)]
+    if looks and made:
+        yield (
+            f"{_names(made)} keeps its level over looks for units that are whole when they come in, and after"
+            f" {counted(looks, 'look')} its units, each made of several values, may have been added to"
+        )
+
+
+def _of_several(e: Evaluation) -> bool:
+    """Whether a unit is a mean or another statistic of several values, which may come in one by one."""
+    return e.comparison.nested or any(q.aggregate is not None for _, q in e.comparison.sides)
 
 
 def _fixed(tests: Sequence[Evaluation]) -> list[Evaluation]:

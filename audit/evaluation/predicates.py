@@ -8,6 +8,7 @@ import numpy as np
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.statistics.dispersion import statistic
+from orledger.audit.statistics.inversion import ULPS
 from orledger.audit.statistics.resampling import resample_backends
 from orledger.errors import DataError
 from orledger.wording import counted
@@ -27,7 +28,7 @@ def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Found:
     excess = m.matrix[:, 0] - m.matrix[:, 1]
     if claim.better == "higher":
         excess = -excess
-    worse = excess > claim.tolerance
+    worse = excess > claim.tolerance + _rounding(m.matrix)
     against = [
         f"{_name(m, i)}: {m.matrix[i, 0]:.6g} against {m.matrix[i, 1]:.6g}" for i in np.flatnonzero(worse).tolist()
     ]
@@ -43,16 +44,21 @@ def _limit(claim: Claim, m: Matched, names: list[str]) -> Found:
     assert claim.limit is not None
     values = combined(claim, m)
     labels, found = [], []
+    rounding = _rounding(m.matrix)
     if claim.stat is None:
         labels, found = [_name(m, i) for i in range(values.size)], values.tolist()
     else:
-        for label, rows in groups(claim, m):
-            labels.append(label)
-            found.append(reduced(claim.stat, values, m, rows))
+        parts = list(groups(claim, m))
+        labels = [label for label, _ in parts]
+        found = [reduced(claim.stat, values, m, rows) for _, rows in parts]
+        rounding = np.array([rounding[rows].max() for _, rows in parts])
     x = np.asarray(found)
     below = claim.kind == "at_most"
+    # Means and differences of numbers with few digits reach a limit by rounding alone; a value as recorded is held to the letter.
+    made = claim.stat in ("mean", "share") or claim.combine == "difference"
+    slack = claim.tolerance + (rounding if made else 0.0)
     # What is not a number is not within the limit either.
-    bad = ~(x <= claim.limit + claim.tolerance) if below else ~(x >= claim.limit - claim.tolerance)
+    bad = ~(x <= claim.limit + slack) if below else ~(x >= claim.limit - slack)
     extreme = float(x.max() if below else x.min())
     what = f"{claim.stat} of {_what(claim, names)}" if claim.stat else _what(claim, names)
     observed = f"{'largest' if below else 'smallest'} {what} is {extreme:.6g}, limit {claim.limit:.6g}"
@@ -67,7 +73,8 @@ def _ordering(claim: Claim, m: Matched, names: list[str]) -> Found:
     for label, rows in groups(claim, m):
         x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
         step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
-        good = (step > 0).all() if claim.strict else (step >= -claim.tolerance).all()
+        slack = float(_rounding(x[None]).max())
+        good = (step > slack).all() if claim.strict else (step >= -claim.tolerance - slack).all()
         text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
         shown = shown or text
         if not good:
@@ -84,7 +91,8 @@ def _best(claim: Claim, m: Matched, names: list[str]) -> Found:
         lead = others - x[0] if claim.better == "lower" else x[0] - others
         text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
         shown, count = shown or text, count + 1
-        if not (lead > 0 if claim.strict else lead >= -claim.tolerance):
+        slack = float(_rounding(x[None]).max())
+        if not (lead > slack if claim.strict else lead >= -claim.tolerance - slack):
             against.append(f"{label}: {text}" if claim.within else text)
     observed = (
         f"{claim.stat}: {shown}" if count == 1 else f"{names[0]} is best in {count - len(against)} of {count} groups"
@@ -113,7 +121,10 @@ def _monotone(claim: Claim, m: Matched, names: list[str]) -> Found:
         for j, name in enumerate(names):
             x = np.array([reduced(claim.stat or "mean", m.matrix[:, j], m, r) for _, r in points])
             step = x[None, :] - x[:, None] if claim.direction == "increasing" else x[:, None] - x[None, :]
-            good = step > 0 if claim.strict else step >= -claim.tolerance
+            slack = _rounding(
+                np.stack([np.broadcast_to(x[:, None], step.shape), np.broadcast_to(x, step.shape)], axis=-1)
+            )
+            good = step > slack if claim.strict else step >= -claim.tolerance - slack
             bad = np.argwhere(earlier & ~good).tolist()
             against += [f"{name}: {called[i]} {x[i]:.4g}, {called[k]} {x[k]:.4g}" for i, k in bad]
             steps = ["/".join(f"{v:.4g}" for v in x[at == p]) for p in np.unique(at)]
@@ -142,15 +153,17 @@ def _places(claim: Claim, m: Matched, rows: NDArray[np.int64]) -> NDArray[np.flo
 def _count(claim: Claim, m: Matched, names: list[str]) -> Found:
     x = m.matrix
     if x.shape[1] == 2:
-        hits = x[:, 0] < x[:, 1] if claim.better == "lower" else x[:, 0] > x[:, 1]
+        lead = x[:, 1] - x[:, 0] if claim.better == "lower" else x[:, 0] - x[:, 1]
+        hits = lead > _rounding(x)
         what = f"{names[0]} better than {names[1]}"
     else:
         hits, what = x[:, 0] != 0, "true"
     k, n = int(hits.sum()), hits.size
-    low = None if claim.at_least is None else claim.at_least * n if claim.at_least < 1 else claim.at_least
-    high = None if claim.at_most is None else claim.at_most * n if 0 < claim.at_most < 1 else claim.at_most
-    holds = (low is None or k >= low) and (high is None or k <= high)
-    against = [_name(m, i) for i in np.flatnonzero(~hits if low is not None else hits).tolist()]
+    # A share is compared as a share: 0.55 of 100 units is more than 55 in doubles, and 55 / 100 is 0.55.
+    enough = claim.at_least is None or (k / n if claim.at_least < 1 else k) >= claim.at_least
+    few = claim.at_most is None or (k / n if 0 < claim.at_most < 1 else k) <= claim.at_most
+    holds = enough and few
+    against = [_name(m, i) for i in np.flatnonzero(~hits if claim.at_least is not None else hits).tolist()]
     return holds, f"{what} in {k} of {counted(n, 'unit')}", float(k), [] if holds else against
 
 
@@ -215,6 +228,13 @@ PREDICATES = {
 }
 
 
+def _rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Up to which difference the numbers of each row of ``values`` (..., k) are equal: what rounding leaves of printed ties."""
+    size = np.abs(values).max(axis=-1)
+    found: NDArray[np.float64] = np.where(np.isfinite(size), ULPS * size, 0.0)
+    return found
+
+
 def reduced(stat: str, values: NDArray[np.float64], m: Matched, rows: NDArray[np.int64]) -> float:
     """``stat`` of ``values`` at ``rows``; a share is their sum over the number of records behind them, NaN without any."""
     if stat != "share":
@@ -234,10 +254,13 @@ def combined(claim: Claim, m: Matched) -> NDArray[np.float64]:
 
 def _what(claim: Claim, names: list[str]) -> str:
     if claim.combine is None or len(names) == 1:
-        source = claim.sides[0][1].source
-        return (
-            f"{names[0]} {source.metric}" if source and names[0] != "value" else source.metric if source else names[0]
-        )
+        quantity = claim.sides[0][1]
+        if quantity.source is None:
+            return names[0]
+        metric, gathered = quantity.source.metric, quantity.aggregate
+        if gathered is not None:  # the spread over seeds of a loss is no loss
+            metric = f"{gathered.stat} over {', '.join(gathered.over)} of {metric}"
+        return metric if names[0] == "value" else f"{names[0]} {metric}"
     return f"{names[0]}/{names[1]}" if claim.combine == "ratio" else f"{names[0]} minus {names[1]}"
 
 

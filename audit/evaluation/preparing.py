@@ -10,7 +10,7 @@ import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.registry.comparison_reading import UNIT_TESTS
-from orledger.audit.statistics.inversion import snapped
+from orledger.audit.statistics.inversion import ULPS, snapped
 from orledger.audit.statistics.result import Dropped
 
 if TYPE_CHECKING:
@@ -40,8 +40,18 @@ def prepared(comparison: Comparison, matched: Matched, names: list[str]) -> Matc
     d = m.matrix[:, 0] - m.matrix[:, 1]
     scale = np.abs(m.matrix).max(axis=1)
     if comparison.resolution is not None:
-        d, scale = np.rint(d / comparison.resolution), np.zeros_like(d)
+        d, scale = _whole(d, scale, comparison.resolution), np.zeros_like(d)
     return replace(m, matrix=np.column_stack([d, scale]))
+
+
+def _whole(d: NDArray[np.float64], scale: NDArray[np.float64], resolution: float) -> NDArray[np.float64]:
+    """Differences ``d`` (n,) in whole multiples of ``resolution``; half of one is rounded to the even multiple.
+
+    Of 0.71 - 0.70 and 0.70 - 0.69 one is above 0.01 and one below, by rounding of numbers of size ``scale`` (n,): both are half of 0.02.
+    """
+    parts = d / resolution
+    half = np.rint(2 * parts) / 2
+    return np.rint(np.where(np.abs(parts - half) <= ULPS * scale / resolution, half, parts))
 
 
 def blocked(comparison: Comparison, m: Matched) -> Matched:
@@ -53,12 +63,14 @@ def blocked(comparison: Comparison, m: Matched) -> Matched:
     if comparison.test == "mcnemar":
         x = np.column_stack([x[:, 0] - x[:, 1], np.zeros(x.shape[0])])
     columns = [f"v{j}" for j in range(x.shape[1])]
-    table = m.units.hstack(pl.DataFrame(x, schema=columns))
+    table = m.units.hstack(
+        pl.DataFrame(x, schema=columns).fill_nan(None)
+    )  # an arm that lacks a part counts with the rest
     reduce = [pl.col(columns).mean() if comparison.blocked == "mean" else pl.col(columns).median()]
     if comparison.test in UNIT_TESTS:  # the size of the numbers behind a mean is that of the largest of them
         reduce = [pl.col("v0").mean() if comparison.blocked == "mean" else pl.col("v0").median(), pl.col("v1").max()]
     table = table.group_by(list(comparison.unit), maintain_order=True).agg(reduce)
-    matrix = table.select(columns).to_numpy().reshape(table.height, len(columns))
+    matrix = table.select(pl.col(columns).fill_null(float("nan"))).to_numpy().reshape(table.height, len(columns))
     points = np.ones(matrix.shape, dtype=np.int64)
     return Matched(comparison.unit, table.select(comparison.unit), matrix, points, m.dropped)
 

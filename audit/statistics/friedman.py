@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import chi2, rankdata, t
 
+from orledger.audit.statistics.inversion import equalised
 from orledger.audit.statistics.result import TestResult
 from orledger.errors import DataError
 
@@ -25,11 +26,11 @@ EXACT_STATES = 400_000
 def friedman(values: ArrayLike, arms: Sequence[str] | None = None, *, level: float = 0.95) -> TestResult:
     """Friedman's test that k arms are exchangeable within blocks; ``values`` has shape (n blocks, k arms), rank 1 lowest.
 
-    The statistic is corrected for ties. p is the exact permutation probability where the null can be enumerated and the
+    The statistic is corrected for ties, and numbers of a block that differ by rounding alone tie. p is the exact permutation probability where the null can be enumerated and the
     chi-squared approximation otherwise; ``method`` says which, and both are in ``details`` where both exist. Mean ranks
     carry Student intervals over blocks, cut to [1, k]. Kendall's W is the statistic over its maximum n (k - 1).
     """
-    x = np.asarray(values, dtype=float)
+    x = equalised(values)
     if x.ndim != 2 or x.shape[0] < 2 or x.shape[1] < 2:
         raise DataError(f"Friedman's test needs at least 2 blocks and 2 arms; the matrix has shape {x.shape}")
     if np.isnan(x).any():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2, rankdata
 
+from orledger.audit.statistics.inversion import equalised
 from orledger.audit.statistics.result import TestResult
 from orledger.errors import DataError
 
@@ -30,7 +31,7 @@ def skillings_mack(values: ArrayLike, arms: Sequence[str] | None = None) -> Test
     blocks gives, up to 8 arms; beyond, a bound from above, and the method says so. Without gaps and ties the statistic is
     Friedman's.
     """
-    x = np.asarray(values, dtype=float)
+    x = equalised(values)
     if x.ndim != 2 or x.shape[1] < 2:
         raise DataError(f"the Skillings-Mack test needs a matrix of blocks by at least 2 arms; got shape {x.shape}")
     names = list(arms) if arms is not None else [str(j) for j in range(x.shape[1])]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import rankdata, t
 
+from orledger.audit.statistics.inversion import equalised
 from orledger.audit.statistics.result import TestResult, check_side
 from orledger.errors import DataError
 
@@ -29,7 +30,7 @@ def spearman(x: ArrayLike, y: ArrayLike, side: str = "two-sided") -> TestResult:
     check_side(side)
     if np.isnan(np.asarray(x, dtype=float)).any() or np.isnan(np.asarray(y, dtype=float)).any():
         raise DataError("Spearman's correlation got NaN", hint="leave out units without both values")
-    rx, ry = rankdata(np.asarray(x, dtype=float)), rankdata(np.asarray(y, dtype=float))
+    rx, ry = rankdata(equalised(x)), rankdata(equalised(y))
     n = rx.size
     if n != ry.size or n < 2:
         raise DataError(f"Spearman's correlation needs two equally long samples of at least 2; got {n} and {ry.size}")

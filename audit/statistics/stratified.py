@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import rankdata, trim_mean
 
+from orledger.audit.statistics.inversion import equalised
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -70,7 +72,7 @@ def mean_ranks(matrix: NDArray[np.float64], level: float = 0.95) -> Estimate:
 
     It speaks about further units like these.
     """
-    ranks = rankdata(matrix, axis=1)
+    ranks = rankdata(equalised(matrix), axis=1)
     n = ranks.shape[0]
     picks = np.random.default_rng(SEED).integers(n, size=(DRAWS, n))
     return _estimate(ranks.mean(axis=0), ranks[picks].mean(axis=1), level)

@@ -209,11 +209,14 @@ GROUPS = 'test = "fisher"\nevent = { gt = 0 }\narms = ["a", "b"]\n'
 
 
 def test_groups_are_counted_and_their_absent_units_named():
-    (e,) = found(GROUPS, side([1, 1, 1, 0], [("8", "0", "gone", True)]), side([0, 0, 1], [("9", "0", "late")]))
+    others = units([("5", "0", 0), ("6", "0", 0), ("7", "0", 1)], [("9", "0", "late")], KEYS)
+    (e,) = found(GROUPS, side([1, 1, 1, 0], [("8", "0", "gone", True)]), others)
     assert e.result.details["table"] == [[3, 1], [1, 2]]
     assert e.result.dropped == (Dropped("8/0", "a: gone", True), Dropped("9/0", "b: late"))
     assert (e.variant, e.independent) == ("declared", True)
     assert "more than half" not in e.result.method
+    assert e.unit_values == ("7 split", "1 rel")
+    assert not found(GROUPS, side([1, 1, 1, 0]), side([0, 0, 1]))[0].independent  # the same units stand in both groups
 
 
 def test_an_empty_group_is_missing():
@@ -224,7 +227,8 @@ def test_an_empty_group_is_missing():
 
 def test_nested_groups_go_by_the_majority_of_their_values():
     """Splits with one of two events have it in exactly one half, which is no majority; with two of two they have."""
-    first, second = side([1, 1, 1, 0, 1, 1], nested=2), side([1, 0, 0, 0], nested=2)
+    first = side([1, 1, 1, 0, 1, 1], nested=2)
+    second = units([("8", "0", 1), ("8", "1", 0), ("9", "0", 0), ("9", "1", 0)], keys=KEYS)
     (e,) = found(GROUPS + 'unit = ["split"]\nblocked = "mean"\n', first, second)
     assert e.result.details["table"] == [[2, 1], [0, 2]]
     assert (e.variant, e.independent) == ("blocked", True)
@@ -242,6 +246,27 @@ def test_one_quantity_is_counted_by_units():
     (e,) = found(body, side([], [("9", "0", "gone")]))
     assert (e.outcome, e.result.n, e.variant, e.independent) == ("missing", 0, "declared", True)
     assert [d.reason for d in e.result.dropped] == ["gone"]
+
+
+def test_nested_values_of_one_quantity_are_counted_by_the_majority_of_their_unit():
+    """Ten seeds of one dataset are not ten units: without a blocking rule there is no p and no interval."""
+    body = 'test = "proportion"\narm = "a"\nnominal = 0.5\nunit = ["split"]\n'
+    rows = side([1, 1, 1, 0, 1, 1], nested=2)  # two splits of three have it in more than half of their values
+    (bare,) = found(body, rows)
+    assert (bare.variant, bare.independent, bare.outcome) == ("declared", False, "refused")
+    assert (bare.result.p, bare.result.low, bare.result.high) == (None, None, None)
+    first, naive = found(body + 'blocked = "mean"\n', rows)
+    assert (first.variant, first.independent, first.result.wins, first.result.n) == ("blocked", True, 2, 3)
+    assert first.result.p == 1.0  # two of three tosses of a fair coin
+    assert first.result.method.endswith("a unit has the event when more than half of its values have it")
+    assert (naive.variant, naive.independent, naive.result.wins, naive.result.n) == ("naive", False, 5, 6)
+    assert first.unit_values == ("3 split",)
+
+
+def test_points_that_are_none_are_missing():
+    body = 'test = "proportion"\narm = "a"\nevent = { gt = 0 }\nover_idx = "sum"\n'
+    (e,) = found(body, units([("0", "0", 0, 0)], keys=KEYS))
+    assert (e.outcome, e.result.n) == ("missing", 0)
 
 
 def test_a_sum_over_points_is_pooled_and_naive():

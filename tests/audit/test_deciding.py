@@ -10,7 +10,7 @@ from orledger.audit.evaluation.claims import ClaimResult
 from orledger.audit.evaluation.comparisons import Evaluation
 from orledger.audit.evaluation.dispositions import decide
 from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis, Rule, Term
-from orledger.audit.registry.words import ClaimState, Outcome, Untestable, Variant, Verdict
+from orledger.audit.registry.words import ClaimState, Margin, Outcome, Untestable, Variant, Verdict
 from orledger.audit.statistics.result import TestResult
 
 C = Comparison("c", "t", "signed_rank", (), ("k",), ("k",))
@@ -174,3 +174,22 @@ def test_only_claims_that_failed_and_stand_in_the_way_block_support(support, cla
     found = decided([support], {"a": "untestable", **claims}, needs=("a",))
     assert found.verdict == (Verdict.PARTIAL if blocked else Verdict.UNTESTABLE)
     assert found.evidence == (*blocked, "a")
+
+
+def test_a_proportion_is_quoted_as_a_count_and_not_as_games_won():
+    share = test_of("greater", test="proportion", wins=8, losses=2, draws=0, n=10)
+    found = decided([rule("supported", ["a greater"])], {"a": share})
+    assert found.reason == "because supported (a greater (n = 10, p = 0.031, 8 of 10))"
+
+
+def test_what_a_margin_shows_stands_beside_the_outcome():
+    within = replace(test_of("undecided"), shown=(Margin.NONINFERIOR, Margin.EQUIVALENT))
+    found = decided([rule("supported", ["a equivalent"])], {"a": within})
+    assert found.reason.startswith("because supported (a undecided, noninferior, equivalent (n = 6")
+
+
+@pytest.mark.parametrize(("why", "words"), [(Untestable.UNITS, ""), (Untestable.TIES, " with so many ties")])
+def test_what_ties_made_untestable_another_result_of_as_many_units_could_have_shown(why, words):
+    found = decided([rule("supported", ["a less"])], {"a": test_of("untestable", untestable=why)}, needs=["a"])
+    assert found.verdict == Verdict.UNTESTABLE
+    assert found.reason.startswith(f"no result could have been significant{words}: a untestable")

@@ -10,7 +10,7 @@ from orledger.audit.evaluation.claim_intervals import ClaimInterval, claim_inter
 from orledger.audit.evaluation.pairing import Matched
 from orledger.audit.evaluation.predicates import PREDICATES
 from orledger.audit.registry.hypotheses import Claim
-from orledger.audit.registry.quantities import Quantity, RecordSource
+from orledger.audit.registry.quantities import Aggregate, Quantity, RecordSource
 from orledger.audit.registry.words import ClaimState, Clearly
 
 
@@ -307,3 +307,14 @@ def test_draws_of_backends_are_counted_for_every_arm():
     assert others == [f"b: lowest in {200 - round(200 * share)} draws"]
     assert found(backends(True), "resampled", "a", "b", at_least=share, **options)[0]
     assert found(backends(False, 1), "resampled", "a", "b", **options)[0] == "missing"
+
+
+@pytest.mark.parametrize(
+    ("arms", "what"), [(("value",), "cv over seed, fold of m"), (("a",), "a cv over seed, fold of m")]
+)
+def test_a_statistic_over_cells_is_named_in_what_was_observed(arms, what):
+    """The spread over seeds of a loss is no loss."""
+    side = Quantity("t", "main", RecordSource("a", "m"), aggregate=Aggregate(("seed", "fold"), "cv"))
+    asked = Claim("w", "s", "measured", ((arms[0], side),), ("g", "s"), stat="median")
+    observed = PREDICATES["measured"](asked, matched([("p", 1, 0.2)]), list(arms))[1]
+    assert observed == f"median of {what}: 0.2"
