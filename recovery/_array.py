@@ -31,7 +31,7 @@ def namespace(*arrays: Array) -> Any:
 def like(x: Array, ref: Array) -> Array:
     """`x` as a floating array in the namespace, dtype and device of `ref`."""
     if namespace(ref) is np:
-        return np.asarray(x, dtype=np.float64)
+        return np.asarray(to_numpy(x), dtype=np.float64)
     return sys.modules["torch"].as_tensor(x, dtype=ref.dtype, device=ref.device)
 
 
@@ -67,8 +67,8 @@ def as_float(x: Array, what: str, *, ndim: int | None = None) -> Array:
             raise InputError(f"{what} is not numeric: {err}", hint="pass an array of real numbers") from None
     elif x.is_complex() or (x.is_floating_point() and xp.finfo(x.dtype).bits < 32):
         raise InputError(f"{what} has type {x.dtype}", hint="pass a tensor of float64 (or float32)")
-    elif not x.is_floating_point():
-        x = x.to(xp.float64)
+    else:
+        x = (x if x.is_floating_point() else x.to(xp.float64)).detach()
     if ndim is not None and x.ndim != ndim:
         raise InputError(f"{what} has shape {tuple(x.shape)}; {ndim} axes are needed")
     bad = ~xp.isfinite(x)
@@ -104,18 +104,57 @@ def to_numpy(x: Array) -> np.ndarray:
     return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
 
 
-def nonnegative(value: float, what: str) -> float:
-    """`value` as a float that is finite and not below zero, or an InputError that names `what`."""
+def number(value: Any, what: str, *, low: float = -math.inf, high: float = math.inf, infinite: bool = False) -> float:
+    """`value` as a float in [low, high] that is finite unless `infinite` is allowed, or an InputError that names `what`."""
     try:
         if isinstance(value, (str, bytes)) or np.iscomplexobj(value):
             raise TypeError
         value = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} = {value!r}; one real number is needed") from None
-    if not np.isfinite(value) or value < 0:
-        raise InputError(f"{what} = {value}; it must be finite and >= 0")
-    if value and not 1e-120 <= value <= 1e120:
-        raise InputError(f"{what} = {value}; its square is out of range", hint="state the problem in another unit")
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # RuntimeError: a tensor of several values
+        raise InputError(f"{what} = {value!r:.60}; one real number is needed") from None
+    if not low <= value <= high or (math.isinf(value) and not infinite):
+        bounds = [f">= {low:g}"] * (low > -math.inf) + [f"<= {high:g}"] * (high < math.inf)
+        if len(bounds) == 2:
+            raise InputError(f"{what} = {value}; it must lie in [{low:g}, {high:g}]")
+        raise InputError(
+            f"{what} = {value}; it must be {' and '.join(['finite'] * (not infinite) + bounds) or 'a number'}"
+        )
+    return value
+
+
+def items(values: Any, count: int, what: str) -> list[Any]:
+    """The `count` entries of a tuple, a list or an array of one axis, or an InputError that names `what`."""
+    flat = isinstance(values, (tuple, list)) or (isinstance(values, np.ndarray) and values.ndim == 1)
+    if not flat or len(values) != count:
+        raise InputError(f"{what} = {values!r:.60}; {count} numbers are needed")
+    return list(values)
+
+
+def multipliers(mu: Array, ref: Array, *, axes: int | None = None) -> Array:
+    """`mu` = 1/nugget as an array like `ref` with values in [0, inf] and at most `axes` axes; an InputError otherwise."""
+    try:
+        host = np.asarray(to_numpy(mu))
+        if host.dtype.kind not in "fiub":
+            raise TypeError(f"its type is {host.dtype}")
+    except (TypeError, ValueError) as err:
+        raise InputError(f"mu is not numeric: {err}", hint="pass numbers between 0 and infinity") from None
+    if not (host >= 0).all():
+        raise InputError(
+            "mu has a value that is negative or not a number", hint="mu = 1/nugget lies between 0 and infinity"
+        )
+    if axes is not None and host.ndim > axes:
+        raise InputError(f"mu has shape {host.shape}; at most {axes} axis is allowed")
+    return like(mu, ref)
+
+
+def nonnegative(value: float, what: str) -> float:
+    """`value` as a float that is finite and not below zero, with a square in range, or an InputError that names `what`."""
+    value = number(value, what, low=0.0)
+    if value and not 1e-75 <= value <= 1e75:  # fourth powers are formed on the way
+        raise InputError(
+            f"{what} = {value}; 0 or a number between 1e-75 and 1e75 is needed",
+            hint="state the problem in another unit",
+        )
     return value
 
 

@@ -86,24 +86,29 @@ def edges_at(proj: Projection, rho: float, eta: float, mu_lower: Array, mu_upper
 def functional_error(proj: Projection, rho: float) -> Array:
     """|change of c . theta| (points,) from rounding in the functional and in the sums over its coordinates."""
     terms = len(proj.spec.s2) + 16 + (proj.spec.exact.count if proj.spec.exact else 0)
-    norm2 = proj.norm2 if proj.rows is None else proj.rows[1]
+    norm2 = proj.norm2 if proj.whole2 is None else proj.whole2
     return 4 * terms * machine_eps(proj.ct) * rho * namespace(proj.ct).sqrt(norm2 + proj.shift * 0)
 
 
 def feature_allowance(centre: Centre, proj: Projection, rho: float, room: float, edges: list[Edge]) -> Array:
     """How far (points,) the exact edges may lie outside the computed ones, for a problem entered through features.
 
-    The elimination of exact rows is taken as exact.
+    Exact rows are met up to their factors' rounding: an element then lies within `slip` times rho of one that meets them as
+    factored, whose norm, misfit and value differ by as much as that allows.
     """
     xp, spec, eta = namespace(proj.ct), centre.spec, centre.occ.eta
     eps, top = machine_eps(proj.ct), float(xp.sqrt(spec.s2.max())) if len(spec.s2) else 0.0
     error = max(spec.n, int(spec.basis.shape[0])) * eps * top
     shift = (error + max(spec.resolution, error)) * rho + 8 * eps * spec.ynorm
-    noise, norm = shift * (2 * eta + shift), RADIUS_UNITS * eps * rho * rho
+    slip, moved = 0.0, proj.norm2 * 0
+    if spec.exact is not None and proj.whole2 is not None:
+        slip = spec.exact.slip * rho
+        shift, moved = shift + spec.exact.schur_scale * slip, slip * xp.sqrt(proj.whole2)
+    noise, norm = shift * (2 * eta + shift), RADIUS_UNITS * eps * rho * rho + slip * (2 * rho + slip)
     if centre.budget == 0.0 and len(spec.s2):
-        moved = _degenerate(centre, proj, room, noise, norm)
+        moved = moved + _degenerate(centre, proj, room, noise, norm)
     else:
-        moved = xp.maximum(*(_moved(centre, edge, noise, norm) for edge in edges))
+        moved = moved + xp.maximum(*(_moved(centre, edge, noise, norm) for edge in edges))
     return moved + functional_error(proj, rho)
 
 

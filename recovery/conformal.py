@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, machine_eps, namespace, to_numpy
+from orledger.recovery._array import Array, as_float, machine_eps, namespace, nonnegative, number, sized, to_numpy
 from orledger.recovery.errors import InputError
 from orledger.recovery.interval import Interval, local_interval
 from orledger.recovery.occam import Occam, occam
@@ -63,6 +63,7 @@ class ConformalRadius:
         Score and edge are computed on different ways and round apart, so edges are moved outwards by the allowance of the
         interval (`share` of it), besides q_add: under ties it matters on which side of an edge a response falls.
         """
+        share = number(share, "share", low=0.0, high=1.0)
         band = local_interval(spec, proj, self.kappa * self.anchor, eta, occ=occ)
         xp = namespace(band.mid)
         size = xp.abs(band.lower) + xp.abs(band.upper) + self.q_add
@@ -90,7 +91,7 @@ def conformal_radius(
     maximum, and `level` says what that achieves. floor: "auto" adds q_add only when kappa stops short, "always" adds it
     anyway, "never" to look at the pure interval (no guarantee once saturated).
     """
-    y = to_numpy(as_float(y_cal, "y_cal", ndim=1))
+    y = to_numpy(sized(as_float(y_cal, "y_cal", ndim=1), "y_cal"))
     n = len(y)
     if n == 0 or n != len(proj_cal):
         raise InputError(
@@ -99,7 +100,7 @@ def conformal_radius(
     if floor not in ("auto", "always", "never"):
         raise InputError(f"floor = {floor!r}; use 'auto', 'always' or 'never'")
     occ = occam(spec, eta).require()
-    anchor = occ.rho if rho_oc is None else float(rho_oc)
+    anchor = occ.rho if rho_oc is None else nonnegative(rho_oc, "rho_oc")
     if not anchor > 0:
         raise InputError(
             f"the Occam radius is {anchor}: the data lie within eta of zero, so no multiple of it can be calibrated",
@@ -111,11 +112,9 @@ def conformal_radius(
     if method == "exact":
         rho = to_numpy(covering_radius(spec, proj_cal, y_cal, eta, occ=occ))
         scores = np.maximum(rho / anchor, 1.0)
-        cap = float(kappa_cap)
-        if not cap >= 1:
-            raise InputError(f"kappa_cap = {kappa_cap}; it must be at least 1 (inf for no cap)")
+        cap = number(kappa_cap, "kappa_cap", low=1.0, infinite=True)
     elif method == "grid":
-        steps = as_float(grid, "grid", ndim=1)
+        steps = to_numpy(as_float(grid, "grid", ndim=1))
         if len(steps) == 0 or steps.min() < 1:
             raise InputError(f"grid = {tuple(grid)}; inflations of at least 1 are needed, and at least one of them")
         scores, cap = _grid_scores(spec, proj_cal, y, anchor, occ, steps), float(steps.max())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import to_numpy
+from orledger.recovery._array import as_float, number, to_numpy
 from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,10 +61,12 @@ def guarded_delivery(
     mean at the balance nugget with cert + delta_num + allowance: an estimate and the bound that belongs to it, never a mixture.
     """
     mid, half = (np.array(to_numpy(v), dtype=float) for v in (band.mid, band.half))
-    gap, ridge = to_numpy(band.gap_rel), np.asarray(to_numpy(ridge), dtype=float)
+    gap, ridge = to_numpy(band.gap_rel), to_numpy(as_float(ridge, "ridge", ndim=1)).astype(float)
+    gap_tol, drift_factor = number(gap_tol, "gap_tol", low=0.0), number(drift_factor, "drift_factor", low=0.0)
+    y_scale = number(y_scale, "y_scale", low=0.0)
     if not len(ridge) == len(mid) == len(proj):
         raise InputError(f"{len(mid)} intervals, {len(ridge)} ridge values and {len(proj)} functionals do not match")
-    allowed = half + drift_factor * max(1.0, float(y_scale))
+    allowed = half + drift_factor * max(1.0, y_scale)
     drift = np.abs(mid - ridge)
     broken = ~(np.isfinite(mid) & np.isfinite(half))
     checks = (

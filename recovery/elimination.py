@@ -41,7 +41,8 @@ class ExactRows:
     """What is needed to reduce a functional: the rows' own factor, their data, and the coupling to the noisy rows.
 
     count: number of exact rows; width: number of feature columns (0 in kernel form); norm2: |u_E|^2. lost: in kernel form the
-    directions of the exact rows (count, dropped) that rounding hides.
+    directions of the exact rows (count, dropped) that rounding hides. slip: in feature form how far, relative to its norm, an
+    element that meets the exact rows may lie from one that meets them as they were factored.
     """
 
     mask: np.ndarray
@@ -53,6 +54,7 @@ class ExactRows:
     coupling: Array
     data: Array
     lost: Array | None = None
+    slip: float = 0.0
 
     @property
     def dropped(self) -> int:
@@ -75,7 +77,10 @@ def row_mask(exact: Any, n: int) -> np.ndarray | None:
     """The boolean mask (n,) of exact rows given as a mask or as row numbers; None when there are none."""
     if exact is None:
         return None
-    exact = to_numpy(exact) if not isinstance(exact, (list, tuple, range)) else np.asarray(exact)
+    try:
+        exact = np.asarray(to_numpy(exact))
+    except ValueError:
+        raise InputError(f"exact = {exact!r:.60} is neither a boolean mask nor row numbers") from None
     if exact.size == 0:
         return None
     if exact.dtype != bool and not (np.issubdtype(exact.dtype, np.integer) and exact.ndim == 1):
@@ -146,5 +151,7 @@ def eliminate_features(
     N = Wt[rank:].T
     noisy = Phi[~mask]
     scale = float(xp.linalg.norm(noisy)) if len(noisy) else 0.0
-    record = ExactRows(mask, int(mask.sum()), Phi.shape[1], float(theta @ theta), scale, N, noisy, theta)
+    # The factors are those of E + F with |F| <= p eps |E|; what F moves is divided by the smallest singular value kept.
+    slip = 4 * max(Phi.shape) * eps * float(s.max() / s[rank - 1]) if rank else 0.0
+    record = ExactRows(mask, int(mask.sum()), Phi.shape[1], float(theta @ theta), scale, N, noisy, theta, slip=slip)
     return record, noisy @ N, y[~mask] - noisy @ theta

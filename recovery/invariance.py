@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orledger.recovery._array import as_float, nonnegative
+from orledger.recovery._array import as_float, nonnegative, number, to_numpy
 from orledger.recovery.errors import InputError
 
 
@@ -46,11 +46,10 @@ def kappa_invariance(m: np.ndarray, c: np.ndarray, kappa: float, kappa_prime: fl
 
     The first index wins ties in the argmin, as numpy.argmin does; a tied step never fires.
     """
-    m, c = as_float(m, "m"), as_float(c, "c")
+    m, c = to_numpy(as_float(m, "m")), to_numpy(as_float(c, "c"))
+    kappa, kappa_prime = number(kappa, "kappa"), number(kappa_prime, "kappa_prime")
     if m.shape != c.shape or m.ndim == 0 or m.shape[-1] == 0:
         raise InputError(f"m {m.shape} and c {c.shape} must have the same shape (..., candidates)")
-    if not (np.isfinite(kappa) and np.isfinite(kappa_prime)):
-        raise InputError(f"kappa = {kappa}, kappa_prime = {kappa_prime}; both must be finite")
     osc = c.max(-1) - c.min(-1)
     chosen, gap, tie, left = [], [], [], []
     for here, there in ((kappa, kappa_prime), (kappa_prime, kappa)):
@@ -94,12 +93,13 @@ def flatness_bound(eps: float, eta: float, k0: float, t: int, phi: float, nugget
     phi = varphi(D / length) in [0, 1]; nugget: the smallest nugget nu_- the radius is minimised over. Vacuous (equal to
     sqrt(k0 (eps^2 + eta^2 / nu_-))) once t k0 phi^2 >= nu_-.
     """
-    if not (0 <= phi <= 1 and nugget > 0 and k0 >= 0 and t >= 0):
-        raise InputError(
-            f"phi = {phi}, nugget = {nugget}, k0 = {k0}, t = {t}: need 0 <= phi <= 1, nugget > 0, k0, t >= 0"
-        )
-    eps, eta = nonnegative(eps, "eps"), nonnegative(eta, "eta")
-    drop = t * k0**2 * phi**2 / nugget
+    eps, eta, k0, nugget = (
+        nonnegative(v, what) for v, what in ((eps, "eps"), (eta, "eta"), (k0, "k0"), (nugget, "nugget"))
+    )
+    phi, rows = number(phi, "phi", low=0.0, high=1.0), number(t, "t", low=0.0)
+    if nugget == 0:
+        raise InputError("nugget = 0; the bound needs a positive one")
+    drop = rows * k0**2 * phi**2 / nugget
     # sqrt(k0) - sqrt((k0 - drop)_+) without the cancellation when the drop is tiny.
     fall = min(drop, k0) / (np.sqrt(k0) + np.sqrt(max(k0 - drop, 0.0))) if k0 > 0 else 0.0
     return float(np.sqrt(eps**2 + eta**2 / nugget) * fall)

@@ -136,7 +136,10 @@ def _empty_square(X: Array) -> Array:
 
 
 def _evaluated(kernel: Kernel, A: Array, B: Array) -> Array:
-    part = kernel(A, B)
+    if not callable(kernel):
+        raise InputError(f"the kernel is {kernel!r:.60}; a function of two blocks of rows is needed")
+    part = together(kernel(A, B), A)[0]
+    part = as_float(part, "the kernel's answer")
     if tuple(part.shape) != (len(A), len(B)):
         raise InputError(
             f"the kernel gave shape {tuple(part.shape)} for {len(A)} and {len(B)} rows; ({len(A)}, {len(B)}) is needed"

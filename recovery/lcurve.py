@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import as_float
+from orledger.recovery._array import as_float, to_numpy
 from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def lcurve_corner(misfit: np.ndarray, norm: np.ndarray, variant: str = "menger",
     variant: a key of `CORNERS`; scale: "log" takes logarithms of both axes, "linear" does not. The curve bends towards
     the origin at its corner, whichever end it is walked from. At least three nodes with positive values are needed.
     """
-    if variant not in CORNERS:
+    if not isinstance(variant, str) or variant not in CORNERS:
         raise InputError(f"variant = {variant!r}; known corners are {sorted(CORNERS)}")
-    x, y = as_float(misfit, "misfit"), as_float(norm, "norm")
+    x, y = to_numpy(as_float(misfit, "misfit")), to_numpy(as_float(norm, "norm"))
     if x.shape != y.shape or x.ndim != 1 or len(x) < 3:
         raise InputError(f"misfit {x.shape} and norm {y.shape} must be equally long, with at least 3 nodes")
     if scale == "log":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from orledger.recovery._array import Array, gain, like, machine_eps, namespace
+from orledger.recovery._array import Array, gain, machine_eps, multipliers, namespace
 from orledger.recovery.allowance import ENTRY_UNITS
 from orledger.recovery.errors import InputError
 
@@ -29,7 +29,7 @@ class Projection:
 
     source: what is needed to write an element down again: the reduced representers (points, d) in feature form, the
     whitened inner products with the exact rows (points, rank) in kernel form with exact rows, else None.
-    given_norm2: |c|^2 (points,) as it was given, which its parts add up to only within rounding.
+    given_norm2: |c|^2 (points,), which its parts add up to only within rounding; whole2: |c|^2 before exact rows were conditioned on.
     c02_floor: below this a null-space part c02 is rounding of |c|^2 itself (0 in feature form, where it is computed apart).
     rows: the inner products (n_rows, points) and squared norms (points,) as given, kernel form only.
     """
@@ -42,16 +42,19 @@ class Projection:
     given_norm2: Array | None = None
     c02_floor: Array | float = 0.0
     rows: tuple[Array, Array] | None = None
+    whole2: Array | None = None
 
     def __len__(self) -> int:
         return int(self.ct.shape[0])
 
     def __getitem__(self, index: Array) -> Projection:
         """The functionals at `index` (slice, mask or integer array)."""
-        source, norm2 = (None if v is None else v[index] for v in (self.source, self.given_norm2))
+        source, norm2, whole2 = (None if v is None else v[index] for v in (self.source, self.given_norm2, self.whole2))
         floor = self.c02_floor if isinstance(self.c02_floor, float) else self.c02_floor[index]
         rows = None if self.rows is None else (self.rows[0][:, index], self.rows[1][index])
-        return Projection(self.spec, self.ct[index], self.c02[index], self.shift[index], source, norm2, floor, rows)
+        return Projection(
+            self.spec, self.ct[index], self.c02[index], self.shift[index], source, norm2, floor, rows, whole2
+        )
 
     def widened(self, index: Array) -> Projection:
         """The functionals at `index` in the problem that dominates this one, its squared norms a little larger as well."""
@@ -88,16 +91,16 @@ class Projection:
 
     def V(self, mu: Array) -> Array:
         """Posterior variance at nugget 1/mu: (points,) for a number, (points, M) for M values; any mu in [0, inf]."""
-        f = self.spec.damping(mu)
+        f = self.spec.damping(multipliers(mu, self.ct, axes=1))
         return _fit(self.c02, f) + (self.ct * self.ct) @ f.T
 
     def m(self, mu: Array) -> Array:
         """Posterior mean at nugget 1/mu, exact rows included; shapes as in V."""
-        return _fit(self.shift, like(mu, self.ct)[..., None]) + self.ct @ self._mean_weights(mu).T
+        return _fit(self.shift, multipliers(mu, self.ct, axes=1)[..., None]) + self.ct @ self._mean_weights(mu).T
 
     def pf(self, mu: Array) -> Array:
         """|phi_x - Lam^* w_mu(x)|, the generalised power function; shapes as in V."""
-        f = self.spec.damping(mu)
+        f = self.spec.damping(multipliers(mu, self.ct, axes=1))
         return namespace(f).sqrt(_fit(self.c02, f) + (self.ct * self.ct) @ (f * f).T)
 
     def wn(self, mu: Array) -> Array:
@@ -107,6 +110,9 @@ class Projection:
 
     def at(self, mu: Array) -> Moments:
         """The four moments at one mu per point: mu (points,) -> Moments of (points,) arrays; any mu in [0, inf]."""
+        mu = multipliers(mu, self.ct, axes=1)
+        if tuple(mu.shape) not in ((), (1,), (len(self),)):
+            raise InputError(f"mu has {mu.shape[0]} values for {len(self)} functionals; one each is needed")
         xp, f, g = namespace(self.ct), self.spec.damping(mu), self._gain(mu)
         c2 = self.ct * self.ct
         pf2, wn2 = self.c02 + (c2 * f * f).sum(1), (c2 * g * g / self.spec.s2).sum(1)
@@ -114,7 +120,7 @@ class Projection:
         return Moments(self.c02 + (c2 * f).sum(1), m, xp.sqrt(pf2), xp.sqrt(wn2))
 
     def _gain(self, mu: Array) -> Array:
-        return gain(like(mu, self.ct)[..., None] * self.spec.s2)
+        return gain(multipliers(mu, self.ct, axes=1)[..., None] * self.spec.s2)
 
     def _mean_weights(self, mu: Array) -> Array:
         return self._gain(mu) * (self.spec.yt / namespace(self.ct).sqrt(self.spec.s2))

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, nonnegative, to_numpy, together
+from orledger.recovery._array import (
+    Array,
+    as_float,
+    items,
+    like,
+    machine_eps,
+    namespace,
+    nonnegative,
+    number,
+    sized,
+    to_numpy,
+    together,
+)
 from orledger.recovery.allowance import RESOLVED, forgotten, forgotten_share, moved_variance
 from orledger.recovery.elimination import gram_cut
 from orledger.recovery.errors import GramError, InputError
@@ -118,7 +130,10 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
     The short way for acquisition functions: no data, no certificate parts; the same numbers as `global_radius`.
     """
     w, beta2, kxx = together(w, beta2, kxx)
-    w, beta2, kxx = as_float(w, "w", ndim=1), as_float(beta2, "beta2", ndim=2), as_float(kxx, "kxx", ndim=1)
+    w, beta2, kxx = (
+        sized(as_float(v, what, ndim=axes), what)
+        for v, what, axes in ((w, "w", 1), (beta2, "beta2", 2), (kxx, "kxx", 1))
+    )
     eps, eta = nonnegative(eps, "eps"), nonnegative(eta, "eta")
     if tuple(beta2.shape) != (len(kxx), len(w)) or len(w) == 0:
         raise InputError(
@@ -184,11 +199,13 @@ def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[
 def _on_grid(
     proj: Projection, eps: float, eta: float, grid: tuple[float, float, int], delta: float
 ) -> GlobalCertificate:
-    lo, hi, count = grid
-    if not (np.isfinite([lo, hi]).all() and lo < hi and int(count) >= 2):
-        raise InputError(f"grid = {tuple(grid)}; lowest and highest exponent and a count of at least 2 are needed")
+    first, last, nodes = items(grid, 3, "grid (lowest and highest exponent, count)")
+    lo, hi = (number(v, "an exponent of grid", low=-100, high=100) for v in (first, last))
+    count = int(number(nodes, "the count of grid", low=2, high=1e6))
+    if not lo < hi:
+        raise InputError(f"grid = {tuple(grid)}; the lowest exponent must be below the highest")
     xp = namespace(proj.ct)
-    mus = like(np.logspace(lo, hi, int(count)), proj.ct)
+    mus = like(np.logspace(lo, hi, count), proj.ct)
     V, pf, wn = proj.V(mus), proj.pf(mus), proj.wn(mus)
     value, cert = xp.sqrt(V * (eps**2 + mus * eta**2)), eps * pf + eta * wn
     i, j = value.argmin(1), cert.argmin(1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, like, namespace, to_numpy
+from orledger.recovery._array import Array, as_float, items, like, multipliers, namespace, number, sized, to_numpy
 from orledger.recovery.errors import EmptySetError, InputError
 from orledger.recovery.occam import HINT, misfit_root, misfit_slack, occam
 from orledger.recovery.roots import log_grid
@@ -51,7 +51,9 @@ def matched_mu(spec: Spectral, misfits: Array) -> np.ndarray:
 
     A misfit below the best achievable one belongs to no nugget and raises EmptySetError.
     """
-    target = np.atleast_1d(to_numpy(as_float(misfits, "misfits"))).astype(float)
+    target = np.atleast_1d(to_numpy(sized(as_float(misfits, "misfits"), "misfits"))).astype(float)
+    if target.ndim > 1:
+        raise InputError(f"misfits has shape {target.shape}; at most 1 axis is allowed")
     if (target < 0).any():
         raise InputError(f"misfits has a negative value: {target.min():.6g}; a misfit is a norm")
     y0, out = spec.best_misfit, np.zeros(len(target))
@@ -82,7 +84,10 @@ def log_marginal(spec: Spectral, mu: Array, scale: str = "unit") -> Array:
 
     scale "unit" fixes tau = 1; "profiled" maximises over tau for each mu (see `profiled_scale`).
     """
-    mu = like(mu, spec.s2)
+    mu = multipliers(mu, spec.s2)
+    host = to_numpy(mu)
+    if not ((host > 1e-300) & (host < 1e300)).all():
+        raise InputError("mu has a value that is 0 or infinite; the marginal likelihood needs a nugget between them")
     xp, n = namespace(mu), spec.n
     logdet = xp.log(spec.s2 + 1 / mu[..., None]).sum(-1) - (n - len(spec.s2)) * xp.log(mu)
     quad = mu * spec.q(mu)
@@ -95,7 +100,7 @@ def log_marginal(spec: Spectral, mu: Array, scale: str = "unit") -> Array:
 
 def profiled_scale(spec: Spectral, mu: Array) -> Array:
     """The prior standard deviation tau that maximises the marginal likelihood at each mu, shape of mu."""
-    mu = like(mu, spec.s2)
+    mu = multipliers(mu, spec.s2)
     return namespace(mu).sqrt(mu * spec.q(mu) / spec.n)
 
 
@@ -114,14 +119,15 @@ def minimise(spec: Spectral, rule: str, *, bounds: tuple[float, float] | None = 
     """
     from scipy.optimize import minimize_scalar  # a second of import that only this function needs
 
-    if rule not in CRITERIA:
+    if not isinstance(rule, str) or rule not in CRITERIA:
         raise InputError(f"rule = {rule!r}; known rules are {sorted(CRITERIA)}")
     nodes = to_numpy(log_grid(spec.s2))
     lo, hi = (nodes[nodes > nodes[0] + 20].min(), nodes[nodes < nodes[-1] - 20].max())
     if bounds is not None:
-        if not 0 < bounds[0] < bounds[1] < np.inf:
+        least, most = (number(v, "a bound of mu") for v in items(bounds, 2, "bounds (lowest and highest mu)"))
+        if not 0 < least < most:
             raise InputError(f"bounds = {tuple(bounds)}; 0 < lowest < highest mu is needed")
-        lo, hi = np.log(bounds[0]), np.log(bounds[1])
+        lo, hi = np.log(least), np.log(most)
     t = np.linspace(lo, hi, max(64, int(4 * (hi - lo))))
     values = to_numpy(CRITERIA[rule](spec, like(np.exp(t), spec.s2)))
     i = int(np.argmin(values))

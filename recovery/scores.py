@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, tiny
+from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, sized, tiny
 from orledger.recovery.centre import Centre
 from orledger.recovery.errors import InputError
 from orledger.recovery.roots import bracket, solve
@@ -22,7 +22,7 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
     concave in mu, with the same stationarity equation as the interval itself. Infinite exactly when the functional has
     no null-space part and the value lies outside what the noise ball alone allows.
     """
-    values = like(as_float(values, "values", ndim=1), proj.ct)
+    values = like(sized(as_float(values, "values", ndim=1), "values"), proj.ct)
     if len(values) != len(proj):
         raise InputError(f"there are {len(values)} values for {len(proj)} functionals")
     centre = Centre.of(spec, eta, occ)

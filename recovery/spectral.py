@@ -18,6 +18,7 @@ from orledger.recovery._array import (
     gain,
     like,
     machine_eps,
+    multipliers,
     namespace,
     nonnegative,
     sized,
@@ -192,7 +193,7 @@ class Spectral:
             d = self.exact.width if self.exact else self.basis.shape[0]
             if C.shape[1] != d:
                 raise InputError(f"C has shape {tuple(C.shape)}; the features have {d} columns")
-            shift = C.sum(1) * 0
+            shift, whole2 = C.sum(1) * 0, (C * C).sum(1)
             if self.exact:
                 shift, C = self.exact.reduce_features(C)
             ct = C @ self.basis
@@ -202,7 +203,7 @@ class Spectral:
             unseen = c02 > (16 * machine_eps(C)) ** 2 * (C * C).sum(1)
             full = self.basis.shape[0] == self.basis.shape[1]
             c02 = c02 * 0 if full else namespace(C).where(unseen, c02, c02 * 0)
-            return Projection(self, ct, c02, shift, C, (C * C).sum(1))
+            return Projection(self, ct, c02, shift, C, (C * C).sum(1), whole2=whole2)
         if kxx is None:
             raise InputError("a spectral object built from a Gram matrix needs project(b, kxx)")
         xp = namespace(self.s2)
@@ -224,7 +225,7 @@ class Spectral:
                 hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
             )
         floor = (rows + 16) * machine_eps(k) * whole
-        return Projection(self, ct, xp.clip(left, 0, None), shift, source, xp.clip(k, 0, None), floor, given)
+        return Projection(self, ct, xp.clip(left, 0, None), shift, source, xp.clip(k, 0, None), floor, given, given[1])
 
     @property
     def ynorm(self) -> float:
@@ -238,7 +239,7 @@ class Spectral:
 
     def damping(self, mu: Array) -> Array:
         """f_j(mu), shape mu.shape + (k,); mu = 0 and mu = inf are allowed."""
-        mu = like(mu, self.s2)
+        mu = multipliers(mu, self.s2)
         return 1 / (1 + mu[..., None] * self.s2)
 
     def q(self, mu: Array) -> Array:
@@ -252,7 +253,7 @@ class Spectral:
 
     def norm(self, mu: Array) -> Array:
         """RKHS norm of the ridge solution, exact rows included, shape of mu; increasing in mu."""
-        g = gain(like(mu, self.s2)[..., None] * self.s2)
+        g = gain(multipliers(mu, self.s2)[..., None] * self.s2)
         return namespace(g).sqrt(self.exact_norm2 + (g * g) @ (self.yt * self.yt / self.s2))
 
     @property

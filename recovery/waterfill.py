@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orledger.recovery._array import as_float, nonnegative
+from orledger.recovery._array import as_float, nonnegative, sized, to_numpy
 from orledger.recovery.errors import InputError
 
 
@@ -25,7 +25,8 @@ def pinsker_variances(noise: np.ndarray, weights: np.ndarray, rho: float, *, flo
     noise v (d,) > 0 and weights a (d,) > 0; the level mu solves sum a_j v_j (mu - a_j)_+ = rho^2, and
     tau_j^2 = v_j (mu / a_j - 1)_+, floored at `floor` so that no coordinate is switched off entirely unless asked.
     """
-    v, a, rho = as_float(noise, "noise", ndim=1), as_float(weights, "weights", ndim=1), nonnegative(rho, "rho")
+    v, a = (to_numpy(sized(as_float(x, what, ndim=1), what)) for x, what in ((noise, "noise"), (weights, "weights")))
+    rho, floor = nonnegative(rho, "rho"), nonnegative(floor, "floor")
     if v.shape != a.shape or len(v) == 0 or not ((v > 0).all() and (a > 0).all()):
         raise InputError(f"noise {v.shape} and weights {a.shape} must be positive, equally long and not empty")
     order = np.argsort(a, kind="stable")

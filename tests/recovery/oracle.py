@@ -39,7 +39,7 @@ class Oracle:
         return cls(G, [_arb(v) for v in y], [kernel(a, point) for a in x], kernel(point, point), exact)
 
     @classmethod
-    def of_features(cls, Phi, y, c):
+    def of_features(cls, Phi, y, c, exact=()):
         flint.ctx.prec = BITS
         rows, c = [[_arb(v) for v in row] for row in Phi], [_arb(v) for v in c]
 
@@ -47,7 +47,7 @@ class Oracle:
             return sum((p * q for p, q in zip(u, v, strict=True)), _arb(0))
 
         G = [[dot(p, q) for q in rows] for p in rows]
-        return cls(G, [_arb(v) for v in y], [dot(p, c) for p in rows], dot(c, c))
+        return cls(G, [_arb(v) for v in y], [dot(p, c) for p in rows], dot(c, c), exact)
 
     def moments(self, mu):
         """(V, m, y^T (G + nu)^-1 y) at nu = 1/mu; mu = None is the limit nu = 0 of a matrix of full rank."""

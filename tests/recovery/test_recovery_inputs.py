@@ -70,7 +70,7 @@ def calibrated(**options):
         (lambda: calibrated(level="x"), InputError, "level = 'x'; a fraction"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), -1.0), InputError, "eta = -1"),
         (lambda: occam(Spectral.from_features(EYE, np.ones(3)), np.nan), InputError, "eta = nan"),
-        (lambda: occam(Spectral.from_features(EYE, np.ones(3)), 1e-200), InputError, "out of range"),
+        (lambda: occam(Spectral.from_features(EYE, np.ones(3)), 1e-200), InputError, "between 1e-75 and 1e75"),
         (lambda: Spectral.from_features(EYE, 1e-200 * np.ones(3)), InputError, "largest entry of y is 1e-200"),
         (lambda: Spectral.from_features(1e200 * EYE, np.ones(3)), InputError, "largest entry of Phi is 1e.200"),
         (lambda: Spectral.from_gram(1e-200 * EYE, np.ones(3)), InputError, "largest entry of G"),

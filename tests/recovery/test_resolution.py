@@ -113,6 +113,23 @@ def test_exact_rows_on_a_finer_grid(rows, noisy, length, sigma):
     check_exact(rows, noisy, length, sigma)
 
 
+@pytest.mark.parametrize("apart", [1.0, 1e-3, 1e-6, 1e-11])
+def test_features_with_exact_rows_that_are_nearly_the_same(apart):
+    """The closer two exact rows are, the more their rounding can move the interval; what is stated beside it covers that."""
+    rng = np.random.default_rng(0)
+    Phi, c = rng.standard_normal((7, 6)), rng.standard_normal(6)
+    Phi[1] = Phi[0] + apart * rng.standard_normal(6)
+    y = Phi @ rng.standard_normal(6) + 0.1 * np.where(np.arange(7) < 3, 0, rng.standard_normal(7))
+    problem = oracle.Oracle.of_features(Phi, y, c, exact=range(3))
+    rho = 1.5 * problem.occam(0.3)
+    spec = Spectral.from_features(Phi, y, exact=[0, 1, 2])
+    band = local_interval(spec, spec.project(c[None]), rho, 0.3)
+    low, high = problem.interval(rho, 0.3)
+    assert band.lower[0] - band.delta_num[0] <= low
+    assert band.upper[0] + band.delta_num[0] >= high
+    assert band.delta_num[0] < 1e-11 * (high - low) / apart
+
+
 def test_repeated_rows_are_forgotten_without_loss():
     """A repeated row says nothing new: its dropped direction leaves every interval resolved."""
     x = np.concatenate([np.linspace(0, 1, 6), [0.0, 0.2]])

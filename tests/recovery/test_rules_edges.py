@@ -74,7 +74,7 @@ def test_a_minimum_inside_its_bounds_and_at_each_of_them(line):
     assert (high.mu, high.at_limit) == (pytest.approx(1e-3), True)
     assert low.value == pytest.approx(float(log_marginal(line, np.array([1.0]))[0]))
     for bounds in ((0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, np.inf), (-1.0, 1.0)):
-        with pytest.raises(InputError, match="0 < lowest < highest"):
+        with pytest.raises(InputError, match=r"0 < lowest < highest|a bound of mu = inf"):
             minimise(line, "gcv", bounds=bounds)
     with pytest.raises(InputError, match="rule = 'aic'"):
         minimise(line, "aic")
@@ -232,7 +232,7 @@ def test_one_candidate_always_stays_and_a_tie_never_does():
         with pytest.raises(InputError, match="the same shape"):
             kappa_invariance(m, c, 0.0, 1.0)
     for pair in ((np.inf, 1.0), (1.0, np.nan)):
-        with pytest.raises(InputError, match="both must be finite"):
+        with pytest.raises(InputError, match="it must be finite"):
             kappa_invariance(np.ones(2), np.ones(2), *pair)
 
 
@@ -245,5 +245,5 @@ def test_flatness_in_closed_form():
     assert flatness_bound(3.0, 5.0, 0.0, 3, 1.0, 6.0) == 0.0
     assert flatness_bound(3.0, 5.0, 4.0, 3, 0.0, 6.0) == 0.0
     for bad in ({"phi": 1.1}, {"phi": -0.1}, {"nugget": 0.0}, {"k0": -1.0}, {"t": -1}):
-        with pytest.raises(InputError, match="need 0 <= phi <= 1"):
+        with pytest.raises(InputError, match=r"phi = .* must lie in \[0, 1\]|it must be finite and >= 0|nugget = 0"):
             flatness_bound(**{"eps": 1.0, "eta": 1.0, "k0": 1.0, "t": 1, "phi": 0.5, "nugget": 1.0, **bad})
