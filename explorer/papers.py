@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.recheck.findings import Finding, grouped, summary
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 
 if TYPE_CHECKING:
     from orledger.schema.reading import Results
@@ -18,7 +18,7 @@ def papers(results: Results) -> list[dict[str, Any]]:
     found: dict[str, list[Finding]] = {}
     for row in results.rows(FINDINGS):
         paper = row.pop("paper")
-        row |= {"verdict": Verdict(row["verdict"]), "operands": tuple(row["operands"])}
+        row |= {"verdict": CheckVerdict(row["verdict"]), "operands": tuple(row["operands"])}
         found.setdefault(paper, []).append(Finding(**row))
     return [
         {

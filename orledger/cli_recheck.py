@@ -88,9 +88,9 @@ def check(
     Findings with one cause stand together, what matters most first, each with file, line, the sentence, and what was tried.
     Without options the checks that do not simply match are shown. Ends with 6 when something was found.
     """
-    from orledger.audit.recheck.model import Verdict
+    from orledger.audit.recheck.model import CheckVerdict
 
-    names = [verdict.value for verdict in Verdict]
+    names = [verdict.value for verdict in CheckVerdict]
     for verdict in verdicts:
         if verdict not in names:
             raise UsageError(f"--verdict {verdict!r} is unknown", hint=f"use one of {', '.join(names)}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding, grouped, summary
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.reports.jinja import asset, environment
 from orledger.reports.report.templating import TONES
 from orledger.reports.tables import latex
@@ -44,7 +44,7 @@ def html(rechecked: Rechecked) -> str:
     env.filters["tone"] = lambda word: TONES.get(word, "v-open")
     page = env.get_template("recheck.html.j2")
     seen = {f.verdict for f in rechecked.findings}
-    meanings = {verdict.value: verdict.meaning for verdict in Verdict if verdict in seen}
+    meanings = {verdict.value: verdict.meaning for verdict in CheckVerdict if verdict in seen}
     css = {"css": asset("report.css"), "own_css": asset("recheck.css")}
     return visible(page.render(rechecked.shown() | css, meanings=meanings))
 

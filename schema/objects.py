@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from orledger.schema.viewing import Standing
+    from orledger.schema.viewing import ViewTexts
 
 COMMENT = re.compile(r"(?m)^COMMENT ON .*;$")
 HERE = "database_name = system.main.current_database()"
@@ -96,7 +96,7 @@ def view_findings(con: DuckDBPyConnection) -> list[CheckFinding]:
     return _altered(con, viewing.standing(con))
 
 
-def _altered(con: DuckDBPyConnection, found: Standing) -> list[CheckFinding]:
+def _altered(con: DuckDBPyConnection, found: ViewTexts) -> list[CheckFinding]:
     from orledger.schema import viewing
 
     detail = "it is not what the catalogue makes; orledger db migrate makes all views anew"

@@ -143,7 +143,7 @@ def pending(con: DuckDBPyConnection) -> bool:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ViewTexts:
     """The texts of views that a database has by name, with their hash and views, and those that it should have."""
 
     held: dict[str, tuple[str, list[str]]]
@@ -161,10 +161,10 @@ class Standing:
         return GENERATED not in self.held or self.held[GENERATED][0] != _sha(self.text)
 
 
-def standing(con: DuckDBPyConnection, brought: Sequence[Study] = ()) -> Standing:
+def standing(con: DuckDBPyConnection, brought: Sequence[Study] = ()) -> ViewTexts:
     """What the database has and should have, by its catalogue and the studies that are installed or ``brought``."""
     cases = catalogue.cases(con)
-    return Standing(_held(con), _layouts(con, cases), _of_studies(cases, brought))
+    return ViewTexts(_held(con), _layouts(con, cases), _of_studies(cases, brought))
 
 
 def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = (), *, anew: bool = False) -> bool:
@@ -230,13 +230,13 @@ def _names_of_views(con: DuckDBPyConnection) -> set[str]:
     return {row[0] for row in con.execute(query).fetchall()}
 
 
-def stale(now: Standing) -> list[str]:
+def stale(now: ViewTexts) -> list[str]:
     """The texts of views, by name, that are not those which this package and the installed studies have now."""
     found = [n for n, text in now.wanted.items() if n in now.held and now.held[n][0] != _sha(text)]
     return ([GENERATED] if now.changed else []) + sorted(found)
 
 
-def altered(con: DuckDBPyConnection, now: Standing) -> list[str]:
+def altered(con: DuckDBPyConnection, now: ViewTexts) -> list[str]:
     """Names of the views that are not what the catalogue and the installed studies make, or that are gone.
 
     Each is made anew as a temporary view and compared as DuckDB writes it down. A text of another version than this one's is

@@ -16,7 +16,7 @@ from orledger.audit.recheck.data import (
     TABLE_KEYS,
     UNCOVERED_KEYS,
 )
-from orledger.audit.recheck.rules import RULES, Rule
+from orledger.audit.recheck.rules import RULES, Recomputation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ def _operand(kind: Any) -> dict[str, Any]:
     return literal.get(kind, {"$ref": "#/$defs/operand"})
 
 
-def _reading(rules: Mapping[str, Rule]) -> dict[str, Any]:
+def _reading(rules: Mapping[str, Recomputation]) -> dict[str, Any]:
     """A check or another reading of it: a rule with the operands of that rule."""
     known = sorted({name for rule in rules.values() for name in rule.types if name not in ("target", *CHECK_KEYS)})
     cases = [
@@ -89,12 +89,12 @@ def _reading(rules: Mapping[str, Rule]) -> dict[str, Any]:
     return {"type": "object", "properties": {**properties, "rule": rule}, "required": ["rule"], "allOf": cases}
 
 
-def general_rules() -> dict[str, Rule]:
+def general_rules() -> dict[str, Recomputation]:
     """The rules for any paper, without those that a study brings."""
     return {name: rule for name, rule in RULES.items() if rule.home.startswith("orledger.audit.recheck")}
 
 
-def annotation_schema(rules: Mapping[str, Rule] | None = None) -> dict[str, Any]:
+def annotation_schema(rules: Mapping[str, Recomputation] | None = None) -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of annotation files, with every rule and its operands; by default the general rules."""
     rules = general_rules() if rules is None else rules
     closed = {"$ref": "#/$defs/reading", "unevaluatedProperties": False}

@@ -22,7 +22,7 @@ from orledger.audit.recheck import (  # noqa: F401  (importing these registers t
     shares,
 )
 from orledger.audit.recheck.findings import Finding, decision_error, paragraph
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rules import ImpossibleError, Recomputed, UnusableError, candidates, operand_ids
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def in_range(number: Published) -> Finding | None:
         recomputed="no value",
         low=None,
         high=None,
-        verdict=Verdict.IMPOSSIBLE,
+        verdict=CheckVerdict.IMPOSSIBLE,
         rule="range",
         convention=None,
         why=number.impossible,
@@ -86,15 +86,15 @@ def evaluate(named: NamedCheck, numbers: Mapping[str, Published]) -> Finding:
     try:
         return _compared(named, numbers)
     except ImpossibleError as error:
-        return _unfinished(named, numbers, Verdict.IMPOSSIBLE, str(error))
+        return _unfinished(named, numbers, CheckVerdict.IMPOSSIBLE, str(error))
     except UnusableError as error:
-        return _unfinished(named, numbers, Verdict.UNCHECKED, str(error))
+        return _unfinished(named, numbers, CheckVerdict.UNCHECKED, str(error))
     except _BROKEN as error:
         reason = f"{check.rule} cannot be computed from the printed digits: {error or type(error).__name__}"
-        return _unfinished(named, numbers, Verdict.UNCHECKED, reason)
+        return _unfinished(named, numbers, CheckVerdict.UNCHECKED, reason)
 
 
-def _unfinished(named: NamedCheck, numbers: Mapping[str, Published], verdict: Verdict, why: str) -> Finding:
+def _unfinished(named: NamedCheck, numbers: Mapping[str, Published], verdict: CheckVerdict, why: str) -> Finding:
     check = named.check
     target = numbers[check.target]
     return Finding(
@@ -116,10 +116,10 @@ def _unfinished(named: NamedCheck, numbers: Mapping[str, Published], verdict: Ve
 def _compared(named: NamedCheck, numbers: Mapping[str, Published]) -> Finding:
     check = named.check
     tried: list[Recomputed] = []
-    fitting, verdict = None, Verdict.INCONSISTENT
+    fitting, verdict = None, CheckVerdict.INCONSISTENT
     for candidate in candidates(check, numbers):  # the first candidate validates the check, its target included
         verdict = _verdict(candidate, numbers[check.target].interval)
-        if verdict != Verdict.INCONSISTENT:
+        if verdict != CheckVerdict.INCONSISTENT:
             fitting = candidate
             break
         tried.append(candidate)
@@ -127,7 +127,7 @@ def _compared(named: NamedCheck, numbers: Mapping[str, Published]) -> Finding:
     if fitting is None:
         verdict = tried[0].miss
     elif tried:
-        verdict = fitting.excuse or Verdict.CONVENTION
+        verdict = fitting.excuse or CheckVerdict.CONVENTION
     shown = fitting or tried[0]
     value = _nearest(shown.values, target)
     first = _nearest(tried[0].values, target) if tried else None
@@ -151,24 +151,28 @@ def _compared(named: NamedCheck, numbers: Mapping[str, Published]) -> Finding:
     )
 
 
-def _cause(check: Check, verdict: Verdict, fitting: Recomputed | None) -> str:
+def _cause(check: Check, verdict: CheckVerdict, fitting: Recomputed | None) -> str:
     """What failing checks share: the convention that explains them, or the entry they were written in."""
     if check.cause:
         return check.cause
-    if verdict is Verdict.CONVENTION and fitting is not None:
+    if verdict is CheckVerdict.CONVENTION and fitting is not None:
         return fitting.convention
     return check.source
 
 
-def _verdict(candidate: Recomputed, printed: Enclosure | None) -> Verdict:
+def _verdict(candidate: Recomputed, printed: Enclosure | None) -> CheckVerdict:
     if candidate.truth is not None:
-        truths = {"always": Verdict.MATCHES, "sometimes": Verdict.WITHIN_ROUNDING, "never": Verdict.INCONSISTENT}
+        truths = {
+            "always": CheckVerdict.MATCHES,
+            "sometimes": CheckVerdict.WITHIN_ROUNDING,
+            "never": CheckVerdict.INCONSISTENT,
+        }
         return truths[candidate.truth]
     if printed is None or not any(value.meets(printed) for value in candidate.values):
-        return Verdict.INCONSISTENT
+        return CheckVerdict.INCONSISTENT
     if candidate.listed or len(candidate.values) > 1:
-        return Verdict.ATTAINABLE
-    return Verdict.MATCHES if candidate.values[0].inside(printed) else Verdict.WITHIN_ROUNDING
+        return CheckVerdict.ATTAINABLE
+    return CheckVerdict.MATCHES if candidate.values[0].inside(printed) else CheckVerdict.WITHIN_ROUNDING
 
 
 def _nearest(values: tuple[Enclosure, ...], target: Published) -> Enclosure | None:
@@ -197,12 +201,12 @@ def _describe(candidate: Recomputed, target: Published) -> str:
     return f"{candidate.convention}: {_text(candidate, value)}{several}{detail}"
 
 
-def _why(fitting: Recomputed | None, tried: list[Recomputed], target: Published, verdict: Verdict) -> str:
+def _why(fitting: Recomputed | None, tried: list[Recomputed], target: Published, verdict: CheckVerdict) -> str:
     misses = "; ".join(_describe(candidate, target) for candidate in tried)
     if fitting is None:
         return f"tried {misses}"
     fit = _describe(fitting, target)
     if not tried:
         return fit
-    opening = "true if read as" if verdict is Verdict.FALSE else "fits"
+    opening = "true if read as" if verdict is CheckVerdict.FALSE else "fits"
     return f"{opening} {fit}; does not fit {misses}"

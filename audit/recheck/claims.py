@@ -9,7 +9,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.rounding import SLACK, Enclosure, exactly
-from orledger.audit.recheck.rules import Count, ImpossibleError, Recomputed, Truth, Words, as_fraction, rule
+from orledger.audit.recheck.rules import CountOf, ImpossibleError, Recomputed, Truth, Words, as_fraction, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,7 +88,7 @@ def ordered(of: list[Enclosure], direction: str, strict: bool = False) -> list[R
 
 
 @rule
-def ordered_shares(of: list[Count]) -> list[Recomputed]:
+def ordered_shares(of: list[CountOf]) -> list[Recomputed]:
     """Fractions of counts do not rise from first to last."""
     rises = [f"{a.k}/{a.n} then {b.k}/{b.n}" for a, b in itertools.pairwise(of) if as_fraction(a) < as_fraction(b)]
     return [Recomputed("", truth="never" if rises else "always", detail=", ".join(rises))]
@@ -142,7 +142,7 @@ def placed(word: Words, value: Enclosure, quartiles: list[Enclosure], ends: list
 
 
 @rule
-def count_fits_quartiles(reached: Count, level: Enclosure, median: Enclosure, quartiles: list[Enclosure]) -> Truth:
+def count_fits_quartiles(reached: CountOf, level: Enclosure, median: Enclosure, quartiles: list[Enclosure]) -> Truth:
     """How many of n values reach a level agrees with the printed quartiles, linear between order statistics."""
     short = reached.n - reached.k
     truths: list[Truth] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orledger.audit.recheck.claims import every, less
 from orledger.audit.recheck.rounding import Enclosure, exactly
-from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
+from orledger.audit.recheck.rules import CountOf, Recomputed, Truth, rule
 
 
 def _count(truths: list[Truth]) -> Enclosure:
@@ -31,7 +31,7 @@ def count_at_least(of: list[Enclosure], bound: Enclosure) -> Enclosure:
 
 
 @rule
-def count_full(of: list[Count]) -> Enclosure:
+def count_full(of: list[CountOf]) -> Enclosure:
     """How many fractions are n of n."""
     return exactly(sum(c.k == c.n for c in of))
 
@@ -43,7 +43,7 @@ def count_below_share(of: list[Enclosure], than: list[Enclosure]) -> Enclosure:
 
 
 @rule
-def count_different(of: list[Count], than: list[Count]) -> Enclosure:
+def count_different(of: list[CountOf], than: list[CountOf]) -> Enclosure:
     """How many printed fractions differ from their partners."""
     return exactly(sum(a != b for a, b in zip(of, than, strict=True)))
 
@@ -59,7 +59,7 @@ def improves_exactly(of: list[Enclosure], than: list[Enclosure], count: int) -> 
 
 
 @rule
-def same_fraction(of: Count, fraction: Count) -> list[Recomputed]:
+def same_fraction(of: CountOf, fraction: CountOf) -> list[Recomputed]:
     """The same counts printed elsewhere: both of them, so that 0/7 is not 0/6."""
     truth: Truth = "always" if of == fraction else "never"
     return [Recomputed("", truth=truth, detail=f"{fraction.k}/{fraction.n} against {of.k}/{of.n}")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.checking import by_check, recheck_document
 from orledger.audit.recheck.inventory import Instance, instances
-from orledger.audit.recheck.power import Change, Tried, changes
+from orledger.audit.recheck.power import DigitChange, Tried, changes
 from orledger.audit.recheck.reading.numbers import normal
 from orledger.audit.recheck.relations import Relation, automatic_relations
 
@@ -44,7 +44,7 @@ def document_changes(document: Document) -> Iterator[tuple[Instance, Tried]]:
             if names:  # what no relation reads cannot be noticed
                 part = _part(document, instance.group, near, instance, printed)
                 noticed = bool(_bad(recheck_document(part, names)) - quiet[key])
-            tried.append(Change(last, noticed))
+            tried.append(DigitChange(last, noticed))
         where = f"{instance.file}:{instance.line}: {instance.number.text}"
         yield instance, Tried(instance.section, where, relations.get(instance.id, Relation.NONE), tuple(tried))
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ class Finding:
     recomputed: str
     low: float | None
     high: float | None
-    verdict: Verdict
+    verdict: CheckVerdict
     rule: str
     convention: str | None
     why: str
@@ -84,11 +84,11 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Cause:
     """Findings with one cause, the weightiest first."""
 
     cause: str
-    verdict: Verdict
+    verdict: CheckVerdict
     findings: tuple[Finding, ...]
 
     @property
@@ -102,23 +102,23 @@ class Group:
         return self.findings[0].weight + 0.01 * min(len(self.findings) - 1, 50)
 
 
-def grouped(findings: Iterable[Finding]) -> list[Group]:
+def grouped(findings: Iterable[Finding]) -> list[Cause]:
     """The findings that need an explanation, by cause, the weightiest cause first."""
-    by_cause: dict[tuple[str, Verdict], list[Finding]] = {}
+    by_cause: dict[tuple[str, CheckVerdict], list[Finding]] = {}
     for finding in findings:
         if not finding.verdict.good:
             by_cause.setdefault((finding.cause or finding.id, finding.verdict), []).append(finding)
     groups = [
-        Group(cause, verdict, tuple(sorted(members, key=lambda f: -f.weight)))
+        Cause(cause, verdict, tuple(sorted(members, key=lambda f: -f.weight)))
         for (cause, verdict), members in by_cause.items()
     ]
     return sorted(groups, key=lambda g: -g.weight)
 
 
 def summary(findings: Iterable[Finding]) -> dict[str, int]:
-    """How many findings have each verdict, in the order of `Verdict`."""
+    """How many findings have each verdict, in the order of `CheckVerdict`."""
     counts = Counter(finding.verdict for finding in findings)
-    return {verdict.value: counts[verdict] for verdict in Verdict}
+    return {verdict.value: counts[verdict] for verdict in CheckVerdict}
 
 
 def decision_error(printed: tuple[float, float], recomputed: tuple[float, float], alpha: float = 0.05) -> bool:

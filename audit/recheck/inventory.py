@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.spots import number_id
-from orledger.audit.recheck.reading.numbers import Number, normal, numbers_in
+from orledger.audit.recheck.reading.numbers import PrintedNumber, normal, numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ class Instance:
     """
 
     id: str
-    number: Number
+    number: PrintedNumber
     section: str
     place: str
     file: str

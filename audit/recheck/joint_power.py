@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.locating import one_to_one
-from orledger.audit.recheck.power import Change, Tried
+from orledger.audit.recheck.power import DigitChange, Tried
 from orledger.audit.recheck.relations import tightest
 from orledger.audit.recheck.rounding import counts_of
 
@@ -47,11 +47,11 @@ def joint_changes(
         yield Tried(tried.place, tried.name, relation, _either(other.changes, tried.changes))
 
 
-def _either(annotated: Sequence[Change], automatic: Sequence[Change]) -> tuple[Change, ...]:
+def _either(annotated: Sequence[DigitChange], automatic: Sequence[DigitChange]) -> tuple[DigitChange, ...]:
     """A change that one of the two notices; the annotated ones alone where the number is written in another form."""
     if [c.last for c in annotated] != [c.last for c in automatic]:
         return tuple(annotated)
-    return tuple(Change(a.last, a.noticed or b.noticed) for a, b in zip(annotated, automatic, strict=True))
+    return tuple(DigitChange(a.last, a.noticed or b.noticed) for a, b in zip(annotated, automatic, strict=True))
 
 
 def _key(instance: Instance) -> tuple[tuple[str, int], tuple[int, int], int]:

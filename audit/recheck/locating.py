@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.inventory import Instance, instances
-from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.reading.numbers import Number, normal
+from orledger.audit.recheck.model import CheckVerdict
+from orledger.audit.recheck.reading.numbers import PrintedNumber, normal
 from orledger.audit.recheck.rounding import counts_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _claims(number: Published, document: Document) -> list[Instance]:
     for k, sentence in enumerate(document.sentences):
         there = set(_SPLIT.findall(sentence.text.lower()))
         if words and len(words & there) >= 0.7 * len(words):
-            nothing = Number("", 0.0, 0)
+            nothing = PrintedNumber("", 0.0, 0)
             place = sentence.place or "text"
             found.append(
                 Instance(
@@ -151,7 +151,7 @@ def _spelled(document: Document) -> dict[str, list[Instance]]:
         for match in re.finditer(r"[A-Za-z]+", sentence.text):
             word = match[0].lower()
             if word in _WORDS:
-                number = Number(match[0], float(_WORDS.index(word)), 0, start=match.start(), end=match.end())
+                number = PrintedNumber(match[0], float(_WORDS.index(word)), 0, start=match.start(), end=match.end())
                 line = sentence.line_at(match.start())
                 key = f"{sentence.file}:{line}:{match.end()}"
                 at = (match.start(), match.end())
@@ -207,7 +207,7 @@ def unprinted(publication: Publication, where: Mapping[str, Located]) -> list[Fi
             recomputed="",
             low=None,
             high=None,
-            verdict=Verdict.UNCHECKED,
+            verdict=CheckVerdict.UNCHECKED,
             rule="printed",
             convention=None,
             why="the annotated digits stand nowhere in the document",

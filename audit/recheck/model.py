@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """What a check says about a printed number or statement, from good to bad."""
 
     MATCHES = "matches"
@@ -29,7 +29,7 @@ class Verdict(StrEnum):
     @property
     def good(self) -> bool:
         """Whether nothing is left to explain."""
-        return self in (Verdict.MATCHES, Verdict.WITHIN_ROUNDING, Verdict.ATTAINABLE)
+        return self in (CheckVerdict.MATCHES, CheckVerdict.WITHIN_ROUNDING, CheckVerdict.ATTAINABLE)
 
     @property
     def meaning(self) -> str:
@@ -39,18 +39,20 @@ class Verdict(StrEnum):
     @property
     def severity(self) -> int:
         """How bad the verdict is by itself, from 0 to 4."""
-        return {Verdict.CONVENTION: 1, Verdict.UNCHECKED: 2, Verdict.FALSE: 3}.get(self, 0 if self.good else 4)
+        return {CheckVerdict.CONVENTION: 1, CheckVerdict.UNCHECKED: 2, CheckVerdict.FALSE: 3}.get(
+            self, 0 if self.good else 4
+        )
 
 
 _MEANINGS = {
-    Verdict.MATCHES: "What follows from the other numbers prints like this.",
-    Verdict.WITHIN_ROUNDING: "The digits of the other numbers allow this one, and others near it.",
-    Verdict.ATTAINABLE: "One of the values that a sample or a design of this size can give.",
-    Verdict.CONVENTION: "Fits a usual reading that is not the stated or the first one: one-sided, a normal approximation, digits cut off.",
-    Verdict.UNCHECKED: "The printed digits do not allow this check.",
-    Verdict.FALSE: "What the text states does not hold; the line says how it would have to be read to be true.",
-    Verdict.INCONSISTENT: "No reading that was tried fits.",
-    Verdict.IMPOSSIBLE: "No data of that size give the number.",
+    CheckVerdict.MATCHES: "What follows from the other numbers prints like this.",
+    CheckVerdict.WITHIN_ROUNDING: "The digits of the other numbers allow this one, and others near it.",
+    CheckVerdict.ATTAINABLE: "One of the values that a sample or a design of this size can give.",
+    CheckVerdict.CONVENTION: "Fits a usual reading that is not the stated or the first one: one-sided, a normal approximation, digits cut off.",
+    CheckVerdict.UNCHECKED: "The printed digits do not allow this check.",
+    CheckVerdict.FALSE: "What the text states does not hold; the line says how it would have to be read to be true.",
+    CheckVerdict.INCONSISTENT: "No reading that was tried fits.",
+    CheckVerdict.IMPOSSIBLE: "No data of that size give the number.",
 }
 
 

@@ -81,7 +81,7 @@ def whole(parts: Sequence[Power], place: str = "all") -> Power:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DigitChange:
     """One digit of a number one up or down: whether it was the last one, and whether some check noticed."""
 
     last: bool
@@ -95,7 +95,7 @@ class Tried:
     place: str
     name: str
     relation: Relation
-    changes: tuple[Change, ...]
+    changes: tuple[DigitChange, ...]
 
     @property
     def read(self) -> bool:
@@ -169,6 +169,6 @@ def annotated_changes(publication: Publication) -> Iterator[Tried]:
                 not (found := evaluate(n, changed.numbers)).verdict.good and found.verdict.severity > before[n.name]
                 for n in readers.get(name, ())
             )
-            tried.append(Change(last, worse))
+            tried.append(DigitChange(last, worse))
         place = (number.table or name.partition("/")[0]).split("_")[0]
         yield Tried(place, name, relations.get(name, Relation.NONE), tuple(tried))

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import stats
 
 from orledger.audit.recheck.claims import every, less
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rounding import Enclosure, exactly, hull
-from orledger.audit.recheck.rules import Count, ImpossibleError, Recomputed, rule
+from orledger.audit.recheck.rules import CountOf, ImpossibleError, Recomputed, rule
 from orledger.audit.statistics import attainable, counts
 from orledger.audit.statistics.spearman import spearman as rank_correlation
 
@@ -36,7 +36,7 @@ def p_floor(n: int, ties: int = 0) -> list[Recomputed]:
     floor = Recomputed("tied pairs dropped" if ties else "all pairs differ", (exactly(2.0 ** (1 - max(n - ties, 1))),))
     if not ties:
         return [floor]
-    return [floor, Recomputed(f"the {ties} ties ignored", (exactly(2.0 ** (1 - n)),), excuse=Verdict.FALSE)]
+    return [floor, Recomputed(f"the {ties} ties ignored", (exactly(2.0 ** (1 - n)),), excuse=CheckVerdict.FALSE)]
 
 
 @rule
@@ -122,12 +122,12 @@ def mcnemar(first: int, second: int) -> Enclosure:
     return exactly(_given(counts.mcnemar(first, second).p))
 
 
-def _fisher(a: Count, b: Count, side: str = "two-sided") -> float:
+def _fisher(a: CountOf, b: CountOf, side: str = "two-sided") -> float:
     return _given(counts.fisher(a.k, a.n, b.k, b.n, side).p)
 
 
 @rule
-def fisher(of: list[Count]) -> list[Recomputed]:
+def fisher(of: list[CountOf]) -> list[Recomputed]:
     """Fisher's exact p-value of two fractions, two-sided; then one-sided."""
     first, second = of
     one_sided = min(_fisher(first, second, "less"), _fisher(first, second, "greater"))
@@ -138,7 +138,7 @@ def fisher(of: list[Count]) -> list[Recomputed]:
 
 
 @rule
-def fisher_holm(family: list[Count], pairs: list[list[int]], take: str) -> Enclosure:
+def fisher_holm(family: list[CountOf], pairs: list[list[int]], take: str) -> Enclosure:
     """Smallest or largest Holm-adjusted Fisher p among the named pairs, adjusted over all pairs of the family.
 
     `pairs` counts positions in the family from zero.
@@ -150,7 +150,7 @@ def fisher_holm(family: list[Count], pairs: list[list[int]], take: str) -> Enclo
 
 
 @rule
-def fisher_holm_below(family: list[Count], bound: float) -> Enclosure:
+def fisher_holm_below(family: list[CountOf], bound: float) -> Enclosure:
     """How many pairs of the family have a Holm-adjusted Fisher p below the bound."""
     raw = [_fisher(a, b) for a, b in itertools.combinations(family, 2)]
     return exactly(sum(p < bound for p in counts.holm(raw)))

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.checking import named_checks
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rules import ImpossibleError, UnusableError, candidates, operand_ids
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def automatic_relations(findings: Mapping[str, Sequence[Finding]]) -> dict[str, 
     found: dict[str, Relation] = {}
     for check, members in findings.items():
         for finding in members:
-            listed = finding.verdict is Verdict.ATTAINABLE or check.startswith("means and standard deviations")
+            listed = finding.verdict is CheckVerdict.ATTAINABLE or check.startswith("means and standard deviations")
             kind = Relation.BOUNDED if check in _BOUNDING else Relation.LISTED if listed else Relation.FOLLOWS
             for name in finding.operands:
                 found[name] = tightest((kind, found.get(name, Relation.NONE)))

@@ -1,6 +1,6 @@
 """The registry of recheck rules: a rule's signature says which operands it needs, and they are resolved by type.
 
-`Interval` takes a printed number or a literal, `int` an exact count or a literal, `Count` a printed fraction k/n,
+`Interval` takes a printed number or a literal, `int` an exact count or a literal, `CountOf` a printed fraction k/n,
 `Words` a claim's printed words, `str` an option; lists of these, and lists of lists of intervals, likewise. A parameter
 named `target` receives the interval of the number being rechecked, which some searches need as their window. An operand
 may itself be a computation, {rule = "total", of = [...]}.
@@ -16,14 +16,14 @@ from fractions import Fraction
 from types import FunctionType, UnionType
 from typing import Any, Literal, NamedTuple, NewType, TypeVar
 
-from orledger.audit.recheck.model import Check, Published, Verdict, malformed
+from orledger.audit.recheck.model import Check, CheckVerdict, Published, malformed
 from orledger.audit.recheck.rounding import Enclosure, counts_of, exactly
 
 Truth = Literal["always", "sometimes", "never"]
 Words = NewType("Words", str)
 
 
-class Count(NamedTuple):
+class CountOf(NamedTuple):
     """A printed fraction of counts, k of n."""
 
     k: int
@@ -45,8 +45,8 @@ class Recomputed:
     truth: Truth | None = None
     detail: str = ""
     listed: bool = False
-    excuse: Verdict | None = None
-    miss: Verdict = Verdict.INCONSISTENT
+    excuse: CheckVerdict | None = None
+    miss: CheckVerdict = CheckVerdict.INCONSISTENT
     stated: bool = True
 
 
@@ -59,7 +59,7 @@ class UnusableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Recomputation:
     """A named recomputation with the types of its operands; `home` is the module it comes from."""
 
     name: str
@@ -69,7 +69,7 @@ class Rule:
     home: str = ""
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Recomputation] = {}
 F = TypeVar("F", bound=FunctionType | Callable[..., Any])
 
 
@@ -90,7 +90,9 @@ def rule(function: F) -> F:
             return [Recomputed("", truth=typing.cast(Truth, result))]
         return typing.cast(Iterable[Recomputed], result)
 
-    RULES[function.__name__] = Rule(function.__name__, compute, types, required - {"target"}, function.__module__)
+    RULES[function.__name__] = Recomputation(
+        function.__name__, compute, types, required - {"target"}, function.__module__
+    )
     return function
 
 
@@ -115,7 +117,7 @@ def candidates(check: Check, numbers: Mapping[str, Published]) -> Iterable[Recom
     for other in check.alternatives:
         for reading in candidates(other, numbers):
             # What the text does not say is one convention among others; what it says and is false stays false.
-            excuse = Verdict.FALSE if check.stated else Verdict.CONVENTION
+            excuse = CheckVerdict.FALSE if check.stated else CheckVerdict.CONVENTION
             yield replace(reading, excuse=reading.excuse or excuse)
 
 
@@ -179,12 +181,12 @@ def _operand(check: Check, key: str, kind: Any, value: str, numbers: Mapping[str
         return Words(number.printed)
     # The unreduced printed parts: 6/6 is six of six, not one of one.
     printed = counts_of(number.printed)
-    if kind is Count:
+    if kind is CountOf:
         if printed is None:
             raise UnusableError(f"{name} is printed as {number.printed}, and {check.rule} needs a fraction k/n")
         if printed[0] > printed[1]:
             raise ImpossibleError(f"{name} is printed as {number.printed}: more than all of them")
-        return Count(*printed)
+        return CountOf(*printed)
     interval = number.interval
     if part:
         if printed is None or part not in ("k", "n"):
@@ -220,6 +222,6 @@ def _nested(check: Check, key: str, value: Mapping[str, Any], numbers: Mapping[s
     return first.values[0]
 
 
-def as_fraction(count: Count) -> Fraction:
+def as_fraction(count: CountOf) -> Fraction:
     """The share k/n of a count."""
     return Fraction(count.k, count.n)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rounding import Enclosure, exactly, hull
-from orledger.audit.recheck.rules import Count, Recomputed, Truth, rule
+from orledger.audit.recheck.rules import CountOf, Recomputed, Truth, rule
 from orledger.audit.statistics import counts
 from orledger.audit.statistics.attainable import shares
 
@@ -16,12 +16,12 @@ def _candidates(convention: str, values: list[float], target: Enclosure) -> list
     """The values themselves, then the values as they print when rounded to one digit more first."""
     slop = 0.05 * (target.high - target.low)  # half a unit of the digit after the last printed one
     return [
-        Recomputed(convention, tuple(exactly(x) for x in values), listed=True, miss=Verdict.IMPOSSIBLE),
+        Recomputed(convention, tuple(exactly(x) for x in values), listed=True, miss=CheckVerdict.IMPOSSIBLE),
         Recomputed(
             f"{convention}, rounded twice",
             tuple(Enclosure(x - slop, x + slop) for x in values),
             listed=True,
-            excuse=Verdict.IMPOSSIBLE,
+            excuse=CheckVerdict.IMPOSSIBLE,
         ),
     ]
 
@@ -66,16 +66,16 @@ def region_shares(
     found = sorted(n for n in fitting[region] if points - n in sums)
     values = tuple(exactly(s) for n in found for s in shares(n * parts, target) if target.low <= s <= target.high)
     listed = ", ".join(map(str, found[:6])) + (", ..." if len(found) > 6 else "")
-    return [Recomputed(f"k/n with n in {{{listed}}}", values, listed=True, miss=Verdict.IMPOSSIBLE)]
+    return [Recomputed(f"k/n with n in {{{listed}}}", values, listed=True, miss=CheckVerdict.IMPOSSIBLE)]
 
 
 @rule
-def clopper_pearson(of: Count, end: str, level: float = 0.95, missed: bool = False) -> list[Recomputed]:
+def clopper_pearson(of: CountOf, end: str, level: float = 0.95, missed: bool = False) -> list[Recomputed]:
     """One end of the Clopper-Pearson interval of k/n, two-sided; then the one-sided bound at the same level.
 
     With `missed` the fraction counts failures and the interval is that of the successes.
     """
-    of = Count(of.n - of.k, of.n) if missed else of
+    of = CountOf(of.n - of.k, of.n) if missed else of
     both = counts.clopper_pearson(of.k, of.n, level)
     one = counts.clopper_pearson(of.k, of.n, level, "lower" if end == "low" else "upper")
     return [
@@ -85,7 +85,7 @@ def clopper_pearson(of: Count, end: str, level: float = 0.95, missed: bool = Fal
 
 
 @rule
-def odds_ratio(of: list[Count]) -> Enclosure:
+def odds_ratio(of: list[CountOf]) -> Enclosure:
     """Sample odds ratio of two fractions."""
     (a, m), (b, n) = of
     return exactly(a * (n - b) / ((m - a) * b))
@@ -100,7 +100,7 @@ def pooled_share_end(
     low = max(sum(x.low * size for x, size in zip(of, sizes, strict=True)), within.low * n)
     high = min(sum(x.high * size for x, size in zip(of, sizes, strict=True)), within.high * n)
     ends = [
-        clopper_pearson(Count(k, n), end, level)[0].values[0]
+        clopper_pearson(CountOf(k, n), end, level)[0].values[0]
         for k in range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
     ]
     return hull(ends)
@@ -125,7 +125,7 @@ def fewer_deliveries(refused: list[int], cells: int) -> Enclosure:
 
 
 @rule
-def ladder_from_pairs(pairs: list[Count]) -> list[Recomputed]:
+def ladder_from_pairs(pairs: list[CountOf]) -> list[Recomputed]:
     """Joint identity counts that three pairwise identity counts allow.
 
     Identity is an equivalence relation, so two of the three identities imply the third and their union fits in n.
@@ -136,7 +136,7 @@ def ladder_from_pairs(pairs: list[Count]) -> list[Recomputed]:
 
 
 @rule
-def records_left(fraction: Count, records: list[Enclosure], taken: Enclosure) -> Enclosure:
+def records_left(fraction: CountOf, records: list[Enclosure], taken: Enclosure) -> Enclosure:
     """The printed numerator over what is left of the records once some are taken away."""
     everything = exactly(1)
     for factor in records:
@@ -151,18 +151,18 @@ def planned_cells(datasets: int, regimes: int, seeds: int, levels: int, extra_le
 
 
 @rule
-def denominator_delivered(fraction: Count, refused: int, cells: int) -> Truth:
+def denominator_delivered(fraction: CountOf, refused: int, cells: int) -> Truth:
     """The printed denominator is the number of cells that did not refuse."""
     return "always" if fraction.n == cells - refused else "never"
 
 
 @rule
-def denominator_sum(fraction: Count, parts: list[int]) -> Truth:
+def denominator_sum(fraction: CountOf, parts: list[int]) -> Truth:
     """The printed denominator is the sum of the parts."""
     return "always" if fraction.n == sum(parts) else "never"
 
 
 @rule
-def denominator_product(fraction: Count, factors: list[int]) -> Truth:
+def denominator_product(fraction: CountOf, factors: list[int]) -> Truth:
     """The printed denominator is the product of the factors."""
     return "always" if fraction.n == math.prod(factors) else "never"

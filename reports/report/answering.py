@@ -33,7 +33,7 @@ class ComparisonAnswer:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SharedAnswer:
     """Comparisons of which the same is to be said: whether they are shown, and why or why not."""
 
     members: tuple[ComparisonAnswer, ...]
@@ -56,7 +56,7 @@ class Answers:
     """What the first screen says: a standing for every hypothesis with many pairs, then comparisons; ``more`` are not spelt out."""
 
     standings: tuple[Standing, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[SharedAnswer, ...] = ()
     more: int = 0
 
 
@@ -143,12 +143,14 @@ def _all_pairs(pairs: Sequence[Row]) -> str:
     return f"Of {len(pairs)} pairs {', '.join(parts)}, at level {short(pairs[0]['alpha'])}{corrected}"
 
 
-def _grouped(tests: Sequence[Row]) -> list[Answer]:
+def _grouped(tests: Sequence[Row]) -> list[SharedAnswer]:
     """One answer for each comparison; those that could not have been shown for the same reason stand together."""
     groups: dict[Any, list[Row]] = {}
     for test in tests:
         groups.setdefault(comparing.alike(test), []).append(test)
-    return [Answer(tuple(map(_one, group)), comparing.shown(group), comparing.why(group)) for group in groups.values()]
+    return [
+        SharedAnswer(tuple(map(_one, group)), comparing.shown(group), comparing.why(group)) for group in groups.values()
+    ]
 
 
 def _one(test: Row) -> ComparisonAnswer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from orledger import studies
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.findings import paragraph, summary
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.errors import UsageError
 from orledger.reports.jinja import environment
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
@@ -39,7 +39,7 @@ def conventions(checked: Sequence[Finding]) -> list[Convention]:
     """The numbers whose check needed another convention, by convention, the most frequent first."""
     groups: dict[str, list[Finding]] = {}
     for finding in checked:
-        if finding.verdict is Verdict.CONVENTION:
+        if finding.verdict is CheckVerdict.CONVENTION:
             groups.setdefault(finding.convention or "", []).append(finding)
     found = [
         Convention(name, tuple(f.printed for f in group), tuple(dict.fromkeys(paragraph(f.place) for f in group)))
@@ -84,6 +84,6 @@ def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Stu
         verdicts=[v for v in VERDICTS if v != ABSENT],
         counts=Counter(d.verdict for d in found),
         checked=summary(checked),
-        inconsistent=[f for f in checked if f.verdict.severity > Verdict.CONVENTION.severity],
+        inconsistent=[f for f in checked if f.verdict.severity > CheckVerdict.CONVENTION.severity],
         conventions=conventions(checked),
     )  # fmt: skip

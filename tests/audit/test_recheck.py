@@ -8,11 +8,11 @@ import pytest
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.findings import summary
 from orledger.audit.recheck.frames import findings_frame, load_published
-from orledger.audit.recheck.model import Publication, Verdict
+from orledger.audit.recheck.model import CheckVerdict, Publication
 from orledger.audit.recheck.rules import RULES, operand_ids
 from orledger.paper.published import publication as shipped
 
-GOOD = {verdict for verdict in Verdict if verdict.good}
+GOOD = {verdict for verdict in CheckVerdict if verdict.good}
 
 # Rules that compute one number, so that a wrong leading digit cannot pass.
 COMPUTED = {
@@ -78,7 +78,7 @@ def test_rechecking_twice_gives_the_same_findings(publication, findings):
 
 def test_every_finding_is_named_once_and_says_why(findings):
     assert len({f.id for f in findings}) == len(findings)
-    assert all(isinstance(f.verdict, Verdict) and f.why and f.place for f in findings)
+    assert all(isinstance(f.verdict, CheckVerdict) and f.why and f.place for f in findings)
     assert sum(summary(findings).values()) == len(findings)
 
 
@@ -101,7 +101,7 @@ def test_every_rule_is_used_by_some_check(publication):
 
 @pytest.mark.parametrize("n", [3, 5, 10, 25])
 def test_case_a_floors_come_out(findings, n):
-    assert by_target(findings, f"case A/floor n={n}")[0].verdict == Verdict.MATCHES
+    assert by_target(findings, f"case A/floor n={n}")[0].verdict == CheckVerdict.MATCHES
 
 
 @pytest.mark.parametrize(
@@ -116,36 +116,36 @@ def test_case_a_floors_come_out(findings, n):
     ],
 )
 def test_other_floors_come_out(findings, target):
-    assert by_target(findings, target)[0].verdict == Verdict.MATCHES
+    assert by_target(findings, target)[0].verdict == CheckVerdict.MATCHES
 
 
 @pytest.mark.parametrize("count", ["7/7", "6/7", "3/6", "3/7", "1/7", "0/7", "6/6"])
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_clopper_pearson_ends_come_out(findings, count, end):
-    assert by_target(findings, f"case C/CP {count} {end}")[0].verdict == Verdict.MATCHES
+    assert by_target(findings, f"case C/CP {count} {end}")[0].verdict == CheckVerdict.MATCHES
 
 
 @pytest.mark.parametrize("which", ["fit", "refusals", "fit all cells", "all rows all cells", "all"])
 def test_mcnemar_comes_out(findings, which):
-    assert by_target(findings, f"case B/mcnemar {which} p")[0].verdict == Verdict.MATCHES
+    assert by_target(findings, f"case B/mcnemar {which} p")[0].verdict == CheckVerdict.MATCHES
 
 
 @pytest.mark.parametrize("which", ["low", "high", "Ackley", "bottom", "top", "groups"])
 def test_fisher_with_holm_over_the_five_benchmarks_comes_out(findings, which):
-    assert by_target(findings, f"case C/Holm {which}")[0].verdict == Verdict.MATCHES
+    assert by_target(findings, f"case C/Holm {which}")[0].verdict == CheckVerdict.MATCHES
 
 
 @pytest.mark.parametrize(
     "target", ["case A/chi2 24 p", "case A/chi2 pooled p", "case C/chi2 final p", "case C/chi2 AUC p"]
 )
 def test_friedman_p_values_come_out(findings, target):
-    assert by_target(findings, target)[0].verdict in {Verdict.MATCHES, Verdict.WITHIN_ROUNDING}
+    assert by_target(findings, target)[0].verdict in {CheckVerdict.MATCHES, CheckVerdict.WITHIN_ROUNDING}
 
 
 def test_the_table_of_conformal_levels_comes_out_cell_by_cell(findings):
     rows = [f for f in findings if f.id.startswith("Blevels/")]
     assert len(rows) >= 66
-    assert {f.verdict for f in rows} == {Verdict.MATCHES}
+    assert {f.verdict for f in rows} == {CheckVerdict.MATCHES}
 
 
 def test_pooled_p_values_of_case_c_are_normal_approximations_not_exact_ones(findings):
@@ -153,7 +153,7 @@ def test_pooled_p_values_of_case_c_are_normal_approximations_not_exact_ones(find
     pooled = [f for f in findings if re.match(r"C(pair|auc)\w+/pooled .*/p signed_rank$", f.id)]
     assert len(pooled) == 12
     for finding in pooled:
-        assert finding.verdict == Verdict.CONVENTION
+        assert finding.verdict == CheckVerdict.CONVENTION
         assert finding.why.startswith("fits normal approximation, zeros dropped")
 
 
@@ -166,19 +166,19 @@ def test_per_benchmark_p_values_of_case_c_are_exact(findings):
 def test_a_mean_rank_that_no_33_blocks_can_have_is_found(findings):
     """115/33 prints as 3.48 and 115.5/33 as 3.50; the other four ranks leave exactly 115 for this arm."""
     finding = next(f for f in by_target(findings, "case C/rank final 2x") if f.rule == "share_possible")
-    assert finding.verdict is Verdict.IMPOSSIBLE
+    assert finding.verdict is CheckVerdict.IMPOSSIBLE
     assert "rounded twice" in finding.why
 
 
 def test_a_ratio_of_medians_is_told_from_a_median_of_ratios(findings):
     finding = by_target(findings, "Aladder_span/2.0 / 1.01/1e-3")[0]
-    assert finding.verdict == Verdict.CONVENTION
+    assert finding.verdict == CheckVerdict.CONVENTION
     assert "median over seeds" in finding.why
 
 
 def test_a_claim_that_the_printed_numbers_contradict_is_inconsistent(findings):
     finding = by_target(findings, "claim/5x never worsens a median")[0]
-    assert finding.verdict == Verdict.INCONSISTENT
+    assert finding.verdict == CheckVerdict.INCONSISTENT
     assert "0.26" in finding.why
 
 
@@ -220,27 +220,30 @@ def test_a_wrong_operand_makes_what_depends_on_it_inconsistent(publication, find
     position = findings.index(before)
     alone = Publication(publication.numbers, (publication.checks[position],))
     after = recheck(alone.with_printed(operand, printed))[0]
-    assert after.verdict == Verdict.INCONSISTENT
+    assert after.verdict == CheckVerdict.INCONSISTENT
 
 
 def test_a_wrong_claim_in_words_is_caught(publication, findings):
     position = next(i for i, f in enumerate(findings) if f.id == "Bgapsurv/cp coverage gap/verdict placed")
     alone = Publication(publication.numbers, (publication.checks[position],))
-    assert recheck(alone.with_printed("Bgapsurv/cp coverage gap/verdict", "outside"))[0].verdict == Verdict.INCONSISTENT
+    assert (
+        recheck(alone.with_printed("Bgapsurv/cp coverage gap/verdict", "outside"))[0].verdict
+        == CheckVerdict.INCONSISTENT
+    )
 
 
 def test_a_percentage_that_no_count_gives_is_impossible(publication, findings):
     position = next(i for i, f in enumerate(findings) if f.id == "case A/agree 1% share_possible")
     alone = Publication(publication.numbers, (publication.checks[position],))
     # 12/182 prints as 6.6 and 13/182 as 7.1; nothing prints as 6.8.
-    assert recheck(alone.with_printed("case A/agree 1%", "6.8"))[0].verdict is Verdict.IMPOSSIBLE
+    assert recheck(alone.with_printed("case A/agree 1%", "6.8"))[0].verdict is CheckVerdict.IMPOSSIBLE
 
 
 def test_a_p_value_that_no_convention_gives_is_inconsistent(publication, findings):
     position = next(i for i, f in enumerate(findings) if f.id == "CpairEI/Branin 2x/p signed_rank")
     alone = Publication(publication.numbers, (publication.checks[position],))
     after = recheck(alone.with_printed("CpairEI/Branin 2x/p", "0.01000"))[0]
-    assert after.verdict == Verdict.INCONSISTENT
+    assert after.verdict == CheckVerdict.INCONSISTENT
     assert "exact sign test" in after.why
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from orledger.audit.recheck.automatic import intervals, marks, percentages, repeats
 from orledger.audit.recheck.automatic.checking import CHECKS, recheck_document
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import read_number
 from orledger.audit.recheck.reading.opening import read_document
 
@@ -116,7 +116,7 @@ def test_a_check_that_breaks_is_a_finding_and_ends_no_other(tmp_path, monkeypatc
 
     monkeypatch.setitem(CHECKS, "ranks", broken)
     found = findings(tmp_path, PAPER)
-    assert [f.verdict for f in found if f.rule == "ranks"] == [Verdict.UNCHECKED]
+    assert [f.verdict for f in found if f.rule == "ranks"] == [CheckVerdict.UNCHECKED]
     assert any(f.rule == "bold" for f in found)
 
 
@@ -129,14 +129,14 @@ def number(text):
 @pytest.mark.parametrize(
     ("k", "n", "share", "verdict"),
     [
-        (2, 3, "66.7%", Verdict.MATCHES),
-        (2, 3, "66.6%", Verdict.CONVENTION),
-        (2, 3, "33.3%", Verdict.CONVENTION),
-        (2, 3, "67.0%", Verdict.INCONSISTENT),
-        (1, 8, "12%", Verdict.MATCHES),
-        (1, 8, "13%", Verdict.MATCHES),
-        (4, 3, "133%", Verdict.IMPOSSIBLE),
-        (0, 0, "0%", Verdict.IMPOSSIBLE),
+        (2, 3, "66.7%", CheckVerdict.MATCHES),
+        (2, 3, "66.6%", CheckVerdict.CONVENTION),
+        (2, 3, "33.3%", CheckVerdict.CONVENTION),
+        (2, 3, "67.0%", CheckVerdict.INCONSISTENT),
+        (1, 8, "12%", CheckVerdict.MATCHES),
+        (1, 8, "13%", CheckVerdict.MATCHES),
+        (4, 3, "133%", CheckVerdict.IMPOSSIBLE),
+        (0, 0, "0%", CheckVerdict.IMPOSSIBLE),
     ],
 )
 def test_counts_with_their_share(k, n, share, verdict):

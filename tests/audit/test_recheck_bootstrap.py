@@ -6,7 +6,7 @@ import pytest
 from orledger.audit.recheck.bootstrap import median_end_sign
 from orledger.audit.recheck.counts import one_of, same_fraction
 from orledger.audit.recheck.rounding import Enclosure, exactly, parse_printed
-from orledger.audit.recheck.rules import Count, ImpossibleError
+from orledger.audit.recheck.rules import CountOf, ImpossibleError
 
 
 @pytest.mark.parametrize("n", [5, 6, 7, 12, 33])
@@ -49,9 +49,9 @@ def test_where_the_counts_leave_the_sign_open_more_than_one_can_be():
 
 
 def test_a_fraction_printed_again_has_both_its_counts():
-    assert same_fraction(Count(0, 7), Count(0, 7))[0].truth == "always"
-    assert same_fraction(Count(0, 7), Count(0, 6))[0].truth == "never"
-    assert same_fraction(Count(3, 6), Count(1, 2))[0].truth == "never"
+    assert same_fraction(CountOf(0, 7), CountOf(0, 7))[0].truth == "always"
+    assert same_fraction(CountOf(0, 7), CountOf(0, 6))[0].truth == "never"
+    assert same_fraction(CountOf(3, 6), CountOf(1, 2))[0].truth == "never"
 
 
 def test_one_of_a_list_allows_its_members_alone():

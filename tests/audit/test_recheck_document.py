@@ -9,7 +9,7 @@ from orledger.audit.recheck.document_power import document_changes
 from orledger.audit.recheck.drafting import draft, printed_form
 from orledger.audit.recheck.joint_power import joint_changes
 from orledger.audit.recheck.locating import locate, placed, unprinted
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.power import annotated_changes, by_place, by_relation, ceiling, changes, whole
 from orledger.audit.recheck.reading.opening import read_document
 
@@ -71,9 +71,9 @@ def test_annotated_numbers_are_found_where_they_stand(paper):
         "T/new/cells": 8, "T/new/share": 8, "T/old/cells": 9, "T/old/share": 9,
     }  # fmt: skip
     (missing,) = unprinted(notes, where)
-    assert (missing.id, missing.verdict) == ("gone printed", Verdict.UNCHECKED)
+    assert (missing.id, missing.verdict) == ("gone printed", CheckVerdict.UNCHECKED)
     claim = next(f for f in placed(recheck(notes), notes, where) if f.id == "never at_most")
-    assert claim.verdict is Verdict.INCONSISTENT
+    assert claim.verdict is CheckVerdict.INCONSISTENT
     assert claim.sentence == "All nine agree: the new rule never loses."
 
 

@@ -5,7 +5,7 @@ from scipy import stats
 
 from orledger.audit.recheck.automatic.checking import recheck_document
 from orledger.audit.recheck.automatic.reported import judge, p_value, reported_tests
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.opening import read_document
 
 
@@ -38,7 +38,7 @@ def test_errors_that_statcheck_names_are_found(text):
 
 @pytest.mark.parametrize("text", CORRECT)
 def test_what_statcheck_calls_correct_is_correct(text):
-    assert judged(text).verdict is Verdict.MATCHES
+    assert judged(text).verdict is CheckVerdict.MATCHES
 
 
 @pytest.mark.parametrize("text", DECISIONS)
@@ -72,10 +72,10 @@ def test_decisions_at_other_levels(alpha, text):
 
 
 def test_one_sided_is_a_convention_unless_the_text_says_so():
-    assert judged("t(28) = 2.20, p = .018").verdict is Verdict.CONVENTION
-    assert judged("t(28) = 2.20, p = .018", one_sided=True).verdict is Verdict.MATCHES
-    assert judged("t(28) = 2.20, p = .01", one_sided=True).verdict is Verdict.INCONSISTENT
-    assert judged("t(28) = 2.20, p = .04", one_sided=True).verdict is Verdict.CONVENTION
+    assert judged("t(28) = 2.20, p = .018").verdict is CheckVerdict.CONVENTION
+    assert judged("t(28) = 2.20, p = .018", one_sided=True).verdict is CheckVerdict.MATCHES
+    assert judged("t(28) = 2.20, p = .01", one_sided=True).verdict is CheckVerdict.INCONSISTENT
+    assert judged("t(28) = 2.20, p = .04", one_sided=True).verdict is CheckVerdict.CONVENTION
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_only_looks_like_a_test_is_left_alone(text):
     "text", ["r(28) = 1.2, p = .03", "F(2, 28) = -2.2, p = .03", "t(28) = 2.2, p = 1.03", "t(0) = 2.2, p = .03"]
 )
 def test_what_no_data_give_is_impossible(text):
-    assert judged(text).verdict is Verdict.IMPOSSIBLE
+    assert judged(text).verdict is CheckVerdict.IMPOSSIBLE
 
 
 def test_p_values_are_those_of_the_distributions():
@@ -130,16 +130,16 @@ def _correlated(n, r):
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
-        ("The effect is clear, z = 2.86, p = .009.", Verdict.INCONSISTENT),
-        ("Pairwise tests differ, z = 2.86, p = .009.", Verdict.CONVENTION),  # twice 0.0042, as for two comparisons
-        ("After Bonferroni correction they differ, z = 2.86, p = .009.", Verdict.MATCHES),
+        ("The effect is clear, z = 2.86, p = .009.", CheckVerdict.INCONSISTENT),
+        ("Pairwise tests differ, z = 2.86, p = .009.", CheckVerdict.CONVENTION),  # twice 0.0042, as for two comparisons
+        ("After Bonferroni correction they differ, z = 2.86, p = .009.", CheckVerdict.MATCHES),
         (
             "After Tukey's test they differ, t(40) = 2.50, p = .041.",
-            Verdict.MATCHES,
+            CheckVerdict.MATCHES,
         ),  # larger than 0.0166, and no multiple
         (
             "After Bonferroni correction they differ, z = 2.86, p = .001.",
-            Verdict.INCONSISTENT,
+            CheckVerdict.INCONSISTENT,
         ),  # a correction makes none smaller
     ],
 )
@@ -153,23 +153,30 @@ def test_one_test_of_a_sentence_may_be_one_sided(tmp_path):
     text = "We found t(28) = 2.20, p = .018, and z = 1.80, one-sided p = .036."
     (tmp_path / "p.md").write_text(text)
     assert [f.verdict for f in recheck_document(read_document(tmp_path / "p.md"))] == [
-        Verdict.CONVENTION,
-        Verdict.MATCHES,
+        CheckVerdict.CONVENTION,
+        CheckVerdict.MATCHES,
     ]
     (tmp_path / "p.md").write_text("One-sided tests gave" + text.removeprefix("We found").replace("one-sided ", ""))
-    assert [f.verdict for f in recheck_document(read_document(tmp_path / "p.md"))] == [Verdict.MATCHES, Verdict.MATCHES]
+    assert [f.verdict for f in recheck_document(read_document(tmp_path / "p.md"))] == [
+        CheckVerdict.MATCHES,
+        CheckVerdict.MATCHES,
+    ]
 
 
 @pytest.mark.parametrize(
     ("words", "kind", "verdict"),
     [
-        ("t(28) < 2.20, p = .03", "t", Verdict.CONVENTION),  # at most 2.20, so p is at least .036, or .018 one-sided
-        ("t(28) < 2.20, p = .01", "t", Verdict.INCONSISTENT),
-        ("t(28) > 2.20, p = .03", "t", Verdict.MATCHES),
-        ("F(1, 30) < 1, ns", "F", Verdict.MATCHES),
-        ("F(1, 30) < 1, p = .04", "F", Verdict.INCONSISTENT),
-        ("Q-between(2) = 2.20, p = .33", "Q", Verdict.MATCHES),
-        ("Q-within(2) = 2.20, p = .03", "Q", Verdict.INCONSISTENT),
+        (
+            "t(28) < 2.20, p = .03",
+            "t",
+            CheckVerdict.CONVENTION,
+        ),  # at most 2.20, so p is at least .036, or .018 one-sided
+        ("t(28) < 2.20, p = .01", "t", CheckVerdict.INCONSISTENT),
+        ("t(28) > 2.20, p = .03", "t", CheckVerdict.MATCHES),
+        ("F(1, 30) < 1, ns", "F", CheckVerdict.MATCHES),
+        ("F(1, 30) < 1, p = .04", "F", CheckVerdict.INCONSISTENT),
+        ("Q-between(2) = 2.20, p = .33", "Q", CheckVerdict.MATCHES),
+        ("Q-within(2) = 2.20, p = .03", "Q", CheckVerdict.INCONSISTENT),
     ],
 )
 def test_forms_that_statcheck_extracts(words, kind, verdict):

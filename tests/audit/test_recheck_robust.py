@@ -5,7 +5,7 @@ import pytest
 from orledger.audit.recheck.checking import recheck
 from orledger.audit.recheck.data import parse_publication
 from orledger.audit.recheck.findings import Finding, decision_error, grouped
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.paper.published import publication
 
 PAIRS = """
@@ -43,38 +43,38 @@ def verdicts(text, *changes):
 
 def test_counts_that_do_not_add_up_are_impossible_and_the_other_checks_go_on():
     found = verdicts(PAIRS, ("tied", "3"))
-    assert found["p signed_rank"].verdict is Verdict.IMPOSSIBLE
+    assert found["p signed_rank"].verdict is CheckVerdict.IMPOSSIBLE
     assert "4 wins + 2 losses + 3 ties do not make 7 pairs" in found["p signed_rank"].why
-    assert found["share ratio"].verdict is Verdict.MATCHES
+    assert found["share ratio"].verdict is CheckVerdict.MATCHES
 
 
 @pytest.mark.parametrize(
     ("number", "printed"), [("p", "1.6875"), ("share", "1.571"), ("fraction", "8/7"), ("fraction", "4/0")]
 )
 def test_a_number_outside_the_range_of_its_quantity_is_impossible(number, printed):
-    assert verdicts(PAIRS, (number, printed))[f"{number} range"].verdict is Verdict.IMPOSSIBLE
+    assert verdicts(PAIRS, (number, printed))[f"{number} range"].verdict is CheckVerdict.IMPOSSIBLE
 
 
 def test_a_check_that_cannot_be_computed_says_so_and_ends_nothing():
     text = PAIRS + '[[check]]\ntarget = "share"\nrule = "ratio"\nof = ["n", "zero"]\n'
     found = verdicts(text)
-    assert found["share ratio 2"].verdict is Verdict.UNCHECKED
+    assert found["share ratio 2"].verdict is CheckVerdict.UNCHECKED
     assert "contains zero" in found["share ratio 2"].why
-    assert found["share ratio"].verdict is Verdict.MATCHES
+    assert found["share ratio"].verdict is CheckVerdict.MATCHES
 
 
 def test_an_operand_that_is_no_whole_number_is_named():
     found = verdicts(PAIRS, ("n", "7.5"))
-    assert found["p signed_rank"].verdict is Verdict.UNCHECKED
+    assert found["p signed_rank"].verdict is CheckVerdict.UNCHECKED
     assert "whole number" in found["p signed_rank"].why
 
 
 def test_a_floor_that_ignores_the_ties_beside_it_is_false():
     """Seven pairs with one tie cannot reach 2^-6; the floor of the six that differ is 2^-5."""
     check = '[[check]]\ntarget = "p"\nrule = "p_floor"\nn = "n"\nties = "tied"\n'
-    assert verdicts(PAIRS + check, ("p", "0.03125"))["p p_floor"].verdict is Verdict.MATCHES
+    assert verdicts(PAIRS + check, ("p", "0.03125"))["p p_floor"].verdict is CheckVerdict.MATCHES
     wrong = verdicts(PAIRS + check, ("p", "0.015625"))["p p_floor"]
-    assert wrong.verdict is Verdict.FALSE
+    assert wrong.verdict is CheckVerdict.FALSE
     assert "true if read as the 1 ties ignored" in wrong.why
 
 
@@ -82,9 +82,9 @@ def test_a_reading_the_text_does_not_state_is_a_convention():
     other = '\n[[check.or]]\nrule = "same"\nof = "share"\n'
     stated = '[[check]]\ntarget = "p"\nrule = "same"\nof = "zero"\n'
     found = verdicts(PAIRS + stated + other, ("p", "0.571"))
-    assert found["p same"].verdict is Verdict.FALSE
+    assert found["p same"].verdict is CheckVerdict.FALSE
     found = verdicts(PAIRS + stated + "stated = false\n" + other, ("p", "0.571"))
-    assert found["p same"].verdict is Verdict.CONVENTION
+    assert found["p same"].verdict is CheckVerdict.CONVENTION
 
 
 def finding(name, verdict, place="Section 2", cause="", decision=False):
@@ -94,12 +94,12 @@ def finding(name, verdict, place="Section 2", cause="", decision=False):
 def test_groups_hold_what_shares_a_cause_and_the_weightiest_comes_first():
     found = grouped(
         [
-            finding("a", Verdict.CONVENTION, cause="normal"),
-            finding("b", Verdict.INCONSISTENT, "Appendix"),
-            finding("c", Verdict.CONVENTION, cause="normal"),
-            finding("d", Verdict.INCONSISTENT, "Abstract"),
-            finding("e", Verdict.MATCHES),
-            finding("f", Verdict.INCONSISTENT, "Appendix", decision=True),
+            finding("a", CheckVerdict.CONVENTION, cause="normal"),
+            finding("b", CheckVerdict.INCONSISTENT, "Appendix"),
+            finding("c", CheckVerdict.CONVENTION, cause="normal"),
+            finding("d", CheckVerdict.INCONSISTENT, "Abstract"),
+            finding("e", CheckVerdict.MATCHES),
+            finding("f", CheckVerdict.INCONSISTENT, "Appendix", decision=True),
         ]
     )
     assert [[f.id for f in g.findings] for g in found] == [["f"], ["d"], ["b"], ["a", "c"]]

@@ -4,7 +4,7 @@ import pytest
 
 from orledger.audit.recheck.automatic import equations
 from orledger.audit.recheck.automatic.checking import recheck_document
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import numbers_in
 from orledger.audit.recheck.reading.opening import read_document
 
@@ -18,20 +18,20 @@ def found(tmp_path, words, rule, name="p.tex"):
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
-        (r"There are $3\times144=432$ points.", Verdict.MATCHES),
-        (r"There are $3\times144=423$ points.", Verdict.INCONSISTENT),
-        (r"With 3 seeds $\times$ 5 rungs $=$ 16 cells.", Verdict.INCONSISTENT),
-        (r"The level is $13/14=0.9286$.", Verdict.MATCHES),
-        (r"The level is $13/14=0.9285$.", Verdict.CONVENTION),  # 0.92857 cut off after four digits
-        (r"The level is $13/14=0.9268$.", Verdict.INCONSISTENT),
-        (r"In all $5+18=23$ evaluations.", Verdict.MATCHES),
-        (r"In all $2+3\times4=14$ runs.", Verdict.MATCHES),
-        (r"In all $2+3\times4=20$ runs.", Verdict.INCONSISTENT),
-        (r"About $23506/3600\approx6.5$ hours.", Verdict.MATCHES),
-        (r"A share of $1,413/2,826=50\%$.", Verdict.MATCHES),
-        (r"The index is $103.33/6=17.22\%$ of all.", Verdict.MATCHES),  # a mean of percentages is one
-        (r"The index is $103.33/6=17.32\%$ of all.", Verdict.INCONSISTENT),
-        (r"A vector of $92\times5=461$-dimensional rows.", Verdict.INCONSISTENT),
+        (r"There are $3\times144=432$ points.", CheckVerdict.MATCHES),
+        (r"There are $3\times144=423$ points.", CheckVerdict.INCONSISTENT),
+        (r"With 3 seeds $\times$ 5 rungs $=$ 16 cells.", CheckVerdict.INCONSISTENT),
+        (r"The level is $13/14=0.9286$.", CheckVerdict.MATCHES),
+        (r"The level is $13/14=0.9285$.", CheckVerdict.CONVENTION),  # 0.92857 cut off after four digits
+        (r"The level is $13/14=0.9268$.", CheckVerdict.INCONSISTENT),
+        (r"In all $5+18=23$ evaluations.", CheckVerdict.MATCHES),
+        (r"In all $2+3\times4=14$ runs.", CheckVerdict.MATCHES),
+        (r"In all $2+3\times4=20$ runs.", CheckVerdict.INCONSISTENT),
+        (r"About $23506/3600\approx6.5$ hours.", CheckVerdict.MATCHES),
+        (r"A share of $1,413/2,826=50\%$.", CheckVerdict.MATCHES),
+        (r"The index is $103.33/6=17.22\%$ of all.", CheckVerdict.MATCHES),  # a mean of percentages is one
+        (r"The index is $103.33/6=17.32\%$ of all.", CheckVerdict.INCONSISTENT),
+        (r"A vector of $92\times5=461$-dimensional rows.", CheckVerdict.INCONSISTENT),
         (r"The mean $\frac{3+5}{2}=4$ is small.", None),
         (r"The root $\sqrt{2/3}=0.816$ is small.", None),
         (r"We take $\lceil0.95\times301\rceil=286$ of them.", None),
@@ -59,19 +59,19 @@ def test_equations_stand_in_cells_too(tmp_path):
 @pytest.mark.parametrize(
     ("words", "verdicts"),
     [
-        ("It was 9.0% (95% CI: 8.3%-9.7%).", [Verdict.MATCHES]),
-        ("It was 9.9% (95% CI 8.3–9.7%).", [Verdict.INCONSISTENT]),
-        ("The mean was -0.30, 95% CI -0.20 to -0.40.", [Verdict.IMPOSSIBLE]),
-        ("The odds ratio was 1.45 (95% CI 1.10–1.90).", [Verdict.MATCHES]),
-        ("The effect was clear (p = .036, 95% CI [0.10, 0.70]).", [Verdict.MATCHES]),  # p is no estimate
-        ("The effect was clear, t(28) = 2.20, 95% CI [0.10, 0.70].", [Verdict.MATCHES]),
-        ("In n = 120 (95% CI 0.2 to 0.4) it was seen.", [Verdict.MATCHES]),
+        ("It was 9.0% (95% CI: 8.3%-9.7%).", [CheckVerdict.MATCHES]),
+        ("It was 9.9% (95% CI 8.3–9.7%).", [CheckVerdict.INCONSISTENT]),
+        ("The mean was -0.30, 95% CI -0.20 to -0.40.", [CheckVerdict.IMPOSSIBLE]),
+        ("The odds ratio was 1.45 (95% CI 1.10–1.90).", [CheckVerdict.MATCHES]),
+        ("The effect was clear (p = .036, 95% CI [0.10, 0.70]).", [CheckVerdict.MATCHES]),  # p is no estimate
+        ("The effect was clear, t(28) = 2.20, 95% CI [0.10, 0.70].", [CheckVerdict.MATCHES]),
+        ("In n = 120 (95% CI 0.2 to 0.4) it was seen.", [CheckVerdict.MATCHES]),
         ("We report 95% CIs of 12 studies.", []),
-        ("It was 1.2 [1.0, 1.1].", [Verdict.INCONSISTENT]),  # 1.15 prints as 1.1 or as 1.2, and not as both
-        ("It was 1.15 [1.0, 1.1].", [Verdict.MATCHES]),
-        ("They were 30.1 ± 10.1 [18, 73] years old.", [Verdict.MATCHES]),  # the mean, and not its deviation
-        ("They were 10.1 ± 30.1 [18, 73] years old.", [Verdict.INCONSISTENT]),
-        ("It was 3.1 ± 0.2 (95% CI 2.7 to 3.5).", [Verdict.MATCHES]),
+        ("It was 1.2 [1.0, 1.1].", [CheckVerdict.INCONSISTENT]),  # 1.15 prints as 1.1 or as 1.2, and not as both
+        ("It was 1.15 [1.0, 1.1].", [CheckVerdict.MATCHES]),
+        ("They were 30.1 ± 10.1 [18, 73] years old.", [CheckVerdict.MATCHES]),  # the mean, and not its deviation
+        ("They were 10.1 ± 30.1 [18, 73] years old.", [CheckVerdict.INCONSISTENT]),
+        ("It was 3.1 ± 0.2 (95% CI 2.7 to 3.5).", [CheckVerdict.MATCHES]),
         ("The spread was SD = 10.1 [18, 73].", []),
     ],
 )
@@ -82,15 +82,15 @@ def test_intervals_stand_with_and_without_brackets(tmp_path, words, verdicts):
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
-        ("The error fell from 12.5 to 10.0 (a 20% reduction).", Verdict.MATCHES),
-        ("The error fell from 12.5 to 10.0 (a 25% reduction).", Verdict.CONVENTION),  # relative to the second
-        ("The error fell from 12.5 to 10.0 (a 30% reduction).", Verdict.INCONSISTENT),
-        ("The error fell from 12.5 to 10.0, about 21% lower.", Verdict.MATCHES),
-        ("Accuracy rose from 81.2% to 85.2%, a 4.0 percentage point gain.", Verdict.MATCHES),
-        ("Accuracy rose from 81.2% to 85.2%, a 4% improvement.", Verdict.CONVENTION),  # points called percent
-        ("Accuracy rose from 0.812 to 0.852 (6 percentage points).", Verdict.INCONSISTENT),
-        ("It takes 10 s instead of going from 40 s to 10 s, a factor of 4.", Verdict.MATCHES),
-        ("It went from 40 s to 10 s (5× faster).", Verdict.INCONSISTENT),
+        ("The error fell from 12.5 to 10.0 (a 20% reduction).", CheckVerdict.MATCHES),
+        ("The error fell from 12.5 to 10.0 (a 25% reduction).", CheckVerdict.CONVENTION),  # relative to the second
+        ("The error fell from 12.5 to 10.0 (a 30% reduction).", CheckVerdict.INCONSISTENT),
+        ("The error fell from 12.5 to 10.0, about 21% lower.", CheckVerdict.MATCHES),
+        ("Accuracy rose from 81.2% to 85.2%, a 4.0 percentage point gain.", CheckVerdict.MATCHES),
+        ("Accuracy rose from 81.2% to 85.2%, a 4% improvement.", CheckVerdict.CONVENTION),  # points called percent
+        ("Accuracy rose from 0.812 to 0.852 (6 percentage points).", CheckVerdict.INCONSISTENT),
+        ("It takes 10 s instead of going from 40 s to 10 s, a factor of 4.", CheckVerdict.MATCHES),
+        ("It went from 40 s to 10 s (5× faster).", CheckVerdict.INCONSISTENT),
         ("Increasing the width from 128 to 256 (4× parameters) helped.", None),
         ("The range is from 5 to 10 (30% of the runs).", None),
         ("The dose went from 5 to 10, a 0.1% increase in risk.", None),
@@ -108,9 +108,11 @@ ENDING = "The final accuracy of the whole model on the held out test set is {}."
 def test_a_number_that_ends_its_sentence_is_compared_with_its_repeat(tmp_path, tail):
     text = f"# Results\n\n{ENDING.format('0.913' + tail)}\n\n# Discussion\n\n{{}}\n"
     bad = found(tmp_path, text.format(ENDING.format("0.931" + tail)), "same words", "a.md")
-    assert [(f.verdict, f.printed, f.recomputed, f.line) for f in bad] == [(Verdict.INCONSISTENT, "0.931", "0.913", 7)]
+    assert [(f.verdict, f.printed, f.recomputed, f.line) for f in bad] == [
+        (CheckVerdict.INCONSISTENT, "0.931", "0.913", 7)
+    ]
     good = found(tmp_path, text.format(ENDING.format("0.91" + tail)), "same words", "b.md")
-    assert [f.verdict for f in good] == [Verdict.MATCHES]
+    assert [f.verdict for f in good] == [CheckVerdict.MATCHES]
     two = text.replace("# Results", "# First experiment").replace("# Discussion", "# Second experiment")
     assert found(tmp_path, two.format(ENDING.format("0.931" + tail)), "same words", "c.md") == [], (
         "two things in the same words"
@@ -127,9 +129,9 @@ def test_a_sentence_may_begin_where_its_repeat_goes_on(tmp_path):
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
-        ("Of 1,413 patients 424 (30%) improved.", Verdict.MATCHES),
-        ("Of 1,413 patients 424 (31%) improved.", Verdict.INCONSISTENT),
-        ("Among the 40 mice, 12 animals (30%) died.", Verdict.MATCHES),
+        ("Of 1,413 patients 424 (30%) improved.", CheckVerdict.MATCHES),
+        ("Of 1,413 patients 424 (31%) improved.", CheckVerdict.INCONSISTENT),
+        ("Among the 40 mice, 12 animals (30%) died.", CheckVerdict.MATCHES),
         ("Of 40 mice in 3 cages (75% of all) none died.", None),
     ],
 )
@@ -151,9 +153,9 @@ def test_a_sentence_that_goes_on_is_another_one(tmp_path):
 
 def test_an_interval_below_zero_is_about_no_ratio(tmp_path):
     words = "The hazard worsens: the mean is -0.63, 95% CI [-1.49, 0.07], p = 0.091."
-    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [Verdict.MATCHES]
+    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.MATCHES]
     words = "The hazard ratio is 1.40, 95% CI [1.09, 1.70], p = 0.091."
-    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [Verdict.CONVENTION]
+    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.CONVENTION]
 
 
 ESTIMATES = [
@@ -174,7 +176,7 @@ def two_tables(second):
 def test_columns_with_the_same_intervals_have_the_same_estimates(tmp_path):
     """The headings differ; three intervals of four are the same, so the fourth and an estimate of another cell are slips."""
     same = found(tmp_path, two_tables(ESTIMATES), "same interval", "p.md")
-    assert [f.verdict for f in same] == [Verdict.MATCHES] * 4
+    assert [f.verdict for f in same] == [CheckVerdict.MATCHES] * 4
     slips = [("1", "0.946 [0.943, 0.951]"), *ESTIMATES[1:3], ("7", "0.885 [0.870, 0.890]")]
     bad = [f for f in found(tmp_path, two_tables(slips), "same interval", "p.md") if not f.verdict.good]
     assert [(f.printed, f.recomputed) for f in bad] == [(slips[k][1], ESTIMATES[k][1]) for k in (0, 3)]

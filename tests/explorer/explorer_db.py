@@ -9,7 +9,7 @@ import numpy as np
 
 from orledger.audit.evaluation.auditing import audit
 from orledger.audit.recheck.findings import Finding
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.recheck_storing import store
 from orledger.schema.outcomes import CellOutcome, PlannedCell
@@ -80,8 +80,8 @@ def judge(path: Path) -> None:
     for amend, reason in ((False, "x is lower"), (True, "x is lower on every unit")):
         audit(path, [parse_hypothesis(HYPOTHESIS.format(reason=reason), "better.toml")], amend=amend)
     finding = Finding(
-        "mean/row", "Table 1", "0.51", "0.49", 0.485, 0.495, Verdict.INCONSISTENT, "mean of a row", None, "no rounding gives it",
+        "mean/row", "Table 1", "0.51", "0.49", 0.485, 0.495, CheckVerdict.INCONSISTENT, "mean of a row", None, "no rounding gives it",
         ("a", "b"), cause="Table 1", file="paper.tex", line=12, sentence=f"The mean is 0.51 {HOSTILE}",
     )  # fmt: skip
-    fine = replace(finding, id="other", verdict=Verdict.MATCHES, sentence="")
+    fine = replace(finding, id="other", verdict=CheckVerdict.MATCHES, sentence="")
     store(path, f"paper {HOSTILE}", [finding, fine], None)

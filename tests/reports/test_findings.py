@@ -5,7 +5,7 @@ import synthetic_db
 
 from orledger.audit.datasets.origins import Trust, trust
 from orledger.audit.recheck.findings import Finding
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.paper.printed import PRINTED
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
 from orledger.reports.report.findings import conventions, findings
@@ -60,10 +60,10 @@ def test_conventions_are_grouped_the_most_frequent_first():
 
     found = conventions(
         [
-            check("Case A, accuracy", "7", Verdict.MATCHES, "exact"),
-            check("Table C (Case C, regret), row x, column p", "0.1", Verdict.CONVENTION, "one-sided"),
-            check("Case B, scope", "73", Verdict.CONVENTION, "a third seed"),
-            check("Table C (Case C, regret), row y, column p", "0.2", Verdict.CONVENTION, "one-sided"),
+            check("Case A, accuracy", "7", CheckVerdict.MATCHES, "exact"),
+            check("Table C (Case C, regret), row x, column p", "0.1", CheckVerdict.CONVENTION, "one-sided"),
+            check("Case B, scope", "73", CheckVerdict.CONVENTION, "a third seed"),
+            check("Table C (Case C, regret), row y, column p", "0.2", CheckVerdict.CONVENTION, "one-sided"),
         ]
     )
     assert [(c.name, c.printed, c.places) for c in found] == [

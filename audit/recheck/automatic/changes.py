@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.screening import as_set
 from orledger.audit.recheck.automatic.spots import in_sentence
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import normal, read_number
 from orledger.audit.recheck.rounding import Enclosure, exactly
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 _N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?%?"
 _UNIT = r"(?:\s*(?!and\b|or\b|to\b|in\b|for\b|with\b|at\b|on\b|by\b)[A-Za-z]{1,12})?"
@@ -67,7 +67,7 @@ def check_text(document: Document) -> Iterator[Finding]:
                 )
 
 
-def _readings(first: Number, second: Number, unit: str) -> list[tuple[str, Enclosure]]:
+def _readings(first: PrintedNumber, second: PrintedNumber, unit: str) -> list[tuple[str, Enclosure]]:
     """What the change can be, the usual reading first: sizes without sign."""
     a, b = as_set(first), as_set(second)
     if first.percent != second.percent:
@@ -95,7 +95,9 @@ def _size(value: Enclosure) -> Enclosure:
     return Enclosure(0.0 if value.low <= 0 <= value.high else ends[0], ends[1])
 
 
-def judged(readings: list[tuple[str, Enclosure]], said: Number, *, about: bool) -> tuple[Verdict, str, float] | None:
+def judged(
+    readings: list[tuple[str, Enclosure]], said: PrintedNumber, *, about: bool
+) -> tuple[CheckVerdict, str, float] | None:
     """The verdict on a change that is said: by the first reading, then by another; None where it is of something else."""
     size = abs(said.value)
     half = 0.5 * 10.0**said.last
@@ -104,8 +106,8 @@ def judged(readings: list[tuple[str, Enclosure]], said: Number, *, about: bool) 
         printed = Enclosure(min(printed.low, size * (1 - _LOOSE)), max(printed.high, size * (1 + _LOOSE)))
     for k, (reading, value) in enumerate(readings):
         if value.meets(printed):
-            return (Verdict.CONVENTION if k else Verdict.MATCHES), reading, value.middle
+            return (CheckVerdict.CONVENTION if k else CheckVerdict.MATCHES), reading, value.middle
     near = [r for r in readings if r[1].middle > 0 and size > 0 and 1 / _CLOSE < size / r[1].middle < _CLOSE]
     if not near or near[0] != readings[0]:
         return None
-    return Verdict.INCONSISTENT, readings[0][0], readings[0][1].middle
+    return CheckVerdict.INCONSISTENT, readings[0][0], readings[0][1].middle

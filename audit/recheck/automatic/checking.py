@@ -20,7 +20,7 @@ from orledger.audit.recheck.automatic import (
     totals,
 )
 from orledger.audit.recheck.findings import Finding
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -90,7 +90,7 @@ def _broken(document: Document, name: str, error: Exception) -> Finding:
         recomputed="no value",
         low=None,
         high=None,
-        verdict=Verdict.UNCHECKED,
+        verdict=CheckVerdict.UNCHECKED,
         rule=name,
         convention=None,
         why=f"the check of {name} stopped: {type(error).__name__}: {error}",

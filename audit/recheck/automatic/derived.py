@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.screening import FEWEST, MOST, Line, Screen, as_set
 from orledger.audit.recheck.automatic.spots import in_cell
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rounding import Enclosure, exactly
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 _RARE = 5.0  # powers of ten against chance, beyond the number of relations tried
 _NAMED = 2.0  # the same where the heading itself speaks of a difference or a ratio
@@ -54,7 +54,7 @@ _DERIVED = re.compile(r"Δ|\bdiff|\bgain|\bimprovement|\bratio|\bspeed-?up|\bcha
 
 
 @dataclass(frozen=True)
-class Relation:
+class DerivedLine:
     """A line of numbers that follows from two others, with the places where it holds and where it does not."""
 
     form: str
@@ -65,13 +65,13 @@ class Relation:
     breaks: tuple[int, ...]
 
 
-def relations(lines: dict[int, Line], named: frozenset[int] = frozenset()) -> list[Relation]:
+def relations(lines: dict[int, Line], named: frozenset[int] = frozenset()) -> list[DerivedLine]:
     """The relations that hold among the lines too often to be chance; for each target line the one that fits best.
 
     `named` are the lines whose heading says that they are derived.
     """
     names = list(lines)
-    found: dict[int, tuple[float, Relation]] = {}
+    found: dict[int, tuple[float, DerivedLine]] = {}
     tried = max(1, len(names) ** 3 * len(_FORMS))
     screen = Screen(lines)
     for c in names:
@@ -99,7 +99,7 @@ def _tested(
     lines: dict[int, Line],
     shared: list[int],
     spread: float,
-) -> tuple[float, Relation | None]:
+) -> tuple[float, DerivedLine | None]:
     a, b, c = names
     fits, breaks, score = [], [], 0.0
     for i in shared:
@@ -115,12 +115,12 @@ def _tested(
     # Lines that hardly vary fit each other whatever they mean.
     if any(len({lines[k][i][0].value for i in fits}) < 3 for k in names):
         return 0.0, None
-    return score, Relation(form, a, b, c, tuple(fits), tuple(breaks))
+    return score, DerivedLine(form, a, b, c, tuple(fits), tuple(breaks))
 
 
-def _without_echoes(found: list[Relation]) -> list[Relation]:
+def _without_echoes(found: list[DerivedLine]) -> list[DerivedLine]:
     """One relation per set of three lines: c = a - b, a = b + c and b = a - c are the same statement."""
-    kept: dict[frozenset[int], Relation] = {}
+    kept: dict[frozenset[int], DerivedLine] = {}
     for relation in found:
         kept.setdefault(frozenset((relation.a, relation.b, relation.c)), relation)
     return list(kept.values())
@@ -149,7 +149,7 @@ def check_derived(document: Document) -> Iterator[Finding]:
                 yield from _judged(grid, along, lines, relation)
 
 
-def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: Relation) -> Iterator[Finding]:
+def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: DerivedLine) -> Iterator[Finding]:
     def name(k: int) -> str:
         return (grid.heading(k) if along == "column" else grid.label(k)) or f"{along} {k + 1}"
 
@@ -164,7 +164,7 @@ def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: Relation) 
         row, column = (i, relation.c) if along == "column" else (relation.c, i)
         yield in_cell(grid, row, column).found(
             "derived",
-            Verdict.MATCHES if good else Verdict.INCONSISTENT,
+            CheckVerdict.MATCHES if good else CheckVerdict.INCONSISTENT,
             f"{words} = {shown}" + ("" if good else f", as in {len(relation.fits)} other places"),
             recomputed=shown,
             value=(result.low, result.high),
@@ -176,7 +176,7 @@ def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: Relation) 
 _AVERAGE = re.compile(r"^(?:\W*)(?:avg|average|mean|macro[- ]?avg|overall mean)\.?\W*$", re.IGNORECASE)
 
 
-def averages_to(parts: list[Number], mean: Number) -> bool:
+def averages_to(parts: list[PrintedNumber], mean: PrintedNumber) -> bool:
     """Whether numbers that print like the parts can have a mean that prints like this."""
     low, high = (sum(end) / len(parts) for end in ([p.interval.low for p in parts], [p.interval.high for p in parts]))
     return Enclosure(low, high).meets(mean.interval)
@@ -206,7 +206,7 @@ def check_averages(document: Document) -> Iterator[Finding]:
             value = sum(numbers[p].value for p in parts) / len(parts)
             yield in_cell(grid, i, j).found(
                 "average",
-                Verdict.MATCHES if good else Verdict.INCONSISTENT,
+                CheckVerdict.MATCHES if good else CheckVerdict.INCONSISTENT,
                 f"the mean of the {len(parts)} numbers before it is {value:.5g}",
                 recomputed=f"{value:.5g}",
                 value=(value, value),
@@ -214,8 +214,8 @@ def check_averages(document: Document) -> Iterator[Finding]:
             )
 
 
-def _numbers(grid: Grid) -> dict[int, dict[int, Number]]:
-    found: dict[int, dict[int, Number]] = {}
+def _numbers(grid: Grid) -> dict[int, dict[int, PrintedNumber]]:
+    found: dict[int, dict[int, PrintedNumber]] = {}
     for i, j, cell in grid.cells():
         if cell.entry.main is not None and cell.entry.form in ("plain", "paren", "spread", "interval"):
             found.setdefault(j, {})[i] = cell.entry.main

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.screening import as_set
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import normal, read_number
 from orledger.audit.recheck.rounding import Enclosure, exactly
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 _N = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 _UNIT = r"(?:\s+(?!and\b|or\b|of\b|to\b)[A-Za-z][a-z-]*){0,2}"  # 3 seeds × 144 points
@@ -94,17 +94,17 @@ def _judged(spot: Spot, match: re.Match[str]) -> Iterator[Finding]:
         "equation",
         verdict,
         f"{match['left'].strip()} is {shown}"
-        + (", with the last digit cut off" if verdict is Verdict.CONVENTION else ""),
+        + (", with the last digit cut off" if verdict is CheckVerdict.CONVENTION else ""),
         recomputed=shown,
         value=(value.low, value.high),
         cause=f"equation: {spot.id}",
     )
 
 
-def _verdict(value: Enclosure, printed: Number, *, about: bool) -> Verdict:
+def _verdict(value: Enclosure, printed: PrintedNumber, *, about: bool) -> CheckVerdict:
     if value.meets(printed.interval):
-        return Verdict.MATCHES
+        return CheckVerdict.MATCHES
     if about and abs(value.middle - printed.value) <= _ABOUT * abs(value.middle):
-        return Verdict.MATCHES
+        return CheckVerdict.MATCHES
     cut = Enclosure(*sorted((printed.value, printed.value + (-1) ** (printed.value < 0) * 10.0**printed.last)))
-    return Verdict.CONVENTION if value.meets(cut) else Verdict.INCONSISTENT
+    return CheckVerdict.CONVENTION if value.meets(cut) else CheckVerdict.INCONSISTENT

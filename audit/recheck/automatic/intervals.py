@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import normal, read_number
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid, Sentence
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 _N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+|\s*[×·]\s*10\s*\^\{?[-+]?\d+\}?)?"
 _PAIR = rf"[\[(]\s*(?P<low>{_N})%?\s*(?:,|;|–|\bto\b)\s*(?P<high>{_N})%?\s*[\])]"
@@ -42,19 +42,19 @@ _SPREAD = re.compile(rf"(?P<main>{_N})\s*%?\s*±\s*$")  # 30.1 ± 10.1 [18, 73]:
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
 
 
-def ordered(low: Number, high: Number) -> bool:
+def ordered(low: PrintedNumber, high: PrintedNumber) -> bool:
     """Whether the lower end comes first."""
     return low.value <= high.value
 
 
-def inside(main: Number, low: Number, high: Number) -> bool:
+def inside(main: PrintedNumber, low: PrintedNumber, high: PrintedNumber) -> bool:
     """Whether the estimate can lie in the interval, each known to its last digit."""
     # Rounding intervals that share nothing but an edge hold no common number: one number rounds to one string.
     edge = 1e-12 * max(abs(main.value), abs(low.value), abs(high.value), 1e-300)
     return low.interval.low < main.interval.high - edge and main.interval.low < high.interval.high - edge
 
 
-def contradicts(low: Number, high: Number, null: float, p: Number, alpha: float) -> str:
+def contradicts(low: PrintedNumber, high: PrintedNumber, null: float, p: PrintedNumber, alpha: float) -> str:
     """Why a test at alpha and the interval of the same level cannot both be right; empty when they can."""
     if low.interval.low <= null <= low.interval.high or high.interval.low <= null <= high.interval.high:
         return ""  # the end prints as the null value: either decision is possible
@@ -68,7 +68,7 @@ def contradicts(low: Number, high: Number, null: float, p: Number, alpha: float)
     return ""
 
 
-def _other_unit(main: Number, low: Number, high: Number) -> bool:
+def _other_unit(main: PrintedNumber, low: PrintedNumber, high: PrintedNumber) -> bool:
     """Whether a percentage lies in an interval that is printed as shares."""
     if not main.percent or low.percent or high.percent or high.value > 1:
         return False
@@ -76,13 +76,16 @@ def _other_unit(main: Number, low: Number, high: Number) -> bool:
     return inside(share, low, high)
 
 
-def _judged(spot: Spot, main: Number | None, low: Number, high: Number) -> Finding:
+def _judged(spot: Spot, main: PrintedNumber | None, low: PrintedNumber, high: PrintedNumber) -> Finding:
     if not ordered(low, high):
-        verdict, why = Verdict.IMPOSSIBLE, f"the lower end {low.text} lies above the upper end {high.text}"
+        verdict, why = CheckVerdict.IMPOSSIBLE, f"the lower end {low.text} lies above the upper end {high.text}"
     elif main is not None and not inside(main, low, high) and not _other_unit(main, low, high):
-        verdict, why = Verdict.INCONSISTENT, f"{main.text} lies outside {low.text} to {high.text}"
+        verdict, why = CheckVerdict.INCONSISTENT, f"{main.text} lies outside {low.text} to {high.text}"
     else:
-        verdict, why = Verdict.MATCHES, "ordered" if main is None else f"{main.text} lies in {low.text} to {high.text}"
+        verdict, why = (
+            CheckVerdict.MATCHES,
+            "ordered" if main is None else f"{main.text} lies in {low.text} to {high.text}",
+        )
     return spot.found("interval", verdict, why, cause=f"interval: {spot.id}")
 
 
@@ -132,8 +135,8 @@ def _confidence(sentence: Sentence, text: str, match: re.Match[str]) -> Iterator
     yield _against(spot, why, p)
 
 
-def _against(spot: Spot, why: str, p: Number) -> Finding:
-    verdict = Verdict.CONVENTION if why else Verdict.MATCHES
+def _against(spot: Spot, why: str, p: PrintedNumber) -> Finding:
+    verdict = CheckVerdict.CONVENTION if why else CheckVerdict.MATCHES
     words = f"{why}: one of them is wrong, or they come from different methods" if why else f"agrees with p {p.text}"
     return spot.found(
         "interval and p", verdict, words, decision=bool(why), cause=f"interval and p: {spot.place.split(', row')[0]}"

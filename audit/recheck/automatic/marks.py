@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.spots import in_cell
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 # At least this share of the groups must fit before bold is taken to mean best; elsewhere it means something else.
 _USUAL = 0.75
@@ -33,7 +33,7 @@ class Member:
 
     row: int
     column: int
-    number: Number
+    number: PrintedNumber
     bold: bool
 
 
@@ -107,7 +107,7 @@ def _judged(grid: Grid, group: Sequence[Member], along: str) -> Iterator[Finding
             wanted, f"{max(values):g} and {min(values):g}"
         )
         why = f"the {named} of its {along}" if good else f"not the {named} of its {along}, which is {end}"
-        verdict = Verdict.MATCHES if good else Verdict.INCONSISTENT
+        verdict = CheckVerdict.MATCHES if good else CheckVerdict.INCONSISTENT
         operands = tuple(grid.key(x.row, x.column) for x in group)
         yield in_cell(grid, m.row, m.column).found("bold", verdict, why, operands=operands)
 
@@ -148,7 +148,7 @@ def check_ranks(document: Document) -> Iterator[Finding]:
                 shown = f"{low:g}" if low == high else f"{low:g} to {high:g}"
                 yield in_cell(grid, i, j).found(
                     "rank",
-                    Verdict.MATCHES if good else Verdict.INCONSISTENT,
+                    CheckVerdict.MATCHES if good else CheckVerdict.INCONSISTENT,
                     f"the values of column {grid.heading(best[1]) or best[1] + 1} give rank {shown}",
                     recomputed=shown,
                     value=(low, high),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from orledger.audit.recheck.automatic.evidence import Trial, of_this_kind
 from orledger.audit.recheck.automatic.granularity import debit, grim, grimmer
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
-from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.reading.numbers import Number, normal, read_number
+from orledger.audit.recheck.model import CheckVerdict
+from orledger.audit.recheck.reading.numbers import PrintedNumber, normal, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def kind_of(words: str) -> str:
     return "whole" if _WHOLE.search(words) else ""
 
 
-def judged(spot: Spot, kind: str, mean: Number, sd: Number | None, n: int) -> Finding:
+def judged(spot: Spot, kind: str, mean: PrintedNumber, sd: PrintedNumber | None, n: int) -> Finding:
     """Whether n numbers of this kind can have the mean and the standard deviation."""
     if kind == "binary" and sd is not None:
         rule, good = "DEBIT", debit(mean.interval, sd.interval, n)
@@ -62,7 +62,10 @@ def judged(spot: Spot, kind: str, mean: Number, sd: Number | None, n: int) -> Fi
     said = f"mean {mean.text}" + (f", SD {sd.text}" if sd is not None else "")
     why = f"{n} {'zeros and ones' if kind == 'binary' else 'whole numbers'} {'can' if good else 'cannot'} have {said}"
     return spot.found(
-        rule, Verdict.ATTAINABLE if good else Verdict.IMPOSSIBLE, why, cause=f"{rule}: {spot.place.split(', row')[0]}"
+        rule,
+        CheckVerdict.ATTAINABLE if good else CheckVerdict.IMPOSSIBLE,
+        why,
+        cause=f"{rule}: {spot.place.split(', row')[0]}",
     )
 
 
@@ -81,7 +84,7 @@ def check_tables(document: Document) -> Iterator[Finding]:
 
 def _rows(
     grid: Grid, column: int, sd_column: int | None, n_column: int | None
-) -> Iterator[tuple[int, Number, Number | None, int]]:
+) -> Iterator[tuple[int, PrintedNumber, PrintedNumber | None, int]]:
     """Row, mean, standard deviation and n of a column of means."""
     stated = _stated(grid, column)
     for i, row in enumerate(grid.rows):
@@ -125,16 +128,16 @@ def check_text(document: Document) -> Iterator[Finding]:
         finding = judged(in_sentence(sentence, match.start(), match[0]), kind_of(text), mean, sd, n)
         if not trial.fits and not whole and not _COUNTED.search(text):
             why = f"{finding.why}; {_items(mean, n)} answers of each could"
-            finding = replace(finding, verdict=Verdict.CONVENTION, why=why)
+            finding = replace(finding, verdict=CheckVerdict.CONVENTION, why=why)
         yield finding
 
 
-def _items(mean: Number, n: int) -> int:
+def _items(mean: PrintedNumber, n: int) -> int:
     """How many whole answers of each of n make the mean possible; the smallest number."""
     return next((k for k in range(2, 1000) if grim(mean.interval, n, k)), 1000)
 
 
-def _mentions(document: Document) -> Iterator[tuple[Sentence, re.Match[str], Number, Number, int]]:
+def _mentions(document: Document) -> Iterator[tuple[Sentence, re.Match[str], PrintedNumber, PrintedNumber, int]]:
     for sentence in document.sentences:
         text = normal(sentence.text)
         if not kind_of(text):

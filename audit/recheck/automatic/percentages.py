@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from orledger.audit.recheck.automatic.evidence import Trial, of_this_kind
 from orledger.audit.recheck.automatic.granularity import sums_between
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import normal, read_number
 from orledger.audit.recheck.rounding import Enclosure
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 _C = r"\d{1,3}(?:[,\u2009]\d{3})+|\d+"
 _SCALED = r"(?!\s?(?:hundred|thousand|million|billion|trillion|[kKMB])\b)"  # 8 million are not 8
@@ -43,38 +43,38 @@ def _whole(text: str) -> int:
     return int(re.sub(r"[,\u2009]", "", text))
 
 
-def share_of(k: int, n: int, share: Number) -> tuple[Verdict, str, float]:
+def share_of(k: int, n: int, share: PrintedNumber) -> tuple[CheckVerdict, str, float]:
     """Whether k of n prints as the share: the verdict, why, and the share itself."""
     if n == 0 or k > n:
-        return Verdict.IMPOSSIBLE, f"{k} of {n} is more than all of them", float("nan")
+        return CheckVerdict.IMPOSSIBLE, f"{k} of {n} is more than all of them", float("nan")
     found = k / n * (100 if share.percent else 1)
     unit = "%" if share.percent else ""
     ends = share.interval
     edge = 1e-9 * max(1.0, abs(found))
     if ends.low - edge <= found <= ends.high + edge:
-        return Verdict.MATCHES, f"{k}/{n} = {found:.4g}{unit}", found
+        return CheckVerdict.MATCHES, f"{k}/{n} = {found:.4g}{unit}", found
     rest = (100 if share.percent else 1) - found
     if ends.low - edge <= rest <= ends.high + edge:
         return (
-            Verdict.CONVENTION,
+            CheckVerdict.CONVENTION,
             f"{k}/{n} = {found:.5g}{unit}: fits when the count is of the others, {n - k}/{n}",
             rest,
         )
     # Cut instead of rounded is a convention; some people print 66.6% for two thirds.
     if share.value <= found < share.value + 10.0**share.last:
-        return Verdict.CONVENTION, f"{k}/{n} = {found:.5g}{unit}: fits digits that are cut off, not rounded", found
-    return Verdict.INCONSISTENT, f"{k}/{n} = {found:.5g}{unit}", found
+        return CheckVerdict.CONVENTION, f"{k}/{n} = {found:.5g}{unit}: fits digits that are cut off, not rounded", found
+    return CheckVerdict.INCONSISTENT, f"{k}/{n} = {found:.5g}{unit}", found
 
 
-def possible_share(n: int, share: Number) -> bool:
+def possible_share(n: int, share: PrintedNumber) -> bool:
     """Whether some count of n prints as the share: GRIM, below and above one."""
     ends, scale = share.interval, 100 if share.percent else 1
     return len(sums_between(Enclosure(ends.low / scale, ends.high / scale), n)) > 0
 
 
-def _judged(spot: Spot, k: int, n: int, share: Number) -> Finding:
+def _judged(spot: Spot, k: int, n: int, share: PrintedNumber) -> Finding:
     verdict, why, found = share_of(k, n, share)
-    value = None if verdict is Verdict.IMPOSSIBLE else (found, found)
+    value = None if verdict is CheckVerdict.IMPOSSIBLE else (found, found)
     return spot.found(
         "share of counts",
         verdict,
@@ -107,7 +107,7 @@ def check_text(document: Document) -> Iterator[Finding]:
             good = possible_share(n, share)
             nearest = round(share.value * n / 100)
             why = f"{nearest} of {n} is {100 * nearest / n:.4g}%" + ("" if good else ", the nearest possible")
-            verdict = Verdict.ATTAINABLE if good else Verdict.IMPOSSIBLE
+            verdict = CheckVerdict.ATTAINABLE if good else CheckVerdict.IMPOSSIBLE
             yield spot.found(
                 "share possible",
                 verdict,
@@ -167,18 +167,18 @@ def _column_shares(grid: Grid) -> Iterator[Finding]:
             yield from (_possible(in_cell(grid, i, j), n, share) for i, share in shares)
 
 
-def _possible(spot: Spot, n: int, share: Number) -> Finding:
+def _possible(spot: Spot, n: int, share: PrintedNumber) -> Finding:
     """Whether some count of n gives the share; if not, of which smaller n with some answers missing one does."""
     if possible_share(n, share):
-        return spot.found("share possible", Verdict.ATTAINABLE, f"some count of {n} prints as {share.text}")
+        return spot.found("share possible", CheckVerdict.ATTAINABLE, f"some count of {n} prints as {share.text}")
     fewer = next((m for m in range(n - 1, int(0.8 * n), -1) if possible_share(m, share)), None)
     if fewer is None:
-        return spot.found("share possible", Verdict.IMPOSSIBLE, f"no count of {n} prints as {share.text}")
+        return spot.found("share possible", CheckVerdict.IMPOSSIBLE, f"no count of {n} prints as {share.text}")
     why = f"no count of {n} prints as {share.text}; {round(share.value * fewer / 100)} of {fewer} does, with {n - fewer} missing"
-    return spot.found("share possible", Verdict.CONVENTION, why)
+    return spot.found("share possible", CheckVerdict.CONVENTION, why)
 
 
-def _common_total(pairs: list[tuple[int, Number]]) -> int | None:
+def _common_total(pairs: list[tuple[int, PrintedNumber]]) -> int | None:
     """The total that most of the pairs fit, when more than half do; the smallest of several."""
     largest = max(pairs, key=lambda p: p[0])
     k, share = largest

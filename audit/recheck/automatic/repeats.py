@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.spots import in_cell, in_sentence, number_id
-from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.reading.numbers import Number, normal, numbers_in
+from orledger.audit.recheck.model import CheckVerdict
+from orledger.audit.recheck.reading.numbers import PrintedNumber, normal, numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ class Mention:
     """A number with the words around it, other numbers replaced by #; `left` and `right` are the words as they stand."""
 
     sentence: Sentence
-    number: Number
+    number: PrintedNumber
     before: tuple[str, ...]
     after: tuple[str, ...]
     left: tuple[str, ...] = ()
@@ -75,12 +75,12 @@ def _plain(word: str) -> str:
     return "#" if word[0].isdigit() else word.lower()
 
 
-def agree(a: Number, b: Number) -> bool:
+def agree(a: PrintedNumber, b: PrintedNumber) -> bool:
     """Whether one number can print as both."""
     return a.interval.low < b.interval.high and b.interval.low < a.interval.high
 
 
-def alike(a: Number, b: Number) -> bool:
+def alike(a: PrintedNumber, b: PrintedNumber) -> bool:
     """Whether two numbers can be about one quantity: both counts or neither, and within a factor of ten."""
     if a.whole != b.whole or (a.value < 0) != (b.value < 0):
         return False
@@ -111,7 +111,7 @@ def check_text(document: Document) -> Iterator[Finding]:
             good = agree(first.number, other.number)
             yield spot.found(
                 "same words",
-                Verdict.MATCHES if good else Verdict.INCONSISTENT,
+                CheckVerdict.MATCHES if good else CheckVerdict.INCONSISTENT,
                 f"the same words stand with {first.number.text} at {where}",
                 recomputed=first.number.text,
                 operands=pair,
@@ -127,7 +127,7 @@ def _parallel(first: Mention, other: Mention, words: int) -> bool:
     return places[0] == places[1] or not any(map(_AGAIN.search, places)) or other.near(words) != first.near(words)
 
 
-def _tells(number: Number) -> bool:
+def _tells(number: PrintedNumber) -> bool:
     """Whether a number has digits enough to be known again: three from its first other than zero, or three decimals."""
     digits = re.sub(r"\D", "", re.split(r"[eE×·]", number.text)[0]).lstrip("0")
     return len(digits) >= _TELLING or number.last <= -_TELLING
@@ -202,7 +202,7 @@ def _same_intervals(
         printed = first.rows[x[0]][x[1]].text
         yield in_cell(second, *y).found(
             "same interval",
-            Verdict.MATCHES if good else Verdict.INCONSISTENT,
+            CheckVerdict.MATCHES if good else CheckVerdict.INCONSISTENT,
             f"{first.where(*x)} prints {printed}, and the two columns share {alike} of {len(rows)} intervals",
             recomputed=printed,
             operands=(first.key(*x), second.key(*y)),
@@ -210,7 +210,7 @@ def _same_intervals(
         )
 
 
-def _digits(numbers: tuple[Number | None, ...]) -> tuple[str, ...]:
+def _digits(numbers: tuple[PrintedNumber | None, ...]) -> tuple[str, ...]:
     return tuple("" if n is None else n.text for n in numbers)
 
 
@@ -226,7 +226,7 @@ def _column(first: Grid, second: Grid, shared: list[tuple[tuple[int, int], tuple
     for x, y, m, n in known:
         yield in_cell(second, *y).found(
             "same cell",
-            Verdict.MATCHES if agree(m, n) else Verdict.INCONSISTENT,
+            CheckVerdict.MATCHES if agree(m, n) else CheckVerdict.INCONSISTENT,
             f"{first.where(*x)} prints {m.text}",
             recomputed=m.text,
             operands=(first.key(*x), second.key(*y)),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from scipy import stats
 
 from orledger.audit.recheck.automatic.spots import in_cell, in_sentence
-from orledger.audit.recheck.model import Verdict
-from orledger.audit.recheck.reading.numbers import Number, normal, read_number
+from orledger.audit.recheck.model import CheckVerdict
+from orledger.audit.recheck.reading.numbers import PrintedNumber, normal, read_number
 from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Reported:
     """A test as printed: kind, statistic, degrees of freedom, and the p-value (None for "ns")."""
 
     kind: str
-    statistic: Number
+    statistic: PrintedNumber
     df: tuple[float, ...]
-    p: Number | None
+    p: PrintedNumber | None
     start: int
     text: str
 
@@ -58,7 +58,7 @@ class Reported:
 class Judged:
     """What the statistic says about the printed p-value."""
 
-    verdict: Verdict
+    verdict: CheckVerdict
     p_range: tuple[float, float] | None
     why: str
     decision: bool = False
@@ -125,7 +125,7 @@ def judge(
     """
     wrong = impossible(test)
     if wrong:
-        return Judged(Verdict.IMPOSSIBLE, None, wrong)
+        return Judged(CheckVerdict.IMPOSSIBLE, None, wrong)
     ends = test.statistic.interval
     if test.statistic.relation in ("<", "≤"):  # F(1, 30) < 1, ns
         ends = Enclosure(0.0, abs(test.statistic.value))
@@ -143,22 +143,28 @@ def judge(
     name, other_name = ("one-sided ", "two-sided ") if one_sided and sided else ("two-sided ", "one-sided ")
     shown = f"{name if sided else ''}p = {stated[0]:.4g} to {stated[1]:.4g}"
     if test.p is not None and test.p.value == 0:
-        return Judged(Verdict.FALSE, stated, f"a p-value is never zero; {shown}")
+        return Judged(CheckVerdict.FALSE, stated, f"a p-value is never zero; {shown}")
     if fits(test.p, stated, alpha):
-        return Judged(Verdict.MATCHES, stated, shown)
+        return Judged(CheckVerdict.MATCHES, stated, shown)
     decision = decides_otherwise(test.p, stated, alpha)
     if sided and fits(test.p, other, alpha):
-        return Judged(Verdict.CONVENTION, stated, f"fits {other_name.strip()}; {shown}", decision, other_name.strip())
+        return Judged(
+            CheckVerdict.CONVENTION, stated, f"fits {other_name.strip()}; {shown}", decision, other_name.strip()
+        )
     times = 0 if family is None else next((k for k in _COMPARISONS if fits(test.p, _multiplied(two, k), alpha)), 0)
     if times:
         words = f"fits {times} times the p, as after a correction for {times} comparisons; {shown}"
         return Judged(
-            Verdict.MATCHES if family == "stated" else Verdict.CONVENTION, stated, words, decision, "corrected"
+            CheckVerdict.MATCHES if family == "stated" else CheckVerdict.CONVENTION,
+            stated,
+            words,
+            decision,
+            "corrected",
         )
     if family == "stated" and test.p is not None and test.p.relation == "=" and test.p.value > stated[1]:
-        return Judged(Verdict.MATCHES, stated, f"larger than without the correction that the text states; {shown}")
+        return Judged(CheckVerdict.MATCHES, stated, f"larger than without the correction that the text states; {shown}")
     also = f", and {'twice' if one_sided else 'half'} that" if sided else ""
-    return Judged(Verdict.INCONSISTENT, stated, f"tried {shown}{also}", decision)
+    return Judged(CheckVerdict.INCONSISTENT, stated, f"tried {shown}{also}", decision)
 
 
 def _multiplied(p: tuple[float, float], times: int) -> tuple[float, float]:
@@ -172,7 +178,7 @@ def family_of(text: str) -> Literal["stated", "possible"] | None:
     return "possible" if _PAIRWISE.search(text) else None
 
 
-def fits(p: Number | None, possible: tuple[float, float], alpha: float = ALPHA) -> bool:
+def fits(p: PrintedNumber | None, possible: tuple[float, float], alpha: float = ALPHA) -> bool:
     """Whether a p-value in the possible range prints like this; None is "not significant"."""
     if p is None:
         return possible[1] > alpha
@@ -184,7 +190,7 @@ def fits(p: Number | None, possible: tuple[float, float], alpha: float = ALPHA) 
     return possible[0] <= p.interval.high + edge and possible[1] >= p.interval.low - edge
 
 
-def decides_otherwise(p: Number | None, possible: tuple[float, float], alpha: float = ALPHA) -> bool:
+def decides_otherwise(p: PrintedNumber | None, possible: tuple[float, float], alpha: float = ALPHA) -> bool:
     """Whether the printed p-value decides at alpha, and the whole possible range decides the other way."""
     if p is None or (p.relation in (">", "≥") and p.value >= alpha) or (p.relation == "=" and p.value > alpha):
         return possible[1] <= alpha

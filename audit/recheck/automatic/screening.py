@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.audit.recheck.reading.numbers import Number
+from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,10 +17,10 @@ MOST = 0.8  # share of the rows that must fit
 FEWEST = 4  # rows
 _SYMMETRIC = "{a} + {b}"
 
-Line = dict[int, tuple[Number, str]]
+Line = dict[int, tuple[PrintedNumber, str]]
 
 
-def as_set(number: Number) -> Enclosure:
+def as_set(number: PrintedNumber) -> Enclosure:
     """What a printed number can be: itself when it is a count, else all that round to it."""
     return number.exact if number.whole else number.interval
 

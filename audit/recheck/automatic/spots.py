@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.findings import Finding
-from orledger.audit.recheck.reading.numbers import Number, normal, numbers_in
+from orledger.audit.recheck.reading.numbers import PrintedNumber, normal, numbers_in
 
 if TYPE_CHECKING:
-    from orledger.audit.recheck.model import Verdict
+    from orledger.audit.recheck.model import CheckVerdict
     from orledger.audit.recheck.reading.document import Grid, Sentence
 
 
@@ -29,7 +29,7 @@ class Spot:
     def found(
         self,
         rule: str,
-        verdict: Verdict,
+        verdict: CheckVerdict,
         why: str,
         *,
         recomputed: str = "",
@@ -78,11 +78,11 @@ def in_sentence(sentence: Sentence, start: int, printed: str) -> Spot:
 
 
 @lru_cache(maxsize=16)
-def _numbers(text: str) -> tuple[Number, ...]:
+def _numbers(text: str) -> tuple[PrintedNumber, ...]:
     """The numbers of a sentence; the checks ask for those of one sentence again and again."""
     return tuple(numbers_in(text))
 
 
-def number_id(sentence: Sentence, number: Number) -> str:
+def number_id(sentence: Sentence, number: PrintedNumber) -> str:
     """The id of a number in a sentence: file, line, and the position of its last character."""
     return f"{sentence.file}:{sentence.line_at(number.start)}:{number.end}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.evidence import Trial, by_chance
 from orledger.audit.recheck.automatic.spots import in_cell
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from orledger.audit.recheck.automatic.spots import Spot
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
-Triple = tuple["Spot", "Number", "Number", "Number"]
+Triple = tuple["Spot", "PrintedNumber", "PrintedNumber", "PrintedNumber"]
 _RARE = 1e-4  # chance that a column of other intervals looks like this
 _FEWEST = 5
 _ASKEW = 0.25  # of half an interval: what a bootstrap may be off
@@ -40,7 +40,7 @@ class _Fitting:
     chance: float
 
 
-def middle(low: Number, high: Number, scale: str) -> Enclosure | None:
+def middle(low: PrintedNumber, high: PrintedNumber, scale: str) -> Enclosure | None:
     """Where the middle of an interval can lie, given the digits of its ends."""
     a, b = low.interval, high.interval
     if scale == "linear":
@@ -50,7 +50,7 @@ def middle(low: Number, high: Number, scale: str) -> Enclosure | None:
     return Enclosure(math.sqrt(a.low * b.low), math.sqrt(a.high * b.high))
 
 
-def _trial(main: Number, low: Number, high: Number, scale: str) -> Trial | None:
+def _trial(main: PrintedNumber, low: PrintedNumber, high: PrintedNumber, scale: str) -> Trial | None:
     centre, width = middle(low, high, scale), high.value - low.value
     if centre is None or width <= 0:
         return None
@@ -86,14 +86,14 @@ def _judged(triples: Sequence[Triple]) -> Iterator[Finding]:
         rest = "" if trial.fits else f"; {best.hits} of {best.hits + best.misses} estimates of the column lie there"
         yield spot.found(
             "middle of the interval",
-            Verdict.MATCHES if trial.fits else Verdict.INCONSISTENT,
+            CheckVerdict.MATCHES if trial.fits else CheckVerdict.INCONSISTENT,
             f"the {words} of {low.text} to {high.text} is {shown}, and {main.text} is printed{rest}",
             recomputed=shown,
             cause=f"middle of the interval: {spot.id}",
         )
 
 
-def _far(main: Number, low: Number, high: Number) -> bool:
+def _far(main: PrintedNumber, low: PrintedNumber, high: PrintedNumber) -> bool:
     """Whether an estimate lies farther from the middle than a quarter of the way to an end, on both scales."""
     ways = []
     for scale in ("linear", "log"):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
-from orledger.audit.recheck.model import Verdict
+from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import normal
 
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
-    from orledger.audit.recheck.reading.numbers import Number
+    from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 _TOTAL = re.compile(r"^(?:grand |sub-?|row |column )?(?:total|sum)s?\b\W*$", re.IGNORECASE)
 _MEANS = re.compile(r"mean|avg|average|median|rate|ratio|score|accuracy|%|share|percent|error|σ|sd\b", re.IGNORECASE)
 
 
-def sums_to(parts: list[Number], total: Number) -> bool:
+def sums_to(parts: list[PrintedNumber], total: PrintedNumber) -> bool:
     """Whether numbers that print like the parts can add up to one that prints like the total; counts add up exactly."""
     if total.whole and all(p.whole for p in parts):
         return sum(int(p.value) for p in parts) == int(total.value)
@@ -29,12 +29,12 @@ def sums_to(parts: list[Number], total: Number) -> bool:
     return low <= total.interval.high + edge and high >= total.interval.low - edge
 
 
-def _main(grid: Grid, row: int, column: int) -> Number | None:
+def _main(grid: Grid, row: int, column: int) -> PrintedNumber | None:
     cell = grid.rows[row][column] if column < len(grid.rows[row]) else None
     return cell.entry.main if cell is not None and cell.entry.form in ("plain", "paren") and not cell.repeated else None
 
 
-def _mean_like(parts: list[tuple[Number, str]], total: Number) -> bool:
+def _mean_like(parts: list[tuple[PrintedNumber, str]], total: PrintedNumber) -> bool:
     """Whether a number lies between its parts as a mean does; a total of counts lies above them."""
     values = [p.value for p, _ in parts]
     return total.percent or (min(values) <= total.value <= max(values) and not total.whole)
@@ -79,7 +79,9 @@ def check_columns(document: Document) -> Iterator[Finding]:
             yield from _judged(grid, found)
 
 
-def _judged(grid: Grid, found: list[tuple[int, int, list[tuple[Number, str]], Number]]) -> Iterator[Finding]:
+def _judged(
+    grid: Grid, found: list[tuple[int, int, list[tuple[PrintedNumber, str]], PrintedNumber]]
+) -> Iterator[Finding]:
     """Findings where the word total means a sum: most of its cells are one."""
     fitting = sum(sums_to([p for p, _ in parts], total) for _, _, parts, total in found)
     if not found or 2 * fitting < len(found) or fitting == 0:
@@ -90,7 +92,7 @@ def _judged(grid: Grid, found: list[tuple[int, int, list[tuple[Number, str]], Nu
         words = " + ".join(p.text for p, _ in parts)
         yield in_cell(grid, i, j).found(
             "total",
-            Verdict.MATCHES if good else Verdict.INCONSISTENT,
+            CheckVerdict.MATCHES if good else CheckVerdict.INCONSISTENT,
             f"{words} = {value:g}",
             recomputed=f"{value:g}",
             value=(value, value),
@@ -134,5 +136,5 @@ def check_tallies(document: Document) -> Iterator[Finding]:
 
 def _tally(spot: Spot, parts: list[int], n: int, operands: tuple[str, ...]) -> Finding:
     words = f"{' + '.join(map(str, parts))} = {sum(parts)}, n = {n}"
-    verdict = Verdict.MATCHES if sum(parts) == n else Verdict.IMPOSSIBLE
+    verdict = CheckVerdict.MATCHES if sum(parts) == n else CheckVerdict.IMPOSSIBLE
     return spot.found("wins, losses and ties", verdict, words, recomputed=str(sum(parts)), operands=operands)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.numbers import Entry, read_entry
+from orledger.audit.recheck.reading.numbers import CellNumbers, read_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
-class Cell:
+class PrintedCell:
     """One cell: its text, where it stands, whether it is marked, and over how many columns it spans."""
 
     text: str
@@ -26,7 +26,7 @@ class Cell:
     repeated: bool = False  # a copy made for a span: the number is printed once
 
     @cached_property
-    def entry(self) -> Entry:
+    def entry(self) -> CellNumbers:
         """The typed content."""
         return read_entry(self.text)
 
@@ -39,8 +39,8 @@ class Grid:
     caption: str
     file: str
     line: int
-    header: tuple[tuple[Cell, ...], ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    header: tuple[tuple[PrintedCell, ...], ...]
+    rows: tuple[tuple[PrintedCell, ...], ...]
     blocks: tuple[int, ...]
     place: str = ""
     notes: str = ""  # what stands under the table
@@ -66,12 +66,12 @@ class Grid:
             found.append(cell.text.strip())
         return " ".join(dict.fromkeys(found)) or (self.rows[row][0].text.strip() if self.rows[row] else "")
 
-    def column(self, column: int) -> list[tuple[int, Cell]]:
+    def column(self, column: int) -> list[tuple[int, PrintedCell]]:
         """(row, cell) of a column, top to bottom; copies made for spans are left out."""
         found = [(i, row[column]) for i, row in enumerate(self.rows) if column < len(row)]
         return [(i, cell) for i, cell in found if not cell.repeated and cell.span == 1]
 
-    def cells(self) -> Iterator[tuple[int, int, Cell]]:
+    def cells(self) -> Iterator[tuple[int, int, PrintedCell]]:
         """(row, column, cell) of every body cell that is printed, each once."""
         for i, row in enumerate(self.rows):
             for j, cell in enumerate(row):
@@ -149,7 +149,7 @@ def with_decimal_points(document: Document) -> Document:
     if raised < 3:
         return document
 
-    def lowered(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    def lowered(rows: tuple[tuple[PrintedCell, ...], ...]) -> tuple[tuple[PrintedCell, ...], ...]:
         return tuple(tuple(replace(c, text=_RAISED.sub(".", c.text)) for c in row) for row in rows)
 
     return replace(
@@ -190,17 +190,17 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def rectangular(rows: list[list[Cell]]) -> list[tuple[Cell, ...]]:
+def rectangular(rows: list[list[PrintedCell]]) -> list[tuple[PrintedCell, ...]]:
     """The rows with spans spelled out, all as long as the longest."""
     wide = []
     for row in rows:
-        cells: list[Cell] = []
+        cells: list[PrintedCell] = []
         for cell in row:
             cells.append(cell)
             copies = cell.span - 1
             cells.extend(
-                Cell(cell.text, cell.line, cell.bold, cell.underlined, 1, repeated=True) for _ in range(copies)
+                PrintedCell(cell.text, cell.line, cell.bold, cell.underlined, 1, repeated=True) for _ in range(copies)
             )
         wide.append(cells)
     width = max((len(row) for row in wide), default=0)
-    return [tuple(row + [Cell("", row[-1].line if row else 0)] * (width - len(row))) for row in wide]
+    return [tuple(row + [PrintedCell("", row[-1].line if row else 0)] * (width - len(row))) for row in wide]

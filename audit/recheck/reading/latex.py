@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.reading.document import Document, Grid, Sentence, split_sentences
 from orledger.audit.recheck.reading.latex_source import group_end, read_source, skip_space
-from orledger.audit.recheck.reading.latex_tables import Span, read_grid, tabulars
+from orledger.audit.recheck.reading.latex_tables import TabularSpan, read_grid, tabulars
 from orledger.audit.recheck.reading.latex_text import plain
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _float_name(text: str, position: int) -> str:
     return f"{kind} {label[1]}" if label else f"a {kind}"
 
 
-def _grid(source: LatexSource, span: Span, number: int, places: tuple[list[int], list[str]]) -> Grid:
+def _grid(source: LatexSource, span: TabularSpan, number: int, places: tuple[list[int], list[str]]) -> Grid:
     text = source.text
     start, end = _float(text, span.start)
     # A long table stands in no float and holds its caption and label itself.

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.document import WIDEST, Cell, Grid, rectangular
+from orledger.audit.recheck.reading.document import WIDEST, Grid, PrintedCell, rectangular
 from orledger.audit.recheck.reading.latex_source import group_end, skip_space
 from orledger.audit.recheck.reading.latex_text import plain
 
@@ -25,7 +25,7 @@ _SPANNING = frozenset({"tabular*", "tabularx", "tabulary", "xltabular", "NiceTab
 
 
 @dataclass(frozen=True)
-class Span:
+class TabularSpan:
     """Where a tabular environment stands in the source: all of it, and its body."""
 
     start: int
@@ -34,7 +34,7 @@ class Span:
     close: int
 
 
-def tabulars(text: str) -> Iterator[Span]:
+def tabulars(text: str) -> Iterator[TabularSpan]:
     """Every outermost tabular environment."""
     position = 0
     while found := _BEGIN.search(text, position):
@@ -44,7 +44,9 @@ def tabulars(text: str) -> Iterator[Span]:
             depth += 1 if match[1] == "begin" else -1
             i = match.end()
         close = i - len(f"\\end{{{name}}}") if depth == 0 else len(text)
-        yield Span(found.start(), i if depth == 0 else len(text), _after_arguments(text, found.end(), name), close)
+        yield TabularSpan(
+            found.start(), i if depth == 0 else len(text), _after_arguments(text, found.end(), name), close
+        )
         position = i if depth == 0 else len(text)
 
 
@@ -90,7 +92,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     yield "row", begun, end
 
 
-def _parts(text: str, span: Span) -> Iterator[tuple[str, int, int, bool]]:
+def _parts(text: str, span: TabularSpan) -> Iterator[tuple[str, int, int, bool]]:
     """The pieces of a table with whether one begins its body; heads and feet for further pages of a long table are left out."""
     found = {m[1]: m for m in _PAGES.finditer(text, span.body, span.close)}
     if not found:
@@ -104,12 +106,12 @@ def _parts(text: str, span: Span) -> Iterator[tuple[str, int, int, bool]]:
         yield (*piece, position == 0)
 
 
-def read_grid(source: LatexSource, span: Span, name: str, caption: str, place: str) -> Grid:
+def read_grid(source: LatexSource, span: TabularSpan, name: str, caption: str, place: str) -> Grid:
     """The table at a span of the source."""
-    rows: list[list[Cell]] = []
+    rows: list[list[PrintedCell]] = []
     rules: list[bool] = []  # whether a heavy rule stands above each row
-    down: dict[int, tuple[int, Cell]] = {}  # column -> (rows still covered, cell)
-    cells: list[Cell] = []
+    down: dict[int, tuple[int, PrintedCell]] = {}  # column -> (rows still covered, cell)
+    cells: list[PrintedCell] = []
     heavy = pending = False
     for kind, start, end, first in _parts(source.text, span):
         pending = pending or first
@@ -133,7 +135,7 @@ def read_grid(source: LatexSource, span: Span, name: str, caption: str, place: s
     return Grid(name, caption, file, line, tuple(wide[:body]), tuple(wide[body:]), _blocks(rows, rules, body), place)
 
 
-def _blocks(rows: list[list[Cell]], rules: list[bool], body: int) -> tuple[int, ...]:
+def _blocks(rows: list[list[PrintedCell]], rules: list[bool], body: int) -> tuple[int, ...]:
     """A number for each body row that changes at every rule and after every row that is one spanning cell of words."""
     width = max((sum(c.span for c in row) for row in rows), default=0)
     block, found = 0, []
@@ -163,7 +165,9 @@ _MULTI = re.compile(r"\\multicolumn\s*\{\s*(\d+)\s*\}\s*(?=\{)")
 _DOWN = re.compile(r"\\multirow\s*(?:\[[^\]]*\])?\s*\{\s*(-?\d+)\s*\}")
 
 
-def _cell(source: LatexSource, start: int, end: int, column: int, down: dict[int, tuple[int, Cell]]) -> Cell:
+def _cell(
+    source: LatexSource, start: int, end: int, column: int, down: dict[int, tuple[int, PrintedCell]]
+) -> PrintedCell:
     raw = source.text[start:end]
     words = plain(source.text, start, end, source.macros)
     text = re.sub(r"\s+", " ", words.text.replace("\u2009", "\u2009")).strip(" \n\t")
@@ -172,7 +176,7 @@ def _cell(source: LatexSource, start: int, end: int, column: int, down: dict[int
     has_digit = any(c.isdigit() for c in text)
     across = _MULTI.search(raw)
     span = min(int(across[1]), WIDEST) if across else 1
-    cell = Cell(text, line, words.bold and has_digit, words.underlined and has_digit, max(1, span))
+    cell = PrintedCell(text, line, words.bold and has_digit, words.underlined and has_digit, max(1, span))
     rows = _DOWN.search(raw)
     if rows and int(rows[1]) > 1:
         down[column] = (int(rows[1]) - 1, cell)

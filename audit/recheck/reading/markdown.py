@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.document import Cell, Document, Grid, Sentence, rectangular, split_sentences
+from orledger.audit.recheck.reading.document import Document, Grid, PrintedCell, Sentence, rectangular, split_sentences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,10 +66,10 @@ def _cells(line: str) -> list[str]:
     return [cell.replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)]
 
 
-def _cell(raw: str, line: int) -> Cell:
+def _cell(raw: str, line: int) -> PrintedCell:
     raw = raw.strip()
     bold = bool(re.search(r"\*\*|__|<b>|<strong>", raw)) and any(c.isdigit() for c in raw)
-    return Cell(_MARKUP.sub("", raw).strip(), line, bold, "<u>" in raw)
+    return PrintedCell(_MARKUP.sub("", raw).strip(), line, bold, "<u>" in raw)
 
 
 def _sentences(file: str, place: str, paragraph: str, first: int) -> list[Sentence]:

@@ -31,7 +31,7 @@ _FRACTION = re.compile(r"(\d[\d,]*)\s*/\s*(\d[\d,]*)(?![\d.])")
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class PrintedNumber:
     """One printed number: its text, its value, the unit of its last digit as a power of ten, and what stands around it."""
 
     text: str
@@ -65,7 +65,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CellNumbers:
     """What a cell holds: a main number, and what stands with it.
 
     `form` is one of plain, fraction, spread (``a ± b``), paren (``a (b)``), interval (``[a, b]`` or ``a [b, c]``), range
@@ -73,14 +73,14 @@ class Entry:
     """
 
     form: str
-    main: Number | None = None
-    spread: Number | None = None
-    ends: tuple[Number, Number] | None = None
+    main: PrintedNumber | None = None
+    spread: PrintedNumber | None = None
+    ends: tuple[PrintedNumber, PrintedNumber] | None = None
     counts: tuple[int, int] | None = None
     factor: bool = False
 
     @property
-    def numbers(self) -> tuple[Number, ...]:
+    def numbers(self) -> tuple[PrintedNumber, ...]:
         """Every number of the entry."""
         return tuple(n for n in (self.main, self.spread, *(self.ends or ())) if n is not None)
 
@@ -92,19 +92,19 @@ def normal(text: str) -> str:
     return re.sub(r"(?<![\w)\]}%.])–(?=\.?\d)", "-", text)
 
 
-def _number(match: re.Match[str]) -> Number:
+def _number(match: re.Match[str]) -> PrintedNumber:
     digits = re.sub(rf"[,{THIN}]", "", match["digits"])
     sign = "-" if match["sign"] in ("-", "−") else ""
     exponent = int(re.sub(r"[^\d+-]", "", re.split(r"\^|[eE]", match["power"])[-1])) if match["power"] else 0
     exact = Decimal(f"{sign}{digits}").scaleb(exponent)
     last = -len(digits.partition(".")[2]) + exponent
     relation = (match["relation"] or "=").strip()
-    return Number(
+    return PrintedNumber(
         match[0].strip(), float(exact), last, relation, match["percent"] is not None, match.start(), match.end()
     )
 
 
-def read_number(text: str) -> Number | None:
+def read_number(text: str) -> PrintedNumber | None:
     """The number that the whole text prints, or None."""
     text = normal(text).strip()
     found = _NUMBER.fullmatch(text) or _NUMBER.fullmatch(re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u2009", text))
@@ -113,32 +113,32 @@ def read_number(text: str) -> Number | None:
     power = _BARE_POWER.fullmatch(text)
     if power:
         exponent = int(power["exponent"].replace(" ", ""))
-        return Number(text, 10.0**exponent, exponent, (power["relation"] or "=").strip(), False, 0, len(text))
+        return PrintedNumber(text, 10.0**exponent, exponent, (power["relation"] or "=").strip(), False, 0, len(text))
     return None
 
 
 _PAIR = re.compile(r"[\[(]\s*(?P<low>[^,;\[\]()]+?)\s*(?:,|;|\bto\b|–|—)\s*(?P<high>[^;\[\]()]+?)\s*[\])]")
 
 
-def read_entry(text: str) -> Entry:
+def read_entry(text: str) -> CellNumbers:
     """What a cell of a table holds."""
     text = normal(text).strip().rstrip("*†‡§¶ ").strip()
     if text.lower() in _MISSING:
-        return Entry("missing")
+        return CellNumbers("missing")
     factor = bool(re.search(r"\d\s*[×x]$", text))
     if factor:
         text = text[:-1].rstrip()
     number = read_number(text)
     if number is not None:
-        return Entry("plain", number, factor=factor)
+        return CellNumbers("plain", number, factor=factor)
     fraction = _FRACTION.fullmatch(text)
     if fraction:
         k, n = (int(part.replace(",", "")) for part in fraction.groups())
-        return Entry("fraction", None, counts=(k, n))
-    return _compound(text) or _fraction_with(text) or Entry("words")
+        return CellNumbers("fraction", None, counts=(k, n))
+    return _compound(text) or _fraction_with(text) or CellNumbers("words")
 
 
-def _fraction_with(text: str) -> Entry | None:
+def _fraction_with(text: str) -> CellNumbers | None:
     """``12/40 (30%)`` and ``0.833 (120/144)``."""
     found = _FRACTION.search(text)
     if not found:
@@ -148,32 +148,32 @@ def _fraction_with(text: str) -> Entry | None:
     if number is None:
         return None
     k, n = (int(part.replace(",", "")) for part in found.groups())
-    return Entry("fraction", number, counts=(k, n))
+    return CellNumbers("fraction", number, counts=(k, n))
 
 
-def _compound(text: str) -> Entry | None:
+def _compound(text: str) -> CellNumbers | None:
     pair = _PAIR.search(text)
     if pair and pair.end() == len(text):
         low, high = read_number(pair["low"]), read_number(pair["high"])
         before = text[: pair.start()].strip().removesuffix("×").strip()
         main = read_number(before)
         if low is not None and high is not None and (main is not None or not before):
-            return Entry("interval", main, ends=(low, high))
+            return CellNumbers("interval", main, ends=(low, high))
     for mark, form in (("±", "spread"), ("+/-", "spread")):
         head, found, tail = text.partition(mark)
         if found:
             main, spread = read_number(head), read_number(tail)
-            return Entry(form, main, spread) if main is not None and spread is not None else None
+            return CellNumbers(form, main, spread) if main is not None and spread is not None else None
     paren = re.fullmatch(r"(.+?)\s*\(\s*±?\s*([^()]+?)\s*\)", text)
     if paren:
         main, spread = read_number(paren[1]), read_number(paren[2])
         if main is not None and spread is not None:
-            return Entry("paren", main, spread)
+            return CellNumbers("paren", main, spread)
     span = re.fullmatch(r"(.+?)\s*(?:–|—| to |\.\.)\s*(.+)", text)
     if span:
         low, high = read_number(span[1]), read_number(span[2])
         if low is not None and high is not None:
-            return Entry("range", None, ends=(low, high))
+            return CellNumbers("range", None, ends=(low, high))
     return None
 
 
@@ -182,7 +182,7 @@ _NAME_BEFORE = re.compile(r"(?:[A-Za-z_^\\]|[A-Za-z]-|[_^]\{|[A-Za-z]\{)$")
 _PAIR_OF_WHOLE = re.compile(r"\[(\d{1,3}),\d{3}\]")
 
 
-def numbers_in(text: str) -> Iterator[Number]:
+def numbers_in(text: str) -> Iterator[PrintedNumber]:
     """Every number of a sentence in order, with its position in `normal(text)`; digits inside names are left out."""
     text = normal(text)
     position = 0
@@ -212,7 +212,7 @@ def numbers_in(text: str) -> Iterator[Number]:
             position = power.end()
             exponent = int(power["exponent"].replace(" ", ""))
             relation = (match["relation"] or "=").strip()
-            yield Number(power[0], 10.0**exponent, exponent, relation, False, match.start(), power.end())
+            yield PrintedNumber(power[0], 10.0**exponent, exponent, relation, False, match.start(), power.end())
             continue
         after = text[match.end() : match.end() + 2]
         if (

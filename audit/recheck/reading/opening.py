@@ -7,7 +7,14 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.document import Cell, Document, Grid, readable, rectangular, with_decimal_points
+from orledger.audit.recheck.reading.document import (
+    Document,
+    Grid,
+    PrintedCell,
+    readable,
+    rectangular,
+    with_decimal_points,
+)
 from orledger.audit.recheck.reading.latex import read_latex
 from orledger.audit.recheck.reading.markdown import read_markdown
 from orledger.audit.recheck.reading.web import read_html
@@ -78,7 +85,7 @@ def read_delimited(path: Path, text: str) -> Document:
     reader = csv.reader(io.StringIO(text), dialect)
     rows = []
     try:
-        rows = [[Cell(field.strip(), reader.line_num) for field in record] for record in reader if any(record)]
+        rows = [[PrintedCell(field.strip(), reader.line_num) for field in record] for record in reader if any(record)]
     except csv.Error as error:
         raise UsageError(
             f"{path}, line {reader.line_num}: {error}", hint="write a table with one record per line"

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.reading.document import Cell, Document, Grid, Sentence, rectangular, split_sentences
+from orledger.audit.recheck.reading.document import Document, Grid, PrintedCell, Sentence, rectangular, split_sentences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,13 +85,13 @@ class _Table:
 
     def __init__(self, name: str, line: int) -> None:
         self.name, self.line, self.caption = name, line, ""
-        self.rows: list[list[Cell]] = []
+        self.rows: list[list[PrintedCell]] = []
         self.heads: list[bool] = []
         self.open = self.head = self.bold = self.underlined = self.captioned = False
         self.words: list[str] = []
         self.span = self.down = 1
         self.cell_line = line
-        self.covered: dict[int, tuple[int, Cell]] = {}
+        self.covered: dict[int, tuple[int, PrintedCell]] = {}
         self.in_head = False
 
     def start(self, tag: str, values: dict[str, str], line: int) -> None:
@@ -136,7 +136,7 @@ class _Table:
         row = self.rows[-1]
         while (column := sum(c.span for c in row)) in self.covered:
             left, cell = self.covered[column]
-            row.append(Cell(cell.text, cell.line, cell.bold, cell.underlined, cell.span, repeated=True))
+            row.append(PrintedCell(cell.text, cell.line, cell.bold, cell.underlined, cell.span, repeated=True))
             if left > 1:
                 self.covered[column] = (left - 1, cell)
             else:
@@ -147,7 +147,7 @@ class _Table:
             return
         text = re.sub(r"[ \t\r\n]+", " ", "".join(self.words)).strip()
         digits = any(c.isdigit() for c in text)
-        cell = Cell(text, self.cell_line, self.bold and digits, self.underlined and digits, self.span)
+        cell = PrintedCell(text, self.cell_line, self.bold and digits, self.underlined and digits, self.span)
         column = sum(c.span for c in self.rows[-1])
         self.rows[-1].append(cell)
         if self.down > 1:
