@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,13 +31,23 @@ def interruptible(con: DuckDBPyConnection, work: Callable[[], T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
+    # A key that is pressed while the work is handed over has to wait: nobody would know what to end.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     future = _thread().submit(work)
     try:
-        # A wait without an end is taken up again by the system after a signal; one with an end is not.
-        while not wait([future], timeout=60.0).done:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # A wait without an end is taken up again by the system after a signal; one with an end is not, and a key that comes just before it is heard at that end.
+        while not wait([future], timeout=1.0).done:
             pass
     except KeyboardInterrupt:
-        con.interrupt()
-        wait([future])
+        _end(con, future)
         raise
     return future.result()
+
+
+def _end(con: DuckDBPyConnection, future: Future[T]) -> None:
+    """Interrupts until the work has ended: DuckDB hears nothing before a query has begun, and keys may be pressed again."""
+    while not future.done():
+        with suppress(KeyboardInterrupt):
+            con.interrupt()
+            wait([future], timeout=0.2)

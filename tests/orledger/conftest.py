@@ -44,7 +44,18 @@ def small(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 
 
 @pytest.fixture
-def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two figures stand for all that are offered for any study."""
+    from orledger.reports.figures import drawing as figures
+
+    offered = figures.generic_specs.offers
+    monkeypatch.setattr(
+        figures.generic_specs, "offers", lambda *a: [s for s in offered(*a) if s.name.endswith(GENERIC)]
+    )
+
+
+@pytest.fixture
+def desk(small: Path, tmp_path: Path, few_figures: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as the pages suppose it: results.duckdb, folders docs and data beside it, and presets that are small."""
     from orledger.reports.figures import drawing as figures
 
@@ -54,11 +65,8 @@ def desk(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ask_few(monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    every, offered = figures.declared, figures.generic_specs.offers
+    every = figures.declared
     monkeypatch.setattr(figures, "declared", lambda chosen=None: {n: s for n, s in every(chosen).items() if n in SHOWN})
-    monkeypatch.setattr(
-        figures.generic_specs, "offers", lambda *a: [s for s in offered(*a) if s.name.endswith(GENERIC)]
-    )
     monkeypatch.setattr(
         plan,
         "load_preset",

@@ -77,20 +77,19 @@ def test_lists_and_descriptions_in_json_and_in_files(toy_db: Path, tmp_path: Pat
     assert "record" in {t["name"] for t in json.loads(out.read_text())}
 
 
-@pytest.mark.parametrize("what", ["tables", "figures"])
-def test_a_list_names_what_the_database_has_and_not_what_other_studies_have(tmp_path: Path, what: str) -> None:
+def test_a_list_names_what_the_database_has_and_not_what_other_studies_have(tmp_path: Path, few_figures: None) -> None:
     table = tmp_path / "own.csv"
     table.write_text(
         "dataset,ours,theirs\n" + "".join(f"d{i},{i / 10},{i / 11}\n" for i in range(1, 8)), encoding="utf-8"
     )
     assert run("study", str(table), "--better", "higher", "--no-pdf").exit_code == 0
     db = tmp_path / "own.duckdb"
-    listed = [row["name"] for row in json.loads(run(what, "--list", "--json", "--db", str(db)).output)]
-    assert listed
-    assert all(name.startswith("own-") for name in listed)
-    if what == "tables":
-        assert run("tables", "--db", str(db), "--out", str(tmp_path / "t"), "--format", "md").exit_code == 0
-        assert listed == sorted((p.stem for p in (tmp_path / "t").iterdir()), key=listed.index)
+    for what in ("figures", "tables"):
+        listed = [row["name"] for row in json.loads(run(what, "--list", "--json", "--db", str(db)).output)]
+        assert listed
+        assert all(name.startswith("own-") for name in listed)
+    assert run("tables", "--db", str(db), "--out", str(tmp_path / "t"), "--format", "md").exit_code == 0
+    assert listed == sorted((p.stem for p in (tmp_path / "t").iterdir()), key=listed.index)
 
 
 def test_json_is_json_and_keeps_every_digit(toy_db: Path) -> None:

@@ -123,7 +123,7 @@ def test_every_interval_and_p_of_the_summary_is_an_audit_row(demsar):
         assert row[column["median"]] == stored[row[column["arm"]]][0]
 
 
-def test_again_changes_nothing_and_files_beside_the_table_are_used(demsar):
+def test_again_changes_nothing_and_files_beside_the_table_are_used(demsar, few_figures):
     folder, _ = demsar
     said = run("study", folder / "demsar2006.csv", "--no-pdf", "--out", folder / "again")
     assert "14 cells were there already" in said
@@ -132,7 +132,7 @@ def test_again_changes_nothing_and_files_beside_the_table_are_used(demsar):
     assert "already says what the table means" in refused
 
 
-def test_init_writes_two_files_and_stops(tmp_path):
+def test_init_writes_two_files_and_stops(tmp_path, few_figures):
     shutil.copy(EXAMPLES / "demsar2006.csv", tmp_path)
     table = tmp_path / "demsar2006.csv"
     assert "--better" in run("init", table, code=2)
@@ -168,7 +168,7 @@ def test_names_that_would_break_latex_html_or_svg(tmp_path):
     assert (out / "report.pdf").exists() == latex
 
 
-def test_a_frame_with_failures_and_mixed_metrics(tmp_path):
+def test_a_frame_with_failures_and_mixed_metrics(tmp_path, few_figures):
     """Two metrics that share out the datasets, a failure with its reason, and a fold: one command, nothing lost."""
     rng = np.random.default_rng(5)
     lines = ["task,framework,fold,auc,logloss,info"]

@@ -81,7 +81,7 @@ def test_several_studies_are_told_apart(logged: Path) -> None:
         assert results.ask("mine/main").findings[0].hypothesis.id == "mine"
 
 
-def test_init_writes_the_questions_of_a_database_and_study_uses_them(logged: Path) -> None:
+def test_init_writes_the_questions_of_a_database_and_study_uses_them(logged: Path, few_figures: None) -> None:
     run = CliRunner().invoke
     made = run(main, ["init", "mine.duckdb", "--metric", "accuracy"])
     assert made.exit_code == 0, made.output
