@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from orledger.reports.figures.figure import Canvas
     from orledger.reports.generic import Subject
 
+INDEX = "SELECT DISTINCT idx FROM metric WHERE case_name = ? AND block = ? AND metric = ? AND idx IS NOT NULL"
 FEWEST = 3  # values of a key that make an axis
 
 
@@ -36,8 +37,10 @@ def draw_against(canvas: Canvas, subject: Subject, key: str) -> str:
 
 def draw_trajectories(canvas: Canvas, subject: Subject) -> str:
     """The median of the metric at every index, with the range of the curves behind it as a band."""
-    _curves(canvas, subject, canvas.rows(_ranges(subject, "idx", indexed=True)), "index")
-    return f"{subject.metric} over its index: median of the curves, and the lowest to the highest as a band."
+    said = subject.results.sql(INDEX, [subject.case, subject.block, subject.metric])
+    index = said["idx"][0] if said.height == 1 else "index"
+    _curves(canvas, subject, canvas.rows(_ranges(subject, "idx", indexed=True)), index)
+    return f"{subject.metric} at every {index}: median of the curves, and the lowest to the highest as a band."
 
 
 def has_trajectories(subject: Subject) -> bool:
