@@ -20,8 +20,8 @@ def arm_by_name(columns: Columns, left: Sequence[str], taken: Collection[str]) -
     free = [c for c in left if c not in taken and not columns.constant(c)]
     for word in words.ARMS:
         for c in free:
-            if words.plain(c) == word and (c in columns.texts or word in ("arm", "method", "algorithm", "variant")):
-                return c
+            if words.plain(c) == word and (c in columns.texts or (columns.whole(c) and word != "run")):
+                return c  # arms may be numbered; a numbered run is a repetition
     if columns.files > 1 and FILE_COLUMN in free:
         return FILE_COLUMN
     return None

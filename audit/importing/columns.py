@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.audit.importing import words
-from orledger.audit.importing.mapping import DASHES, FILE_COLUMN, MISSING
-from orledger.audit.importing.marked import number
+from orledger.audit.importing.mapping import DASHES, FILE_COLUMN, MISSING, TRUTH
+from orledger.audit.importing.marked import number, truth
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.errors import UsageError
 
@@ -141,6 +141,8 @@ def describe(table: pl.DataFrame, named: Collection[str] = ()) -> Columns:
     texts = texts.with_columns(pl.when(~pl.col(c).is_in(found)).then(pl.col(c)).alias(c) for c, found in spoken.items())
     comma = _decimal_comma(texts.drop(FILE_COLUMN, strict=False))
     points = pl.all().str.replace(",", ".", literal=True) if comma else pl.all()
+    truths = [c for c in kept if words.is_metric(c) and texts[c].drop_nulls().str.to_lowercase().is_in(TRUTH).all()]
+    texts = texts.with_columns(truth(pl.col(c)) for c in truths)
     numeric = texts.select(points.cast(pl.Float64, strict=False))
     empty = dict(zip(kept, texts.null_count().row(0), strict=True))
     no_number = dict(zip(kept, numeric.null_count().row(0), strict=True))

@@ -14,7 +14,14 @@ from orledger.audit.importing.exports import UNFINISHED
 from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, MappedMetric, Mapping
 from orledger.audit.importing.marked import marked_results, number, spreads
 from orledger.audit.importing.reasons import failures, reason_column
-from orledger.audit.importing.suspicions import doubtful_arms, require_no_summaries, results_alone, same_rows
+from orledger.audit.importing.suspicions import (
+    doubtful_arms,
+    require_bare,
+    require_no_summaries,
+    require_one_part,
+    results_alone,
+    same_rows,
+)
 from orledger.errors import DataError, UsageError
 from orledger.wording import some
 
@@ -80,6 +87,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
             + (f"; a number beside {' or '.join(ended)} is no result" if ended else "")
         )
     left = [c for c in columns.names if c not in (*wishes.ignore, reason)]
+    require_bare(columns, [c for c in left if c not in named])
     start = Mapping(
         study=wishes.study or _study(name), block="main", form="rows", keys=(), file="", reason=reason,
         reason_wins=reason == UNFINISHED or bool(ended), decimal="," if columns.comma else ".", marked=bool(marked),
@@ -205,7 +213,7 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         metrics=tuple(MappedMetric(m, m) for m in metrics), ignore=_ignored(columns, (*keys, arm, *metrics, idx, start.reason)),
     )  # fmt: skip
     usual = [m for word in words.DECIDING for m in metrics if words.plain(m) == word]
-    telling = [m for m in metrics if words.direction(m)]
+    telling = sorted((m for m in metrics if words.direction(m)), key=words.trained)
     primary = next(
         (m for m in (*wishes.metrics, *usual, *telling, *metrics) if m in wishes.metrics or not _is_cost(m)), metrics[0]
     )
@@ -236,6 +244,7 @@ def _keys(
     steps = [c for c in rest if words.is_one_of(c, words.INDICES) and columns.whole(c)]
     steps += [c for c in repeats if words.plain(c) in ("iteration", "iter") and len(columns.values(c)) > MANY]
     repeats = [c for c in repeats if c not in steps]
+    require_one_part(columns, repeats)
     others = [c for c in rest if c in columns.texts and c not in (*units, *repeats, *steps) and not columns.constant(c)]
     chosen = units[:1]
     idx = None

@@ -15,6 +15,7 @@ FORMS = ("long", "wide", "rows")
 FILE_COLUMN = "file"  # a column that every table has: the name of its file without the ending
 DASHES = ("-", "--", "---", "–", "—")  # no number where numbers stand; among words a dash may be a name
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", *DASHES)
+TRUTH = {"true": "1", "false": "0"}  # whether an answer was right is a result too
 DECIMALS = (".", ",")
 SCALES = ("common", "own")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.audit.importing import words
-from orledger.audit.importing.mapping import MappedMetric
+from orledger.audit.importing.mapping import TRUTH, MappedMetric
 from orledger.errors import DataError
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ def number(text: pl.Expr) -> pl.Expr:
     """The number of an entry without its mark; an entry without one as it is."""
     bare = pl.coalesce(text.str.extract(SPREAD, 1), text.str.extract(PERCENT, 1), text)
     return bare.str.replace("−", "-", literal=True)
+
+
+def truth(text: pl.Expr) -> pl.Expr:
+    """1 for true and 0 for false, in whatever letters; any other entry as it is."""
+    return pl.coalesce(text.str.to_lowercase().replace_strict(TRUTH, default=None, return_dtype=pl.String), text)
 
 
 def beside(text: pl.Expr) -> pl.Expr:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from orledger.audit.importing.mapping import MISSING
-from orledger.audit.importing.marked import unmarked
+from orledger.audit.importing.marked import truth, unmarked
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.audit.importing.words import FINE
 from orledger.errors import DataError
@@ -40,6 +40,7 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
     )
     if mapping.marked:
         rows = unmarked(rows)
+    rows = rows.with_columns(truth(pl.col("value")))
     number = pl.col("value").str.replace(",", ".", literal=True) if mapping.decimal == "," else pl.col("value")
     rows = rows.with_columns(
         number.cast(pl.Float64, strict=False).alias("_number"), pl.col("idx").cast(pl.Int32, strict=False).alias("_idx")

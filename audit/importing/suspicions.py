@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from orledger.audit.importing.columns import Columns
 
+ADORNED = r"^(?:\\[A-Za-z]+\s*\{|\*{1,2}|_{1,2}|\$|<\w+>)+\s*[+\-−]?[\d.]"  # **0.91**, \textbf{0.91}, $0.91$
+BARE = r"^[+\-−]?[\d.]"
+MOST_DIFFERED = 12  # columns among which differences are looked for
 ALIKE = 0.85  # share of letters in common above which two names may be one
 RARE = 0.5  # the rarer spelling of one name has fewer than this share of the rows of the other
 
@@ -49,25 +52,66 @@ def require_no_summaries(columns: Columns, unit: Sequence[str]) -> None:
             )
 
 
+def require_bare(columns: Columns, names: Sequence[str]) -> None:
+    """An error for a column of results in which numbers are set in bold or as formulas: as words they would pass for names."""
+    for name in names:
+        entries = columns.frame[name].drop_nulls() if name in columns.texts else None
+        if entries is None or not (adorned := entries.str.contains(ADORNED)).any():
+            continue
+        if (adorned | entries.str.contains(BARE)).all():
+            raise DataError(
+                f"{columns.source}: column {name!r} holds {entries.filter(adorned)[0]!r}, a number with something around it",
+                hint="leave the number alone: what is best is computed",
+            )
+
+
+def require_one_part(columns: Columns, repeats: Sequence[str]) -> None:
+    """An error where what is called a split names the training and the test data: the mean over both is no result."""
+    for key in repeats:
+        values = columns.values(key) if key in columns.texts else []
+        if len(values) > 1 and all(words.plain(v) in words.PARTS for v in values):
+            raise DataError(
+                f"{columns.source}: {key} names parts of the data ({', '.join(values)}), and no repetitions to be averaged",
+                hint=f"keep the rows of the part that counts, or make a column of each: {', '.join(f'{v}_acc' for v in values)}",
+            )
+
+
 def results_alone(columns: Columns, arms: Sequence[str]) -> list[str]:
-    """``arms`` less what describes the rows: sizes beside numbers that are not whole, and averages that hold the means of the others.
+    """``arms`` less what describes the rows or is computed from others: sizes, spreads, p-values, means and differences of others.
 
     What is left out is set aside with its reason.
     """
-    sizes = [a for a in arms if words.counts(a) and columns.whole(a)]
-    kept = [a for a in arms if a not in sizes]
-    if not any(not columns.whole(a) for a in kept):
-        sizes, kept = [], list(arms)
-    columns.set_aside |= dict.fromkeys(sizes, "by its name it counts something, and is no result")
-    for name in [a for a in kept if words.sums_up(a)]:
-        others = [a for a in kept if a != name]
-        decimals = columns.frame[name].drop_nulls().str.extract(r"[.,](\d+)", 1)
-        printed = max((len(d) for d in decimals if d), default=0)
-        apart = (columns.numeric[name] - columns.numeric.select(pl.mean_horizontal(others)).to_series()).abs()
-        if len(others) > 1 and (apart.drop_nulls() <= 0.6 * 10.0**-printed).all():
-            columns.set_aside[name] = "it holds the means of the others"
-            kept = others
-    return kept
+    aside = columns.set_aside
+    aside |= {a: "by its name it says how far numbers scatter, and is no result" for a in arms if words.spreads(a)}
+    aside |= {a: "by its name it is a p-value, and no result" for a in arms if words.plain(a) in words.P_VALUES}
+    kept = [a for a in arms if a not in aside]
+    sizes = [a for a in kept if words.counts(a) and columns.whole(a)]
+    if any(not columns.whole(a) for a in kept if a not in sizes):
+        aside |= dict.fromkeys(sizes, "by its name it counts something, and is no result")
+    kept = [a for a in kept if a not in aside]
+    for name in kept if len(kept) > 2 else ():
+        others = [a for a in kept if a not in (name, *aside)]
+        if words.sums_up(name) and _agrees(columns, name, pl.mean_horizontal(others)):
+            aside[name] = "it holds the means of the others"
+        elif (pair := _difference(columns, name, others)) is not None:
+            aside[name] = f"it holds the differences of {pair[0]} and {pair[1]}"
+    return [a for a in kept if a not in aside]
+
+
+def _difference(columns: Columns, name: str, others: Sequence[str]) -> tuple[str, str] | None:
+    """The two of ``others`` whose differences a column holds that is called one; None where there are no such two."""
+    if len(others) > MOST_DIFFERED or not ("Δ" in name or words.plain(name).rpartition("_")[2] in words.DIFFERENCES):
+        return None
+    pairs = ((a, b) for a in others for b in others if a != b)
+    return next((p for p in pairs if _agrees(columns, name, pl.col(p[0]) - pl.col(p[1]))), None)
+
+
+def _agrees(columns: Columns, name: str, computed: pl.Expr) -> bool:
+    """Whether a column holds, to its last digit, what ``computed`` says."""
+    decimals = columns.frame[name].drop_nulls().str.extract(r"[.,](\d+)", 1)
+    printed = max((len(d) for d in decimals if d), default=0)
+    apart = (columns.numeric[name] - columns.numeric.select(computed).to_series()).abs()
+    return apart.count() > 0 and bool((apart.drop_nulls() <= 0.6 * 10.0**-printed).all())
 
 
 def same_rows(columns: Columns, beside: Sequence[str], keys: Sequence[str]) -> DataError:
@@ -80,9 +124,16 @@ def same_rows(columns: Columns, beside: Sequence[str], keys: Sequence[str]) -> D
     if whole.select(names).n_unique() == whole.height:
         hint = "these rows agree in all their columns: take the repeated ones out"
     else:
-        others = [c for c in columns.names if c not in names and 4 * columns.count(c) <= columns.frame.height]
-        telling = next((c for c in others if columns.tell_apart([*names, c])), None)
-        given = "" if telling is None else f"{' '.join(f'--key {k}' for k in (*keys, telling))} tells them apart; "
+        telling: list[str] = []
+        for c in columns.names:  # settings have few values, measurements have many
+            if (
+                c not in names
+                and 4 * columns.count(c) <= columns.frame.height
+                and columns.separates(c, [*names, *telling])
+            ):
+                telling.append(c)
+        apart = columns.tell_apart([*names, *telling])
+        given = f"{' '.join(f'--key {k}' for k in (*keys, *telling))} tells them apart; " if apart else ""
         hint = f"{given}where they repeat a measurement, number them in a column called seed, fold or repetition"
     return DataError(
         f"{columns.source}: several rows have the same {', '.join(names)}: {where} stands {twice['len']} times",

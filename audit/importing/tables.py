@@ -78,7 +78,12 @@ def read_table(path: Path) -> pl.DataFrame:
     twice = [n for n in names if re.fullmatch(r".+_duplicated_\d+", n) and n.rpartition("_duplicated_")[0] in names]
     if twice:
         raise DataError(
-            f"{path}: two columns are called {twice[0].rpartition('_duplicated_')[0]!r}", hint="give each its own name"
+            f"{path}: two columns are called {twice[0].rpartition('_duplicated_')[0]!r}",
+            hint="give each its own name; of several header lines, as a pivot table has, make one: acc_ridge, acc_forest",
+        )
+    if len(names) == 1:
+        raise DataError(
+            f"{path}: has one column, {names[0]!r}", hint="separate columns by commas, semicolons, tabs or |"
         )
     return table.rename(dict(zip(table.columns, names, strict=True)))
 
@@ -91,6 +96,13 @@ def _require_text(path: Path, data: bytes) -> None:
             f"{path}: holds NUL bytes, so it is no text in UTF-8",
             hint="save it as CSV in UTF-8 (not UTF-16), or as Parquet",
         )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}: line {line} is no text in UTF-8", hint="save it as CSV in UTF-8") from error
+    if re.match(r"[^\n]*\|[^\n]*\n[\s|:-]*---[\s|:-]*\n", text):
+        raise DataError(f"{path}: is a table in Markdown", hint="save it as CSV")
 
 
 def _records(path: Path, data: bytes) -> pl.DataFrame:

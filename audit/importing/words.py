@@ -12,7 +12,8 @@ ARMS = (
 )  # fmt: skip
 UNITS = (
     "dataset", "data", "task", "problem", "benchmark", "game", "env", "environment", "instance", "function", "domain",
-    "corpus", "subject", "participant", "patient", "item", "language", "query", "testbed",
+    "corpus", "subject", "participant", "patient", "item", "language", "query", "testbed", "prompt", "question", "scenario",
+    "document", "sentence", "image",
 )  # fmt: skip
 REPEATS = (
     "seed", "fold", "repeat", "repetition", "rep", "replicate", "replication", "trial", "split", "iteration", "iter",
@@ -31,6 +32,10 @@ FAILED = (
 )  # fmt: skip
 # How far numbers scatter: less of it is no better result.
 SPREADS = ("std", "stdev", "stddev", "sd", "stderr", "sem", "var", "variance", "ci", "ci95", "iqr")
+# Parts of the data: what an arm does on one does not repeat what it does on another.
+PARTS = ("train", "training", "test", "testing", "val", "valid", "validation", "dev", "eval", "holdout", "heldout")
+DIFFERENCES = ("diff", "difference", "delta", "gain", "improvement", "change")
+P_VALUES = ("p", "p_value", "pvalue", "p_val", "pval", "p_values", "pvalues")
 # The row or column that sums up the others.
 SUMMARIES = (
     "avg",
@@ -56,7 +61,7 @@ HIGHER = (
     "r2", "r_2", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",
     "elbo", "likelihood", "hit", "hits", "success", "win", "wins", "psnr", "ssim", "hypervolume", "throughput", "score",
     "c_index", "cindex", "concordance", "correlation", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass", "top1", "top5", "top_1",
-    "top_5", "elo", "winrate",
+    "top_5", "elo", "winrate", "correct", "solved",
 )  # fmt: skip
 LOWER = (
     "error", "err", "loss", "logloss", "log_loss", "rmse", "mse", "mae", "mape", "smape", "nll", "regret", "perplexity",
@@ -102,11 +107,7 @@ def direction(name: str) -> tuple[str, str] | None:
     The last telling word decides (a training loss is a loss), and ``neg`` in front turns it round. A spread says nothing: a small
     standard deviation of the accuracy is no better accuracy.
     """
-    return (
-        None
-        if any(part in SPREADS for part in plain(name).split("_"))
-        else _told(plain(name)) or _told(plain(name.lower()))
-    )
+    return None if spreads(name) else _told(plain(name)) or _told(plain(name.lower()))
 
 
 def _told(text: str) -> tuple[str, str] | None:
@@ -139,3 +140,14 @@ def sums_up(name: str) -> bool:
 def counts(name: str) -> bool:
     """Whether a name is that of a count or a size, such as ``n_samples`` or ``#``."""
     return plain(name).rpartition("_")[2] in COUNTS
+
+
+def spreads(name: str) -> bool:
+    """Whether a name is that of how far numbers scatter."""
+    return any(part in SPREADS for part in plain(name).split("_"))
+
+
+def trained(name: str) -> int:
+    """How far a metric is from what is reported in the end: 0 on test data, 2 on training data, 1 where the name says neither."""
+    parts = plain(name).split("_")
+    return 0 if "test" in parts else 2 if "train" in parts or "training" in parts else 1

@@ -182,3 +182,72 @@ def test_uneven_runs_are_said():
 def test_a_number_that_is_the_same_everywhere_is_named():
     with pytest.raises(DataError, match="no column looks like a result; acc has the same number in every row"):
         guess("dataset,method,acc\nu,a,0.5\nu,b,0.5\nv,a,0.5\nv,b,0.5\n")
+
+
+def test_numbered_arms_are_arms_and_numbered_runs_are_not():
+    rows = [(m, d) for m in (1, 2) for d in "uvw"]
+    assert (
+        guess("model,dataset,acc\n" + "".join(f"{m},{d},0.{m}{i}\n" for i, (m, d) in enumerate(rows))).mapping.arm
+        == "model"
+    )
+    runs = "".join(
+        f"{a},{r},{d},0.{i + 10}\n" for i, (r, d, a) in enumerate((r, d, a) for r in (1, 2) for d in "uv" for a in "xy")
+    )
+    assert guess(f"algo,run,dataset,acc\n{runs}").repeats == ("run",)
+
+
+def test_training_and_test_data_are_no_repetitions_and_the_test_decides():
+    rows = "".join(
+        f"{d},{m},{s},0.{i + 10}\n"
+        for i, (d, m, s) in enumerate((d, m, s) for d in "uv" for m in "ab" for s in ("train", "test"))
+    )
+    with pytest.raises(DataError, match=r"split names parts of the data \(train, test\)"):
+        guess(f"dataset,method,split,acc\n{rows}")
+    assert (
+        guess("dataset,method,train_acc,test_acc\nu,a,0.5,0.4\nu,b,0.6,0.5\nv,a,0.7,0.6\nv,b,0.8,0.9\n").primary
+        == "test_acc"
+    )
+    numbered = rows.replace("train", "0").replace("test", "1")
+    assert guess(f"dataset,method,split,acc\n{numbered}").repeats == ("split",)
+
+
+def test_spreads_p_values_and_differences_are_no_arms():
+    head, rows = "dataset,old,new,new_std,p_value,diff", [(0.50, 0.62), (0.70, 0.65), (0.40, 0.45)]
+    text = head + "\n" + "".join(f"d{i},{a},{b},0.0{i + 1},0.{i + 2},{b - a:.2f}\n" for i, (a, b) in enumerate(rows))
+    found = guess(text, better="higher")
+    assert found.mapping.arms == ("old", "new")
+    assert "diff: left out, it holds the differences of new and old" in found.reasons
+    kept = guess(
+        text.replace("p_value,diff", "svm,delta").replace("0.12\n", "0.3\n"), better="higher"
+    )  # a method of that name
+    assert kept.mapping.arms == ("old", "new", "svm", "delta")
+
+
+@pytest.mark.parametrize("entry", ["**0.91**", r"\textbf{0.91}", "$0.91$", r"$\mathbf{0.91}$", "<b>0.91</b>", "_0.91_"])
+def test_a_number_in_bold_or_in_a_formula_is_refused_by_name(entry):
+    with pytest.raises(DataError, match=r"column 'ours' holds .*, a number with something around it"):
+        guess(f"dataset,ours,old\nu,{entry},0.5\nv,0.7,0.6\nw,0.8,0.7\n", better="higher")
+
+
+def test_whether_an_answer_was_right_is_a_result():
+    text = "prompt,model,correct\n" + "".join(
+        f"q{i},{m},{(i + k) % 3 == 0}\n" for i in range(6) for k, m in enumerate("ab")
+    )
+    found = guess(text)
+    assert (found.primary, found.unit) == ("correct", ("prompt",))
+    assert to_records(table_of(text), found.mapping).filter(arm="a")["value"].to_list() == [1, 0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        ("dataset;Güte\nu;1\n".encode("latin-1"), "line 1 is no text in UTF-8"),
+        (b"| a | b |\n|---|---|\n| u | 1 |\n", "is a table in Markdown"),
+        (b"dataset method acc\nu a 0.5\n", "has one column, 'dataset method acc'"),
+        (b",acc,acc\nmethod,a,b\nu,1,2\n", "two columns are called 'acc'"),
+    ],
+)
+def test_what_is_no_table_says_what_it_is(tmp_path, data, what):
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(DataError, match=what):
+        read_tables([tmp_path / "t.csv"])
