@@ -13,7 +13,7 @@ export MKL_NUM_THREADS := 1
 # Compiled modules are kept, whatever the environment says: the tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test slow shuffled coverage mutants lint docs corpus bench gpu-check paper clean
+.PHONY: help demo test slow shuffled coverage mutants lint docs pictures corpus bench gpu-check paper clean
 
 help:
 	@echo "make demo    run every case in minutes, audit it, and write tables, figures and a report"
@@ -24,6 +24,7 @@ help:
 	@echo "make mutants    faults put into a copy of the package: which of them no test notices"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    write docs/database.md and docs/commands.md from the code, and build the site into out/site"
+	@echo "make pictures   the pictures of the explorer, with the Chromium of the system"
 	@echo "make bench   the benchmarks, side by side with the peers"
 	@echo "make gpu-check   the smoke cases on a GPU, compared with the CPU; says so where there is none"
 	@echo "make paper   the full protocol of the paper, about six minutes on two cores, reports included (DATA=folder for the datasets)"
@@ -98,6 +99,9 @@ docs: $(VENV)/test.stamp
 	rm -rf out/site-source build/lib
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target out/site-source .
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+pictures: $(VENV)/test.stamp
+	$(BIN)/python docs/explorer_pictures.py out/pictures
 
 bench: $(VENV)/test.stamp
 	@mkdir -p out

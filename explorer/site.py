@@ -136,7 +136,5 @@ def duration(seconds: float | None) -> str:
 
 def pace(rate: float) -> str:
     """Cells a second, a minute or an hour, whichever has a number that people can read."""
-    for unit, seconds in (("a second", 1), ("a minute", 60)):
-        if rate * seconds >= 1:
-            return f"{rate * seconds:.3g} {unit}"
-    return f"{rate * 3600:.3g} an hour"
+    unit, seconds = next(((u, s) for u, s in (("a second", 1), ("a minute", 60)) if rate * s >= 1), ("an hour", 3600))
+    return f"{rate * seconds:.3g} cells {unit}"
