@@ -176,12 +176,17 @@ def _against(
 def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str | None, seen: str) -> list[str]:
     among = f"{arms[0]} and {arms[1]} differ" if len(arms) == 2 else f"The {len(arms)} arms differ"
     asked = "all pairs" if against is None else f"every arm against {against}"
+    title = (
+        f"{arms[0]} and {arms[1]} compared by {guess.primary}"
+        if len(arms) == 2
+        else f"{len(arms)} arms compared by {guess.primary}, {asked}"
+    )
     return [
         "# Written by orledger from results. Edit it, and register it before the data where you can.",
         f"# {seen}",
         "[hypothesis]",
         f"id = {quoted(guess.mapping.study)}",
-        f"title = {quoted(f'{len(arms)} arms compared by {guess.primary}, {asked}' + (' (chosen by the data, so that its p-values are too small)' if compare == 'best' else ''))}",
+        f"title = {quoted(title + (' (chosen by the data, so that its p-values are too small)' if compare == 'best' else ''))}",
         'mode = "exploratory"',
         f"statement = {quoted(f'{among} in {guess.primary} ({better} is better).')}",
         "",
