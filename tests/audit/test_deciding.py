@@ -193,3 +193,22 @@ def test_what_ties_made_untestable_another_result_of_as_many_units_could_have_sh
     found = decided([rule("supported", ["a less"])], {"a": test_of("untestable", untestable=why)}, needs=["a"])
     assert found.verdict == Verdict.UNTESTABLE
     assert found.reason.startswith(f"no result could have been significant{words}: a untestable")
+
+
+def test_what_support_lacked_is_said_where_no_rule_applied_and_otherwise_does_not_support():
+    """With an otherwise that supports, nothing was lacking."""
+    lacked = decided([SUPPORT], {"a": "undecided", "W": "holds"})
+    assert (lacked.verdict, lacked.rule) == (Verdict.INCONCLUSIVE, None)
+    assert "a undecided (n = 6, p = 0.031" in lacked.reason
+    given = decided([SUPPORT], {"a": "undecided", "W": "holds"}, otherwise="supported")
+    assert (given.verdict, given.reason) == (Verdict.SUPPORTED, "nothing else")
+
+
+def test_what_is_absent_is_named_only_where_something_is():
+    """A claim that fails stands in the way of support, whatever is weak, absent, or both."""
+    weak = decided([SUPPORT], {"a": "untestable", "W": "fails"}, needs=("a",))
+    assert "could not be tested" in weak.reason
+    assert "is not there" not in weak.reason
+    gone = decided([SUPPORT], {"a": "missing", "W": "fails"}, needs=("a",))
+    assert "could not be tested" not in gone.reason
+    assert "is not there: no data for a" in gone.reason
