@@ -8,7 +8,7 @@ import pytest
 
 from orledger.audit.evaluation.claim_intervals import ClaimInterval, claim_interval
 from orledger.audit.evaluation.pairing import Matched
-from orledger.audit.evaluation.predicates import PREDICATES
+from orledger.audit.evaluation.predicates import PREDICATES, combined
 from orledger.audit.registry.hypotheses import Claim
 from orledger.audit.registry.quantities import Aggregate, Quantity, RecordSource
 from orledger.audit.registry.words import ClaimState, Clearly
@@ -318,3 +318,59 @@ def test_a_statistic_over_cells_is_named_in_what_was_observed(arms, what):
     asked = Claim("w", "s", "measured", ((arms[0], side),), ("g", "s"), stat="median")
     observed = PREDICATES["measured"](asked, matched([("p", 1, 0.2)]), list(arms))[1]
     assert observed == f"median of {what}: 0.2"
+
+
+@pytest.mark.parametrize(
+    ("combine", "values", "words"),
+    [("ratio", [1.5, 1.0, 0.5], "a/b"), ("difference", [1.0, 0.0, -1.0], "a minus b"), (None, [3.0, 2.0, 1.0], "a m")],
+)
+def test_two_sides_become_one_number_as_declared(combine, values, words):
+    assert combined(claim("at_most", "a", "b", combine=combine), TWO).tolist() == values
+    _, observed, extreme, _ = found(TWO, "at_most", "a", "b", combine=combine, limit=9.0)
+    assert (observed, extreme) == (f"largest {words} is {max(values):g}, limit 9", max(values))
+    one = matched([("p", 1, 4.0)])
+    assert combined(claim("at_most", "a", combine=combine), one).tolist() == [4.0]
+
+
+def test_a_limit_that_is_reached_by_rounding_is_reached_where_numbers_were_made():
+    """0.3 - 0.1 is a bit less than 0.2: a difference and a mean are made, a ratio and a number as recorded are not."""
+    assert 0.3 - 0.1 < 0.2
+    m = matched([("p", 1, 0.3, 0.1)])
+    assert found(m, "at_least", "a", "b", combine="difference", limit=0.2)[0]
+    for below in (0.2 - 2**-50, 0.3 - 0.1):
+        recorded = matched([("p", 1, below)])
+        assert not found(recorded, "at_least", "a", limit=0.2)[0]
+        assert found(recorded, "at_least", "a", limit=0.2, stat="mean")[0]
+    ratio = matched([("p", 1, 0.3 - 0.1, 1.0)])
+    assert not found(ratio, "at_least", "a", "b", combine="ratio", limit=0.2)[0]
+
+
+@pytest.mark.parametrize(("better", "hits"), [("lower", 1), ("higher", 2)])
+def test_a_count_follows_the_better_direction(better, hits):
+    lopsided = matched([("p", 1, 3.0, 2.0), ("p", 2, 4.0, 2.0), ("q", 1, 1.0, 2.0)])
+    _, observed, value, _ = found(lopsided, "count", "a", "b", better=better, at_least=1)
+    assert (observed, value) == (f"a better than b in {hits} of 3 units", float(hits))
+
+
+def test_at_most_none_is_a_count_and_no_share():
+    """Zero of three: nothing may be a hit; a half is a share."""
+    true = matched([("p", 1, 1.0), ("p", 2, 0.0), ("q", 1, 0.0)])
+    assert [found(true, "count", "a", at_most=limit)[0] for limit in (0, 1, 0.5, 0.3)] == [False, True, True, False]
+    never = matched([("p", 1, 0.0)])
+    assert found(never, "count", "a", at_most=0)[0]
+
+
+def test_backends_need_two_of_everything():
+    """One backend, one cell to a group, or a cell that one backend lacks: missing, and no share."""
+    keys = ("backend", "g", "s")
+    full = [(b, g, s, 1.0 + s, 2.0 + s * s) for b in "xy" for g in "pq" for s in (1, 2)]
+    fields = {"along": "backend", "within": ("g",), "stat": "cv", "draws": 5}
+    assert found(matched(full, keys), "resampled", "a", "b", **fields)[0] != "missing"
+    for rows in ([r for r in full if r[0] == "x"], [r for r in full if r[2] == 1], full[1:]):
+        assert found(matched(rows, keys), "resampled", "a", "b", **fields)[0] == "missing"
+
+
+def test_units_at_one_place_are_reduced_and_called_by_their_key():
+    m = matched([("p", 1, 1.0), ("q", 1, 2.0), ("p", 2, 1.0)])
+    holds, _, turned, against = found(m, "monotone", "a", along="s", stat="mean", direction="increasing")
+    assert (holds, turned, against) == (False, 1.0, ["a: s 1 1.5, s 2 1"])
