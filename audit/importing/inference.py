@@ -11,17 +11,11 @@ from orledger.audit.importing import words
 from orledger.audit.importing.arms import arm_by_name, arm_by_shape, arm_reason, either_arms, looks_wide, which_arm
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
+from orledger.audit.importing.keys import SOME, find_keys, with_unit
 from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, MappedMetric, Mapping
 from orledger.audit.importing.marked import marked_results, number, spreads
 from orledger.audit.importing.reasons import failures, reason_column
-from orledger.audit.importing.suspicions import (
-    doubtful_arms,
-    require_bare,
-    require_no_summaries,
-    require_one_part,
-    results_alone,
-    same_rows,
-)
+from orledger.audit.importing.suspicions import doubtful_arms, require_bare, results_alone
 from orledger.errors import DataError, UsageError
 from orledger.wording import some
 
@@ -29,10 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_UNTOLD = 100  # more numbers than this whose names say no direction are features or settings, and no results
-SOME = 20  # names that a line of reasons lists
 VALUE = "value"  # the name of numbers of which nobody said what they are
 COMBINED = ("score", "combined", "combined_score", "combined_metric")  # names for one metric made of several
-MANY = 30  # more values than this make an iteration a step of a curve and not a repetition
 
 
 @dataclass(frozen=True)
@@ -137,13 +129,13 @@ def _long(
     if arm is None:
         raise which_arm(columns, rest)
     told += [arm_reason(columns, arm, wishes.arm), *doubtful_arms(columns, arm)]
-    keys, idx = _keys(columns, [c for c in rest if c != arm], [arm, metric], wishes, told)
+    keys, idx = find_keys(columns, [c for c in rest if c != arm], [arm, metric], wishes, told)
     names = columns.values(metric)
     mapping = replace(
         start, form="long", keys=keys, arm=arm, metric=metric, value=value, idx=idx,
         metrics=tuple(MappedMetric(n, n) for n in names), ignore=_ignored(columns, (*keys, arm, metric, value, idx, start.reason)),
     )  # fmt: skip
-    return _with_unit(Guess(mapping, names[0], (), (), told), columns, wishes)
+    return with_unit(Guess(mapping, names[0], (), (), told), columns, wishes)
 
 
 def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str]) -> Guess:
@@ -152,7 +144,7 @@ def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
     arms = results_alone(columns, arms)
     told.append(f"arms: {some(arms, SOME)}, one column each, because no column names arms and these hold numbers")
     spread = {*arms, *columns.set_aside}
-    keys, _ = _keys(columns, [c for c in left if c not in spread], [], wishes, told)
+    keys, _ = find_keys(columns, [c for c in left if c not in spread], [], wishes, told)
     if len(keys) > 1 and not named:
         raise either_arms(columns, keys, arms)
     measure = wishes.metrics[0] if wishes.metrics else VALUE
@@ -160,7 +152,7 @@ def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         start, form="wide", keys=keys, arms=tuple(arms), fixed_metric=measure, metrics=(MappedMetric(measure, measure),),
         ignore=_ignored(columns, (*keys, *arms, start.reason)),
     )  # fmt: skip
-    return _with_unit(Guess(mapping, measure, (), (), told), columns, wishes)
+    return with_unit(Guess(mapping, measure, (), (), told), columns, wishes)
 
 
 def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str], arm: str | None) -> Guess:
@@ -201,7 +193,7 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
             untold, "no direction is said by the name, and so many columns are no results (--metric takes one in)"
         )
         metrics = [m for m in metrics if m not in set(untold)]
-    keys, idx = _keys(columns, [c for c in rest if c not in measured], [arm], wishes, told)
+    keys, idx = find_keys(columns, [c for c in rest if c not in measured], [arm], wishes, told)
     metrics = _without_copies(columns, metrics, told) if not wishes.metrics else metrics
     alike = [m for m in metrics if m not in wishes.metrics and keys and columns.shared(m, keys)]
     if len(alike) < len(metrics):
@@ -228,87 +220,7 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
             mapping, form="long", columns=(), value=VALUE, fixed_metric=called, metrics=(MappedMetric(called, called),)
         )
         primary = called
-    return _with_unit(Guess(mapping, primary, (), (), told), columns, wishes)
-
-
-def _keys(
-    columns: Columns, rest: Sequence[str], beside: Sequence[str], wishes: Wishes, told: list[str]
-) -> tuple[tuple[str, ...], str | None]:
-    """The columns that name a cell, as few as tell all rows apart; and the column of steps, where the rows are a curve."""
-    if wishes.keys:
-        told.append(f"keys: {', '.join(wishes.keys)}, as you said")
-        step = next((c for c in rest if c not in wishes.keys and words.is_one_of(c, words.INDICES)), None)
-        return wishes.keys, None if columns.tell_apart([*beside, *wishes.keys]) else step
-    units = [c for c in rest if words.is_one_of(c, words.UNITS) and not columns.constant(c)]
-    repeats = [c for c in rest if words.is_one_of(c, words.REPEATS) and c not in units and not columns.constant(c)]
-    steps = [c for c in rest if words.is_one_of(c, words.INDICES) and columns.whole(c)]
-    steps += [c for c in repeats if words.plain(c) in ("iteration", "iter") and len(columns.values(c)) > MANY]
-    repeats = [c for c in repeats if c not in steps]
-    require_one_part(columns, repeats)
-    others = [c for c in rest if c in columns.texts and c not in (*units, *repeats, *steps) and not columns.constant(c)]
-    chosen = units[:1]
-    idx = None
-    for column, why in (
-        *((c, "names a repetition") for c in sorted(repeats, key=columns.count)),
-        *((c, "names a unit too") for c in units[1:]),
-        *((c, "counts steps") for c in steps),
-        *((c, "is needed to tell rows apart") for c in sorted(others, key=columns.count)),
-    ):
-        if columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
-            break
-        if column in steps:
-            idx = column
-            told.append(f"{column}: {why}; the rows are points of curves")
-            continue
-        if columns.separates(column, [*beside, *chosen, *([idx] if idx else [])]):
-            chosen.append(column)
-            told.append(f"{column}: key, because it {why}")
-    if units[:1]:
-        told.insert(0, f"{units[0]}: key, because it names what is measured on, {columns.count(units[0])} of them")
-    if not chosen:
-        chosen = [next((c for c in others if columns.tell_apart([*beside, c])), FILE_COLUMN)]
-        told.append(
-            "unit: no column names what is measured on, so that the table is one unit and no test can decide anything"
-            if chosen[0] == FILE_COLUMN and columns.files == 1
-            else f"{chosen[0]}: key, because it tells the rows apart"
-        )
-    if not columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
-        raise same_rows(columns, beside, [*chosen, *([idx] if idx else [])])
-    return tuple(chosen), idx
-
-
-def _with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
-    """Which keys are the independent unit, and which only repeat a measurement on it."""
-    keys = guess.mapping.keys
-    repeats = tuple(k for k in keys if words.is_one_of(k, words.REPEATS))
-    unit = wishes.unit or tuple(k for k in keys if k not in repeats) or keys
-    guess.unit, guess.repeats = unit, tuple(k for k in keys if k not in unit)
-    if guess.repeats:
-        guess.reasons.append(
-            f"unit: {', '.join(unit)}; {', '.join(guess.repeats)} repeats a measurement on it and is averaged before any test"
-        )
-    elif unit != (FILE_COLUMN,) or columns.files > 1:
-        guess.reasons.append(f"unit: {', '.join(unit)}, one value per arm{_only(columns, unit)}")
-    require_no_summaries(columns, unit)
-    if guess.mapping.ignore:
-        said = {r.partition(":")[0] for r in guess.reasons}
-        why: dict[str, list[str]] = {}
-        for c in guess.mapping.ignore:
-            if c not in said:
-                why.setdefault(columns.why_ignored(c, keys), []).append(c)
-        for reason, left in why.items():
-            alone = left if len(left) <= MANY else [some(left, SOME)]
-            guess.reasons += [f"{c}: left out, {reason}" for c in alone]
-    return guess
-
-
-def _only(columns: Columns, unit: Sequence[str]) -> str:
-    """What a table of repetitions cannot speak about, since it has one dataset, or names none."""
-    if not all(words.is_one_of(k, words.REPEATS) for k in unit):
-        return ""
-    one = next((c for c in columns.names if words.is_one_of(c, words.UNITS) and columns.count(c) == 1), None)
-    where = f"the one {one} ({columns.values(one)[0]})" if one else "what these were measured on"
-    return f"; what is found holds for {where} and says nothing about others"
+    return with_unit(Guess(mapping, primary, (), (), told), columns, wishes)
 
 
 def _directed(guess: Guess, wishes: Wishes) -> Guess:
