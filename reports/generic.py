@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.registry.reading import parse_hypothesis
-from orledger.audit.statistics.inversion import equalised
+from orledger.audit.ties import equalised
 from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
 from orledger.schema.layouts import identifier, literal

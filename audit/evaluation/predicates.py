@@ -8,8 +8,8 @@ import numpy as np
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.statistics.dispersion import statistic
-from orledger.audit.statistics.inversion import ULPS
 from orledger.audit.statistics.resampling import resample_backends
+from orledger.audit.ties import ULPS
 from orledger.errors import DataError
 from orledger.wording import counted
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.registry.comparison_reading import UNIT_TESTS
-from orledger.audit.statistics.inversion import ULPS, snapped
 from orledger.audit.statistics.result import Dropped
+from orledger.audit.ties import ULPS, snapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

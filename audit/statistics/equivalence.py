@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.audit.statistics.inversion import ULPS, snapped
+from orledger.audit.ties import ULPS, snapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

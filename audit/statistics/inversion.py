@@ -9,13 +9,13 @@ not rejected lie on both sides of a rejected zero there is no interval, and none
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import bdtr
 
 from orledger.audit.statistics.intervals import SLACK
+from orledger.audit.ties import snapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     PValue = Callable[[NDArray[np.float64], str], float]
-
-ULPS = 2.0**-46  # numbers that agree to this share of their size differ by rounding alone
 
 
 @dataclass(frozen=True)
@@ -62,41 +60,6 @@ def walsh_averages(values: ArrayLike) -> NDArray[np.float64]:
 def hodges_lehmann(values: ArrayLike) -> float:
     """The median of the Walsh averages: the shift that makes the signed-rank statistic balance."""
     return float(np.median(walsh_averages(values)))
-
-
-def snapped(values: ArrayLike, scale: ArrayLike) -> NDArray[np.float64]:
-    """``values`` (n,) with rounding taken out: zero where one is below its share of ``scale``, equal sizes where two differ by it.
-
-    ``scale`` (n,) is the size of the numbers that were subtracted. What printed ties become by averaging are ties again.
-    """
-    d = np.array(values, dtype=float)
-    tolerance = ULPS * np.maximum(np.abs(np.asarray(scale, dtype=float)), np.abs(d))
-    d[np.abs(d) <= tolerance] = 0.0
-    size, order = np.abs(d), np.argsort(np.abs(d), kind="stable")
-    for before, after in pairwise(order):
-        if size[after] - size[before] <= tolerance[before] + tolerance[after] and size[before] > 0:
-            size[after] = size[before]
-    return np.sign(d) * size
-
-
-def equalised(values: ArrayLike) -> NDArray[np.float64]:
-    """``values`` (..., n) in which numbers of one row that differ by rounding alone are one number, for ranks that share ties.
-
-    Means of 0.70, 0.71, 0.72 and of three times 0.71 are equal, and their doubles need not be.
-    """
-    x = np.asarray(values, dtype=float)
-    order = np.argsort(x, axis=-1, kind="stable")
-    placed = np.take_along_axis(x, order, axis=-1)
-    before, after = placed[..., :-1], placed[..., 1:]
-    size = np.maximum(np.abs(before), np.abs(after))
-    with np.errstate(invalid="ignore"):
-        new = np.where(np.isfinite(size), after - before > ULPS * size, after != before)
-    first = np.zeros(placed.shape, dtype=np.int64)
-    first[..., 1:] = np.where(new, np.arange(1, placed.shape[-1]), 0)
-    leaders = np.take_along_axis(placed, np.maximum.accumulate(first, axis=-1), axis=-1)
-    found = np.empty_like(x)
-    np.put_along_axis(found, order, leaders, axis=-1)
-    return found
 
 
 def signed_rank_interval(

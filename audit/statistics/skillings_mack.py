@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2, rankdata
 
-from orledger.audit.statistics.inversion import equalised
 from orledger.audit.statistics.result import TestResult
+from orledger.audit.ties import equalised
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

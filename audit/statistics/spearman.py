@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import rankdata, t
 
-from orledger.audit.statistics.inversion import equalised
 from orledger.audit.statistics.result import TestResult, check_side
+from orledger.audit.ties import equalised
 from orledger.errors import DataError
 
 if TYPE_CHECKING:

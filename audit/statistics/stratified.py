@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import rankdata, trim_mean
 
-from orledger.audit.statistics.inversion import equalised
+from orledger.audit.ties import equalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

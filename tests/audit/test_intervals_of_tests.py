@@ -13,10 +13,10 @@ from scipy.stats import binom, rankdata
 
 from orledger.audit.statistics.clusters import cluster_sign_flip
 from orledger.audit.statistics.equivalence import bayesian_signed_rank, within_margin
-from orledger.audit.statistics.inversion import snapped
 from orledger.audit.statistics.powers import power_at, units_for
 from orledger.audit.statistics.sign import sign_e_value, sign_e_values, sign_p, sign_test, sign_test_anytime
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
+from orledger.audit.ties import snapped
 
 # Hollander and Wolfe's depression data, the example of R's wilcox.test.
 BEFORE = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30])

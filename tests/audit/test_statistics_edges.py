@@ -19,13 +19,14 @@ from orledger.audit.statistics.equivalence import bayesian_signed_rank, within_m
 from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.statistics.friedman import friedman
 from orledger.audit.statistics.intervals import median_interval
-from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, snapped, walsh_averages
+from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, walsh_averages
 from orledger.audit.statistics.powers import power_at, units_for
 from orledger.audit.statistics.result import Dropped, TestResult
 from orledger.audit.statistics.sign import sign_e_value, sign_p, sign_test, sign_test_anytime
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_floor, signed_rank_p
 from orledger.audit.statistics.slopes import slope
 from orledger.audit.statistics.spearman import spearman
+from orledger.audit.ties import snapped
 from orledger.errors import DataError, UsageError
 
 

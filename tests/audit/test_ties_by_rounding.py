@@ -13,10 +13,10 @@ from test_predicates import found, matched
 from orledger.audit.evaluation.comparisons import evaluate
 from orledger.audit.evaluation.preparing import _whole
 from orledger.audit.statistics.friedman import friedman
-from orledger.audit.statistics.inversion import equalised
 from orledger.audit.statistics.skillings_mack import skillings_mack
 from orledger.audit.statistics.spearman import spearman
 from orledger.audit.statistics.stratified import mean_ranks
+from orledger.audit.ties import equalised
 from orledger.reports.generic import Values
 
 KEYS = ("split", "rel")

@@ -123,7 +123,7 @@ def test_an_audit_of_other_data_is_called_stale(audited_file):
     assert AuditRows(db).stale is None
     con.execute("DELETE FROM record WHERE cell_id = (SELECT min(cell_id) FROM cell WHERE case_name = 'c')")
     assert "the newest audit looked at" in AuditRows(db).stale
-    assert "the newest audit looked at" in " ".join(plain(n) for n in build(declared()["C"], db).notes)
+    assert "The newest audit looked at" in " ".join(plain(n) for n in build(declared()["C"], db).notes)
 
 
 def test_the_reason_of_an_absent_number_is_the_rows_own(audited):

@@ -40,7 +40,7 @@ from orledger.runners.work import compute_job
 THERE = torch.device("meta")
 ATEN = torch.ops.aten
 # What CUDA accepts although not everything is on it: copies between devices, and indices on the CPU.
-CROSSING = {ATEN._to_copy, ATEN.copy_, ATEN.index, ATEN.index_put, ATEN.index_put_}
+CROSSING = {ATEN.to, ATEN._to_copy, ATEN.copy_, ATEN.index, ATEN.index_put, ATEN.index_put_}
 
 
 class MixedDevicesError(RuntimeError):
@@ -80,7 +80,9 @@ def guarded(func, args, kwargs):
             f"{func}: shapes {[tuple(x.shape) for x in there]} there, {[tuple(x.shape) for x in here]} here"
         )
     asked = kwargs.get("device")
-    if asked is not None:
+    if func is ATEN.to.device:  # in inference mode torch asks for a device in this way
+        stays, args = torch.device(args[1]) == THERE, (args[0], torch.device("cpu"), *args[2:])
+    elif asked is not None:
         stays, kwargs = torch.device(asked) == THERE, {**kwargs, "device": torch.device("cpu")}
     elif func.overloadpacket in CROSSING:
         stays = isinstance(args[0], Elsewhere)

@@ -1,0 +1,48 @@
+"""Numbers that differ by rounding alone are ties, for tests, ranks and predicates alike."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+ULPS = 2.0**-46  # numbers that agree to this share of their size differ by rounding alone
+
+
+def snapped(values: ArrayLike, scale: ArrayLike) -> NDArray[np.float64]:
+    """``values`` (n,) with rounding taken out: zero where one is below its share of ``scale``, equal sizes where two differ by it.
+
+    ``scale`` (n,) is the size of the numbers that were subtracted. What printed ties become by averaging are ties again.
+    """
+    d = np.array(values, dtype=float)
+    tolerance = ULPS * np.maximum(np.abs(np.asarray(scale, dtype=float)), np.abs(d))
+    d[np.abs(d) <= tolerance] = 0.0
+    size, order = np.abs(d), np.argsort(np.abs(d), kind="stable")
+    for before, after in pairwise(order):
+        if size[after] - size[before] <= tolerance[before] + tolerance[after] and size[before] > 0:
+            size[after] = size[before]
+    return np.sign(d) * size
+
+
+def equalised(values: ArrayLike) -> NDArray[np.float64]:
+    """``values`` (..., n) in which numbers of one row that differ by rounding alone are one number, for ranks that share ties.
+
+    Means of 0.70, 0.71, 0.72 and of three times 0.71 are equal, and their doubles need not be.
+    """
+    x = np.asarray(values, dtype=float)
+    order = np.argsort(x, axis=-1, kind="stable")
+    placed = np.take_along_axis(x, order, axis=-1)
+    before, after = placed[..., :-1], placed[..., 1:]
+    size = np.maximum(np.abs(before), np.abs(after))
+    with np.errstate(invalid="ignore"):
+        new = np.where(np.isfinite(size), after - before > ULPS * size, after != before)
+    first = np.zeros(placed.shape, dtype=np.int64)
+    first[..., 1:] = np.where(new, np.arange(1, placed.shape[-1]), 0)
+    leaders = np.take_along_axis(placed, np.maximum.accumulate(first, axis=-1), axis=-1)
+    found = np.empty_like(x)
+    np.put_along_axis(found, order, leaders, axis=-1)
+    return found
