@@ -104,6 +104,17 @@ def test_every_page_fits_and_asks_for_nothing_elsewhere(
     assert problems == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
+def test_every_page_obeys_the_rules_of_accessibility(browser: Browser, address: str, width: int, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page, _ = opened(browser, address, width, scheme)
+    for path in PAGES:
+        page.goto(address + path)
+        found = axe.run(page).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found] == [], path
+
+
 def test_filters_chart_query_and_downloads(browser: Browser, address: str) -> None:
     page, problems = opened(browser, address)
     page.goto(f"{address}/cells")
