@@ -68,7 +68,10 @@ any = ["mean is less", "mean is greater"]
 
 
 def build(path: Path, records: int, size: int) -> tuple[float, float]:
-    """Seconds on the clock and of the processor to write ``records`` in cells of ``size`` through the writer, with group commits."""
+    """Seconds on the clock and of the processor to write ``records`` in cells of ``size`` through the writer, with group commits.
+
+    What is written stays in a log until there is enough of it, and the rest reaches the file when it is closed: closing is part of it.
+    """
     from bench_write import Orledger, columns
 
     side = Orledger(path.parent, records // size)
@@ -78,8 +81,8 @@ def build(path: Path, records: int, size: int) -> tuple[float, float]:
     start, used = time.perf_counter(), time.process_time()
     for first in range(done, records // size, len(block)):
         side.store(first, block[: records // size - first])
-    taken = time.perf_counter() - start, time.process_time() - used
     side.close()
+    taken = time.perf_counter() - start, time.process_time() - used
     (path.parent / side.file).rename(path)
     return taken
 

@@ -32,8 +32,8 @@ class Database(Protocol):
         """The rows of ``query``."""
         ...
 
-    def stored(self, query: str) -> pl.DataFrame:
-        """The rows of a query that stands in the file."""
+    def stored(self, query: str, most: int) -> tuple[pl.DataFrame, int]:
+        """The first ``most`` rows of a query that stands in the file, and the number of all."""
         ...
 
     def layouts(self) -> list[Layout]:
@@ -71,9 +71,9 @@ class Remembering:
             self.frames[query] = self.results.sql(query)
         return self.frames[query]
 
-    def stored(self, query: str) -> pl.DataFrame:
-        """The rows of a query that stands in the file."""
-        return self.results.stored(query)
+    def stored(self, query: str, most: int) -> tuple[pl.DataFrame, int]:
+        """The first ``most`` rows of a query that stands in the file, and the number of all."""
+        return self.results.stored(query, most)
 
     def layouts(self) -> list[Layout]:
         """The wide views of every block and the columns of its keys and metrics."""

@@ -58,17 +58,20 @@ def append(
     payload: Mapping[str, Any],
     rows: Mapping[str, Collection[str]] | None = None,
     *,
+    unseen: Collection[str] = (),
     now: datetime | None = None,
 ) -> Entry:
     """The new last entry of the chain, vouching for ``rows``: the keys that were written, by the name of their part.
 
     Rows are read back from the database, so the call comes after they are written and inside the same transaction. A key
     that has no rows any more is recorded as such. Rows that were changed past the ledger before this transaction are not
-    vouched for, and go on disagreeing. The time is never before that of the entry before, whatever the clock.
+    vouched for, and go on disagreeing; to find them, what the whole file knows of the keys is read. Keys that are ``unseen``
+    had neither rows nor an entry before, as the caller knows. The time is never before that of the entry before, whatever the clock.
     """
     items: list[Item] = []
     for part, keys in (rows or {}).items():
-        found, edited = dict(digests(con, part, keys)), _edited(con, part, keys)
+        seen = [key for key in keys if key not in unseen]
+        found, edited = dict(digests(con, part, keys)), _edited(con, part, seen) if seen else set()
         items += [(part, key, found.get(key, NO_ROWS)) for key in dict.fromkeys(keys) if key not in edited]
     return _add(con, kind, payload, items, now)
 

@@ -17,7 +17,7 @@ from orledger.errors import Note, OrledgerError, QueryRefusedError
 from orledger.schema import explaining, opening, viewing
 from orledger.schema.describing import TableInfo, tables
 from orledger.schema.frames import frame
-from orledger.schema.sandbox import BOUNDS, Limits, QueryStoppedError, confined, give_up, run_query
+from orledger.schema.sandbox import Limits, QueryStoppedError, confined, give_up, require_query, run_query
 from orledger.schema.waiting import interruptible
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from orledger.schema.layouts import Layout
+
+TOTAL = "number of all rows"  # a column beside those of a query
 
 _open: weakref.WeakSet[Results] = weakref.WeakSet()
 
@@ -68,20 +70,33 @@ class Results:
         except duckdb.Error as error:
             raise self._failure(error) from error
 
-    def stored(self, query: str) -> pl.DataFrame:
-        """The rows of a query that stands in the file itself: whoever wrote the file wrote it, and it is limited like any user's."""
-        limits = replace(Limits.from_environment(), rows=int(BOUNDS["rows"][1]))
-        if self.spent > (most := opening.read_seconds()):  # many that are just fast enough are one that is not
+    def stored(self, query: str, most: int) -> tuple[pl.DataFrame, int]:
+        """The first ``most`` rows of a query that stands in the file itself, sorted by its columns, and the number of all.
+
+        Whoever wrote the file wrote the query: its memory is limited like that of any user's, and the time of all of them together.
+        What does not fit into memory is sorted and counted on the disk.
+        """
+        left = opening.read_seconds() - self.spent
+        if left <= 0:
             raise QueryStoppedError(
-                f"{self.path}: the queries that stand in it took more than {most} seconds together",
+                f"{self.path}: the queries that stand in it took more than {opening.read_seconds()} seconds together",
                 hint="raise the setting ORLEDGER_READ_SECONDS",
             )
+        limits = replace(Limits.from_environment(), seconds=left)
+        require_query(self.con, query)
+        counted = f'SELECT *, count(*) OVER () AS "{TOTAL}" FROM (\n{query.rstrip().rstrip(";")}\n)'
         began = time.monotonic()
         try:
             with confined(3 * limits.memory_mb):
-                return run_query(self, query, limits=limits, on_stuck=lambda: give_up(limits.seconds))
+                found = run_query(
+                    self,
+                    f"{counted} ORDER BY ALL NULLS FIRST LIMIT {most}",
+                    limits=replace(limits, rows=max(most, limits.rows)),
+                    on_stuck=lambda: give_up(limits.seconds),
+                )
         finally:
             self.spent += time.monotonic() - began
+        return found.drop(TOTAL), int(found[TOTAL][0]) if len(found) else 0
 
     def rows(self, query: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """The rows of one query as dictionaries: half the time of a frame where the answer is small, and planned once."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError
 from orledger.schema import catalogue, chain, declaring, explaining, opening, viewing
+from orledger.schema.ledger import OWN
 from orledger.schema.outcomes import (
     CellOutcome,
     PlannedCell,
@@ -44,6 +45,13 @@ SMALL_TYPES = {
     "dataset": ("VARCHAR", "VARCHAR", "BIGINT", "INTEGER", "VARCHAR", "BIGINT", "VARCHAR"),
 }
 
+# Plans and outcomes that the ledger knows and that are not there: somebody took them away past it. Asked once, since asking
+# for every group takes ever longer.
+GONE = """
+SELECT DISTINCT part, key FROM ledger_item ANTI JOIN cell ON key = cell_id AND (part = 'plan' OR state <> 'planned')
+WHERE branch = ? AND part IN ('plan', 'cell')
+"""
+
 
 class Writer:
     """The one way to write cells into a results database; closes with ``close`` or as a context manager.
@@ -56,6 +64,7 @@ class Writer:
         self.con = con if con is not None else opening.connect(self.path, "write", threads=threads)
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
+        self._gone: set[tuple[str, str]] = set()
         self._written: set[str] = set()
         self._declared: set[str] = set()
 
@@ -130,7 +139,8 @@ class Writer:
                 " spec, hash_version, job_id, 'planned' AS state FROM rows"
             )
             del rows
-            chain.append(con, "plan", {"cells": len(new)}, {"plan": [c.cell_id for c in new]})
+            names = [c.cell_id for c in new]
+            chain.append(con, "plan", {"cells": len(new)}, {"plan": names}, unseen=self._unseen("plan", names))
         self._known().update(dict.fromkeys((c.cell_id for c in new), "planned"))
         return len(new)
 
@@ -170,7 +180,8 @@ class Writer:
             self._add("dataset", [(c, *dataset_row(d)) for c, o in cells.items() for d in o.datasets])
             _settle(con, settled)
             told = {"replaced": replaced} if replaced else {}
-            chain.append(con, "cells", {"run": run_id, **counts, **told}, {"cell": list(cells)})
+            unseen = self._unseen("cell", [cell_id for cell_id in cells if known[cell_id] == "planned"])
+            chain.append(con, "cells", {"run": run_id, **counts, **told}, {"cell": list(cells)}, unseen=unseen)
         known.update({cell_id: outcome.state for cell_id, outcome in cells.items()})
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
@@ -195,7 +206,12 @@ class Writer:
         if self._states is None:
             with explaining.translated(self.path):
                 self._states = dict(self.con.execute("SELECT cell_id, state FROM cell").fetchall())
+                self._gone = set(self.con.execute(GONE, [OWN]).fetchall())
         return self._states
+
+    def _unseen(self, part: str, cells: Iterable[str]) -> set[str]:
+        """Of ``cells``, which had no rows of ``part``, those that the ledger does not know either."""
+        return {cell_id for cell_id in cells if (part, cell_id) not in self._gone}
 
 
 def _replaced(

@@ -268,12 +268,18 @@ def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str
         for view, columns in ((layout.name, layout.scalars), (layout.series, layout.indexed)):
             if q.source.metric in columns and (q.is_series or view == layout.name):
                 asked.setdefault(view, (columns, []))[1].extend([*arms, *([q.divide_by] if q.divide_by else [])])
+    series = {layout.series: layout for layout in known.values()}
     for view, (columns, sources) in asked.items():
-        left_out = ", ".join(identifier(c) for m, c in columns.items() if m not in {s.metric for s in sources})
+        wanted = {m: c for m, c in columns.items() if m in {s.metric for s in sources}}
+        left_out = ", ".join(identifier(c) for c in columns.values() if c not in wanted.values())
+        table = f"(SELECT *{f' EXCLUDE ({left_out})' if left_out else ''} FROM {identifier(view)})"
+        if (
+            view in series
+        ):  # of a series only what has a value is asked for: the records of other metrics need not be grouped
+            table = f"({viewing.statements(replace(series[view], indexed=wanted))[view]})"
         rows = " OR ".join(sorted({f"({' AND '.join(s.sql())})" for s in sources}))
         rows += " OR refused IS NOT NULL" if view in scalar_views else ""
         results.con.execute(
-            f"CREATE OR REPLACE TEMP TABLE {identifier(COPY + view)} AS"
-            f" SELECT *{f' EXCLUDE ({left_out})' if left_out else ''} FROM {identifier(view)} WHERE {rows}"
+            f"CREATE OR REPLACE TEMP TABLE {identifier(COPY + view)} AS SELECT * FROM {table} WHERE {rows}"
         )
     return {view: COPY + view for view in asked}

@@ -60,8 +60,7 @@ class Pack:
         """The query with the place of its answer: all rows up to ``limit`` of them, and of a longer one the first few.
 
         A query that leaves the order of its rows to the database (``ordered`` false) is carried sorted, the same in every
-        build; such are the queries that the audit stored, and whatever stands in the file runs under the limits of
-        ``orledger sql``. One that no longer runs carries its error, and one that had to be stopped ends the report.
+        build; such are the queries that the audit stored, and whatever stands in the file runs under limits. One that no longer runs carries its error, and one that had to be stopped ends the report.
         ``rows`` is the answer, where somebody has read it already.
         """
         if (sql, limit) not in self.queries:
@@ -70,17 +69,17 @@ class Pack:
 
     def _answer(self, sql: str, limit: int, ordered: bool, rows: pl.DataFrame | None) -> Query:
         try:
-            if rows is None:
-                rows = self.db.sql(sql) if ordered else self.db.stored(sql)
+            if rows is None and not ordered:
+                rows, total = self.db.stored(sql, limit)
+            else:
+                rows = self.db.sql(sql) if rows is None else rows
+                total = len(rows)
         except QueryStoppedError:
             raise
         except QueryRefusedError as error:
             self.answers.append({"error": str(error)})
             return Query(sql, len(self.answers) - 1, 0)
-        if not ordered:
-            rows = rows.sort([c for c in rows.columns if not rows[c].dtype.is_nested()])
-        carried = rows if len(rows) <= limit else rows.head(HEAD)
-        return Query(sql, self.add(carried, len(rows)), len(rows))
+        return Query(sql, self.add(rows if total <= limit else rows.head(HEAD), total), total)
 
     def add(self, frame: pl.DataFrame, total: int | None = None) -> int:
         """The place of the rows of ``frame``: all there are, or the first of ``total``."""

@@ -283,6 +283,8 @@ MORE = "\n".join(["dataset,seed,a,b,c", *(f"d{k % 4},{k},1,2,3" for k in range(8
 VOUCHED = {
     "a record": ("UPDATE record SET value = value - 5 WHERE arm = 'a'", "import", "the content hash differs|a row was changed: cell"),
     "a refusal": ("DELETE FROM refusal", "import", "the content hash differs|a row was changed: cell"),
+    "an outcome taken back": ("DELETE FROM record; UPDATE cell SET state = 'planned', content_hash = NULL", "import", "a row was changed: cell"),
+    "a cell taken out": ("DELETE FROM record; DELETE FROM cell", "import", "a row was changed: cell"),
     "a direction": ("UPDATE metric SET better = 'higher'", "import", "a row was changed: metric"),
     "a count of units": ("UPDATE registered SET units = 3", "merge", "a row was changed: registered"),
 }  # fmt: skip

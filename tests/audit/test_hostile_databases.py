@@ -155,7 +155,7 @@ def test_a_query_that_stands_in_the_file_has_limits(honest: Path, tmp_path: Path
     assert run("audit", "--registry", audited(tmp_path), "--db", path).exit_code == 0
     with duckdb.connect(str(path)) as con:
         con.execute("UPDATE test_result SET units_sql = ?", [text])
-    done = run("report", "--no-pdf", "--db", path, "--out", tmp_path / "r.html", env={"ORLEDGER_SQL_SECONDS": "1"})
+    done = run("report", "--no-pdf", "--db", path, "--out", tmp_path / "r.html", env={"ORLEDGER_READ_SECONDS": "1"})
     assert done.exit_code == (7 if word else 0), done.output
     assert word in done.output
 

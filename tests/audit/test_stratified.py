@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, rankdata, trim_mean
 
+from orledger.audit.statistics import stratified
 from orledger.audit.statistics.stratified import improvement, interquartile_mean, mean_ranks, profile
 
 rng = np.random.default_rng(7)
@@ -47,3 +48,30 @@ def test_the_bootstrap_interval_of_a_mean_rank_covers_it_as_often_as_it_says():
     assert 0.83 <= np.mean(inside) <= 0.97
     m = draws[0]
     assert mean_ranks(m).value.tolist() == rankdata(m, axis=1).mean(axis=0).tolist()
+
+
+def test_the_bootstrap_of_an_improvement_compares_every_run_with_every_other():
+    """The draws as the method says, arm by arm and unit by unit, and every pair of runs of each compared."""
+    generator, shares = np.random.default_rng(stratified.SEED), []
+    for a, b in zip(X, Y, strict=True):
+        left, right = (r[generator.integers(r.size, size=(stratified.DRAWS, r.size))] for r in (a, b))
+        over, same = left[:, :, None] > right[:, None, :], left[:, :, None] == right[:, None, :]
+        shares.append(over.mean(axis=(1, 2)) + same.mean(axis=(1, 2)) / 2)
+    expected = np.quantile(np.mean(shares, axis=0), [0.025, 0.975])
+    found = improvement(X, Y)
+    assert [float(found.low), float(found.high)] == expected.tolist()
+
+
+@pytest.mark.parametrize("most", [200, 5000])
+def test_how_many_draws_are_held_at_once_changes_nothing(monkeypatch: pytest.MonkeyPatch, most: int):
+    asked = [
+        lambda: improvement(X, Y),
+        lambda: interquartile_mean(X),
+        lambda: profile(X, np.linspace(-1, 1, 5)),
+        lambda: mean_ranks(np.column_stack([X[0], Y[0]])),
+    ]
+    whole = [ask() for ask in asked]
+    monkeypatch.setattr(stratified, "MOST", most)
+    for ask, before in zip(asked, whole, strict=True):
+        after = ask()
+        assert (after.low.tolist(), after.high.tolist()) == (before.low.tolist(), before.high.tolist())

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
@@ -50,6 +51,27 @@ def test_the_order_of_completion_does_not_reach_the_bytes(tmp_path: Path) -> Non
     exchange.export(tmp_path / "b.duckdb", tmp_path / "b")
     for table in ("record", "refusal", "fact", "dataset"):
         assert (tmp_path / "a" / f"{table}.parquet").read_bytes() == (tmp_path / "b" / f"{table}.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("most", [1, 7, 10**9])
+def test_records_sorted_in_parts_are_sorted_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """A part ends with a cell; whatever the parts, the rows are those of the table in the order of all columns."""
+    from toy_case import run_toy, toy_plan
+
+    monkeypatch.setattr(exchange, "SORTED_ROWS", most)
+    jobs = toy_plan(6)
+    run_toy(tmp_path / "a.duckdb", jobs)
+    run_toy(tmp_path / "b.duckdb", jobs[::-1])
+    for name in ("a", "b"):
+        exchange.export(tmp_path / f"{name}.duckdb", tmp_path / name)
+    assert (tmp_path / "a/record.parquet").read_bytes() == (tmp_path / "b/record.parquet").read_bytes()
+    assert not list(tmp_path.rglob("*.part"))
+    with closing(duckdb.connect(str(tmp_path / "a.duckdb"), read_only=True)) as con:
+        wanted = con.execute("SELECT * FROM record").fetchall()
+        found = con.execute(f"SELECT * FROM read_parquet('{tmp_path / 'a/record.parquet'}')").fetchall()
+    assert found == sorted(wanted, key=lambda row: [(value is not None, value) for value in row])
 
 
 def test_a_changed_byte_stops_the_import(toy_db: Path, tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_a_cell_that_cannot_be_stored_whole_leaves_everything_as_it_was(
             writer.store_many([("a", old), ("b", old)])
         before, states = rows(writer), writer.states()
 
-        def full(*_: object) -> None:
+        def full(*_: object, **__: object) -> None:
             raise RuntimeError("the disk is full")
 
         new = CellOutcome(
