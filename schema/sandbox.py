@@ -265,3 +265,5 @@ def deadline(con: duckdb.DuckDBPyConnection, seconds: float, on_stuck: Callable[
     finally:
         for timer in timers:
             timer.cancel()
+        for timer in filter(threading.Timer.is_alive, timers):  # DuckDB's binding complains of one that outlives the interpreter
+            timer.join()
