@@ -265,5 +265,6 @@ def deadline(con: duckdb.DuckDBPyConnection, seconds: float, on_stuck: Callable[
     finally:
         for timer in timers:
             timer.cancel()
-        for timer in filter(threading.Timer.is_alive, timers):  # DuckDB's binding complains of one that outlives the interpreter
+        # DuckDB's binding complains of a thread that outlives the interpreter.
+        for timer in filter(threading.Timer.is_alive, timers):
             timer.join()
