@@ -186,9 +186,7 @@ def _connect_reading(path: Path, config: dict[str, Any]) -> tuple[duckdb.DuckDBP
     if not path.exists():
         raise missing(path)
     limits = {**memory(), "max_execution_time": 1000 * read_seconds()}
-    if not os.access(
-        path.parent, os.W_OK
-    ):  # what does not fit into memory goes beside the file, where a folder can be made
+    if not os.access(path.parent, os.W_OK):  # beside the file no folder can be made for what does not fit into memory
         import tempfile
 
         limits["temp_directory"] = str(temporary_beside(Path(tempfile.gettempdir()) / path.name))

@@ -273,9 +273,7 @@ def _copied(results: Results, hypotheses: Iterable[Hypothesis]) -> dict[str, str
         wanted = {m: c for m, c in columns.items() if m in {s.metric for s in sources}}
         left_out = ", ".join(identifier(c) for c in columns.values() if c not in wanted.values())
         table = f"(SELECT *{f' EXCLUDE ({left_out})' if left_out else ''} FROM {identifier(view)})"
-        if (
-            view in series
-        ):  # of a series only what has a value is asked for: the records of other metrics need not be grouped
+        if view in series:  # only what has a value is asked for: the records of other metrics need not be grouped
             table = f"({viewing.statements(replace(series[view], indexed=wanted))[view]})"
         rows = " OR ".join(sorted({f"({' AND '.join(s.sql())})" for s in sources}))
         rows += " OR refused IS NOT NULL" if view in scalar_views else ""
