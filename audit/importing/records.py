@@ -194,10 +194,14 @@ def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
         finite = row["_number"] is not None and isfinite(row["_number"])
         what = f"beyond {LARGEST:g}, where sums overflow" if finite else "not a finite number"
         more = f" ({bad.height} entries are no usable numbers)" if bad.height > 1 else ""
-        file = mapping.file or "a mapping file (orledger import --mapping)"
+        otherwise = (
+            f"add it to missing in {mapping.file}"
+            if mapping.file
+            else "leave the entry empty and say why in a column called reason"
+        )
         raise DataError(
             f"{_place(bad)}, column {row['_column']!r}: {row['value']!r} is {what}{more}",
-            hint=f"correct it, or add it to missing in {file}",
+            hint=f"correct it, or {otherwise}",
         )
     bad = rows.filter(pl.col("idx").is_not_null() & pl.col("_idx").is_null())
     if not bad.is_empty():

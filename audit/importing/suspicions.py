@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from orledger.audit.importing.columns import Columns
 
 ADORNED = r"^(?:\\[A-Za-z]+\s*\{|\*{1,2}|_{1,2}|\$|<\w+>)+\s*[+\-−]?[\d.]"  # **0.91**, \textbf{0.91}, $0.91$
+THOUSANDS = r"^[+\-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$"
 BARE = r"^[+\-−]?[\d.]"
 MOST_DIFFERED = 12  # columns among which differences are looked for
 ALIKE = 0.85  # share of letters in common above which two names may be one
@@ -53,16 +54,25 @@ def require_no_summaries(columns: Columns, unit: Sequence[str]) -> None:
 
 
 def require_bare(columns: Columns, names: Sequence[str]) -> None:
-    """An error for a column of results in which numbers are set in bold or as formulas: as words they would pass for names."""
+    """An error for a column of results whose numbers are in bold, formulas, or have commas after the thousands: as words they would pass
+    for names, or be left out.
+    """
     for name in names:
-        entries = columns.frame[name].drop_nulls() if name in columns.texts else None
-        if entries is None or not (adorned := entries.str.contains(ADORNED)).any():
+        if name not in columns.texts:
             continue
-        if (adorned | entries.str.contains(BARE)).all():
-            raise DataError(
-                f"{columns.source}: column {name!r} holds {entries.filter(adorned)[0]!r}, a number with something around it",
-                hint="leave the number alone: what is best is computed",
-            )
+        entries = columns.frame[name].drop_nulls()
+        for pattern, what, hint in (
+            (ADORNED, "something around it", "leave the number alone: what is best is computed"),
+            (THOUSANDS, "a separator of thousands", f"write 1234.5; --ignore {name} leaves the column out"),
+        ):
+            found = entries.str.contains(pattern)
+            if not found.any() or not (found | entries.str.contains(BARE)).all():
+                continue
+            if pattern == ADORNED or words.is_metric(name):
+                raise DataError(
+                    f"{columns.source}: column {name!r} holds {entries.filter(found)[0]!r}, a number with {what}",
+                    hint=hint,
+                )
 
 
 def require_one_part(columns: Columns, repeats: Sequence[str]) -> None:

@@ -229,6 +229,13 @@ def test_a_number_in_bold_or_in_a_formula_is_refused_by_name(entry):
         guess(f"dataset,ours,old\nu,{entry},0.5\nv,0.7,0.6\nw,0.8,0.7\n", better="higher")
 
 
+def test_commas_after_thousands_are_named_where_a_result_has_them():
+    rows = 'u,a,0.5,900\nu,b,0.6,"1,234.5"\nv,a,0.7,800\nv,b,0.8,700\n'
+    with pytest.raises(DataError, match=r"column 'seconds' holds '1,234.5', a number with a separator of thousands"):
+        guess(f"dataset,method,acc,seconds\n{rows}")
+    assert guess(f"dataset,method,acc,weights\n{rows}").primary == "acc"  # no result, so it does not stop one
+
+
 def test_whether_an_answer_was_right_is_a_result():
     text = "prompt,model,correct\n" + "".join(
         f"q{i},{m},{(i + k) % 3 == 0}\n" for i in range(6) for k, m in enumerate("ab")
