@@ -125,7 +125,7 @@ paper: $(VENV)/demo.stamp
 # The reference corpus of docs/results from what `make paper` left: export, report, tables, findings, and the README's pictures.
 corpus:
 	rm -rf docs/results/corpus && mkdir -p docs/results docs/img
-	$(BIN)/orledger db export docs/results/corpus --db $(PAPER)/results.duckdb
+	$(BIN)/orledger db export docs/results/corpus --compact --db $(PAPER)/results.duckdb
 	$(BIN)/orledger report --db $(PAPER)/results.duckdb --out docs/results/report.html --no-pdf
 	$(BIN)/orledger findings --db $(PAPER)/results.duckdb --out docs/results/FINDINGS.md
 	$(BIN)/orledger tables --db $(PAPER)/results.duckdb --out $(PAPER)/tables --format tex

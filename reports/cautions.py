@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
-from orledger.wording import some
+from orledger.wording import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from orledger.reports.generic import Subject
 
 NAMED = 6  # pairs that a caption names
+FEW_UNITS = 10  # below so many a percentile bootstrap of a mean, said to cover 95 %, covers 91 % and less
+FEW_RUNS = 5  # below so many runs to a unit a stratified one covers 85 % and less
 
 
 def undecided(subject: Subject, a: str, b: str) -> bool:
@@ -58,16 +60,28 @@ def of_tests(subject: Subject, tests: tuple[str, ...]) -> str:
     alone = ""
     if any(t.p_holm is not None for t in rows):
         alone = ", of each comparison alone: one can leave out 0 where the corrected p does not decide"
-    of_runs = " Those of improvement speak about new runs on these units." if subject.of("improvement") else ""
+    runs = subject.of("improvement")
+    of_runs = f" Those of improvement speak about new runs on these units.{few_runs(runs)}" if runs else ""
     return f" Intervals of the tests have a level of {reached}{alone}.{of_runs}"
 
 
+def few_runs(rows: Sequence[TestRow]) -> str:
+    """Says that the intervals of estimates over runs are too short where a unit has few runs to redraw."""
+    fewest = min((row.details["fewest_runs_per_unit"] for row in rows if row.details), default=FEW_RUNS)
+    return f" With {counted(fewest, 'run')} to a unit a bootstrap interval is too short." if fewest < FEW_RUNS else ""
+
+
 def flat_ranks(subject: Subject) -> str:
-    """Says that an interval of ranks without width is no certainty: units that agree give a bootstrap nothing to vary."""
+    """Says that intervals of ranks over few units are too short, and that one without width is no certainty: units that agree give a
+    bootstrap nothing to vary.
+    """
     row = subject.ranking
     if row is None:
         return ""
     low, high = row.details["mean_rank_low"], row.details["mean_rank_high"]
-    if all(low[arm] < high[arm] for arm in low):
-        return ""
-    return f" An interval of ranks without width says that all {row.n} units agree, not that further ones will."
+    words = ""
+    if row.test == "mean_ranks" and row.n < FEW_UNITS:  # Friedman's test brings Student intervals
+        words += f" Over {counted(row.n, 'unit')} a bootstrap interval of a mean rank is too short."
+    if any(low[arm] >= high[arm] for arm in low):
+        words += f" An interval of ranks without width says that all {row.n} units agree, not that further ones will."
+    return words

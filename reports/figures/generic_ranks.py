@@ -136,7 +136,7 @@ def draw_profiles(canvas: Canvas, subject: Subject) -> str:
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
     return (
         f"Performance profiles: {row.effect_name} of {subject.metric}, averaged over {row.n} units, with {row.level or 0.95:.0%} bands"
-        f" ({row.method}). They speak about new runs on these units."
+        f" ({row.method}). They speak about new runs on these units.{cautions.few_runs([row])}"
     )
 
 
@@ -166,5 +166,6 @@ def draw_improvement(canvas: Canvas, subject: Subject) -> str:
     ax.set_xlabel("probability of improvement")
     return (
         f"Probability that a run of the first arm has the better {subject.metric} than a run of the second, averaged over {rows[0].n} units,"
-        f" with {rows[0].level or 0.95:.0%} intervals ({rows[0].method}); grey where the interval contains 0.5. They speak about new runs on these units."
+        f" with {rows[0].level or 0.95:.0%} intervals ({rows[0].method}); grey where the interval contains 0.5. They speak about new runs on these"
+        f" units.{cautions.few_runs(rows)}"
     )

@@ -10,7 +10,7 @@ from orledger.audit.registry.words import DECIDED, Outcome
 from orledger.reports.report import comparing
 from orledger.reports.report.ledger import gather
 from orledger.reports.report.wording import Names, registered, said, short
-from orledger.wording import counted
+from orledger.wording import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 MOST = 10  # comparisons that are answered on the first screen; the others stand with their hypothesis
+NAMED = 4  # arms that were not compared with the first
 FEW = 3  # pairs that a reader takes in one by one; beyond them the arm that is first by rank speaks for them
 
 
@@ -104,8 +105,9 @@ def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standin
             found["untestable" if test["outcome"] == Outcome.UNTESTABLE else "open"].append(arm)
             close.append(test)
     apart = []
+    others = len(order) - 1
     if found["better"]:
-        whom = f"{len(found['better'])} of the other {len(mine)}" if len(found["better"]) < len(mine) else "all others"
+        whom = f"{len(found['better'])} of the other {others}" if len(found["better"]) < others else "all others"
         apart.append(f"Shown to be better than {whom}")
     if found["worse"]:
         apart.append(f"Shown to be worse than {', '.join(found['worse'])}")
@@ -113,6 +115,8 @@ def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standin
         apart.append(f"Not told apart from {', '.join(found['open'])}")
     if found["untestable"]:
         apart.append(f"This sample could not have told it apart from {', '.join(found['untestable'])}")
+    if strangers := [arm for arm in order[1:] if arm not in mine]:
+        apart.append(f"Not compared with {some(strangers, NAMED)}")
     tied = " (with others)" if len(order) > 1 and ranks[order[1]] == ranks[best] else ""
     unit = f" ({ranking['unit']})" if ranking["unit"] else ""
     leads = f"{best} has the best mean rank{tied}: {ranks[best]:.2f} among {len(order)} arms on {counted(ranking['n'], 'unit')}{unit}"

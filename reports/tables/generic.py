@@ -227,4 +227,5 @@ def _intervals(subject: Subject, with_runs: bool) -> str:
         words.append(
             f"interquartile means (IQM): {rows[0].interval_method}, {cautions.levels(rows)}, about new runs on these units and no others"
         )
-    return "Intervals: " + "; ".join(words) + f".{cautions.flat_ranks(subject)}" if words else ""
+    too_short = cautions.few_runs(subject.of("interquartile_mean")) + cautions.flat_ranks(subject)
+    return "Intervals: " + "; ".join(words) + f".{too_short}" if words else ""

@@ -117,7 +117,23 @@ def test_of_groups_the_extreme_one_counts_as_in_the_claim():
     most, least = (interval(body.format(kind), 1.0, sides) for kind in ("at_most", "at_least"))
     assert (most.low, most.high, least.low, least.high) == (5, 5, 1, 1)
     fewer = rows(*[("p", str(s), 1.0) for s in range(4)], *[("q", str(s), 1.0) for s in range(2)])
-    assert interval(body.format("at_most"), 1.0, fewer).method.endswith("at least 2 units to a group")
+    assert interval(body.format("at_most"), 1.0, fewer).method.endswith(
+        "at least 2 units to a group, of the largest of 2 groups"
+    )
+
+
+@pytest.mark.parametrize("kind", ["at_most", "at_least"])
+def test_the_extreme_of_groups_that_are_alike_is_not_clearly_beyond_them(kind):
+    """Eight groups of the same twelve numbers have one mean: the extreme of eight draws lies beyond it, and its interval must not."""
+    numbers = [float(v) for v in (*range(1, 7), *range(-6, 0))]
+    sides = rows(*[(str(g), str(s), v) for g in range(8) for s, v in enumerate(numbers)])
+    body = f'kind = "{kind}"\nlimit = 0\nstat = "mean"\nwithin = ["g"]\nunit = ["s"]\narm = "a"'
+    several = interval(body, 0.0, sides)
+    assert several.low < 0 < several.high
+    alone = interval(body.replace('within = ["g"]\n', ""), 0.0, rows(*numbers))
+    near, far = (several.low, several.high) if kind == "at_most" else (-several.high, -several.low)
+    assert near < min(alone.low, -alone.high) + 0.2  # corrected for eight
+    assert far == pytest.approx(alone.high, abs=0.3)  # and not corrected
 
 
 # ---- what is clear --------------------------------------------------------------------------------------------------------

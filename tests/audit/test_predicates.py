@@ -262,7 +262,8 @@ def test_the_bootstrap_draws_whole_units_and_the_extreme_group(kind, extreme, st
     scale = 0.5 if stat == "share" else 1.0
     assert (interval.low, interval.high) == (ends[0] * scale, ends[1] * scale)
     assert interval.level == 0.9
-    assert interval.method.endswith("at least 2 units to a group")
+    word = "smallest" if extreme is min else "largest"
+    assert interval.method.endswith(f"at least 2 units to a group, of the {word} of 2 groups")
 
 
 def test_units_of_unequal_size_keep_their_weight_in_a_resampled_median():

@@ -191,6 +191,18 @@ def test_the_first_by_rank_is_worse_than_the_arm_that_was_shown_to_be_better() -
     assert standing.apart == ("Shown to be worse than c, b, a",)
 
 
+def test_the_first_by_rank_is_not_shown_better_than_arms_it_was_not_compared_with() -> None:
+    """Every arm against the control c, and d is first by rank: one comparison says nothing about a and b."""
+    pairs = [
+        ROW | {"test_id": f"c{y}", "outcome": "less", "wins": 9, "losses": 0, "n": 9, "said": Said("", "", ("c", y), y if y == "d" else "c")}
+        for y in "abde"
+    ]  # fmt: skip
+    ranks = dict(zip("dcabe", (1.0, 2.0, 3.0, 4.0, 5.0), strict=True))
+    ranking = ROW | {"test_id": "r", "p": None, "n": 9, "details": {"mean_ranks": ranks, "mean_rank_low": ranks}}
+    (standing,) = answers([*pairs, ranking]).standings
+    assert standing.apart == ("Shown to be better than 1 of the other 4", "Not compared with a, b, e")
+
+
 def test_what_could_not_be_shown_for_other_reasons_is_not_told_in_one_sentence() -> None:
     tied = {"untestable": "too many units tie", "draws": 4, "n_nonzero": 1}
     rows = [

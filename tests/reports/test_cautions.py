@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -113,9 +113,22 @@ def test_levels_of_intervals_are_told_from_lowest_to_highest():
 
 
 def test_an_interval_of_ranks_without_width_is_no_certainty():
-    assert "all 10 units agree, not that further ones will" in cautions.flat_ranks(Told("abc", {}, ranked(0.0)))
+    assert cautions.flat_ranks(Told("abc", {}, ranked(0.0))) == (
+        " An interval of ranks without width says that all 10 units agree, not that further ones will."
+    )
     assert cautions.flat_ranks(Told("abc", {}, ranked())) == ""
     assert cautions.flat_ranks(Told("abc", {})) == ""
+
+
+def test_a_bootstrap_over_few_units_or_runs_is_said_to_be_too_short():
+    nine = replace(ranked(), n=9)
+    assert (
+        cautions.flat_ranks(Told("abc", {}, nine)) == " Over 9 units a bootstrap interval of a mean rank is too short."
+    )
+    assert cautions.flat_ranks(Told("abc", {}, replace(nine, test="friedman"))) == ""
+    three, five = (row(test="improvement", p=None, details={"fewest_runs_per_unit": n}) for n in (3, 5))
+    assert cautions.few_runs([five, three]) == " With 3 runs to a unit a bootstrap interval is too short."
+    assert cautions.few_runs([five]) == cautions.few_runs([]) == ""
 
 
 @pytest.mark.parametrize(("changes", "text"), [
