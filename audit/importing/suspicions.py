@@ -63,7 +63,11 @@ def require_bare(columns: Columns, names: Sequence[str]) -> None:
         entries = columns.frame[name].drop_nulls()
         for pattern, what, hint in (
             (ADORNED, "something around it", "leave the number alone: what is best is computed"),
-            (THOUSANDS, "a separator of thousands", f"write 1234.5; --ignore {name} leaves the column out"),
+            (
+                THOUSANDS,
+                "a comma that may separate thousands",
+                f"write 1234 or 1.234, whichever it is; --ignore {name} leaves the column out",
+            ),
         ):
             found = entries.str.contains(pattern)
             if not found.any() or not (found | entries.str.contains(BARE)).all():

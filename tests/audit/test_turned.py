@@ -231,7 +231,9 @@ def test_a_number_in_bold_or_in_a_formula_is_refused_by_name(entry):
 
 def test_commas_after_thousands_are_named_where_a_result_has_them():
     rows = 'u,a,0.5,900\nu,b,0.6,"1,234.5"\nv,a,0.7,800\nv,b,0.8,700\n'
-    with pytest.raises(DataError, match=r"column 'seconds' holds '1,234.5', a number with a separator of thousands"):
+    with pytest.raises(
+        DataError, match=r"column 'seconds' holds '1,234.5', a number with a comma that may separate thousands"
+    ):
         guess(f"dataset,method,acc,seconds\n{rows}")
     assert guess(f"dataset,method,acc,weights\n{rows}").primary == "acc"  # no result, so it does not stop one
 
