@@ -251,7 +251,7 @@ def test_decimal_commas_are_seen_and_written_into_the_mapping():
     ],
 )
 def test_commas_that_may_be_anything_else_are_asked_about(values):
-    with pytest.raises(DataError, match="no column looks like a result|a comma that may separate thousands"):
+    with pytest.raises(DataError, match=r"no column looks like a result|a comma that may separate thousands"):
         infer(semicolons(*values), "t.csv", Wishes(arm="method"))
 
 
