@@ -1,11 +1,11 @@
-"""The smoke cases on a GPU and on the CPU, and the two databases side by side: ``make gpu-check``.
+"""The Gram form and the smoke cases on a GPU and on the CPU, side by side: ``make gpu-check``.
 
-    python benchmarks/gpu_check.py [--out out/gpu] [--preset smoke] [--device cuda]
+    python benchmarks/gpu_check.py [--out out/gpu] [--preset smoke] [--rows 10000] [--device cuda]
 
-Writes OUT/cuda.duckdb and OUT/cpu.duckdb, then compares them with ``orledger compare`` as text and as OUT/compare.html.
+First benchmarks/gpu_gram.py, whose answers must agree within rounding. Then writes OUT/cuda.duckdb and OUT/cpu.duckdb, then compares them with ``orledger compare`` as text and as OUT/compare.html.
 Numbers of two devices differ in their last digits and trajectories may part where two candidates are nearly tied; the
 comparison shows how far, and is not judged here. A second call resumes: what is computed stays. Without a GPU it says so and
-ends with exit code 0; it is 1 when a run or the comparison failed.
+ends with exit code 0; it is 1 when the Gram form disagrees, or a run or the comparison failed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out/gpu"), help="folder for the databases and the comparison")
     parser.add_argument("--preset", default="smoke", help="a preset that ships, or a path to a .toml file")
+    parser.add_argument("--rows", type=int, default=10_000, help="rows of the Gram form")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"], help="cpu checks the check itself")
     options = parser.parse_args()
     import torch
@@ -41,6 +42,10 @@ def main() -> int:
             print(f"no GPU that torch can use on this machine ({built}): nothing to check, nothing was run")
             return 0
         print(f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}, torch {torch.__version__}")
+    script = [sys.executable, str(Path(__file__).with_name("gpu_gram.py")), "--rows", str(options.rows)]
+    if subprocess.run([*script, "--device", options.device], check=False).returncode:
+        print("the Gram form failed: see above", file=sys.stderr)
+        return 1
     options.out.mkdir(parents=True, exist_ok=True)
     there, here = options.out / "cuda.duckdb", options.out / "cpu.duckdb"
     for path, device in ((there, options.device), (here, "cpu")):

@@ -128,3 +128,16 @@ def test_the_gpu_check_says_when_there_is_nothing_to_check(tmp_path, root):
     assert done.returncode == 0, done.stderr
     assert "no GPU" in done.stdout
     assert not out.exists()
+
+
+def test_the_gram_form_of_the_gpu_check_agrees_on_a_pretended_device(capsys):
+    """The code that a GPU would run, under the guard against tensors left on the CPU; edges that moved are noticed."""
+    from pretended_device import pretended
+
+    gram = load("gpu_gram")
+    with pretended() as device:
+        assert gram.check(device, n=12, m=2, block=7)
+    assert "Gram form of 12 rows in blocks of 7, 2 intervals" in capsys.readouterr().out
+    edges = gram.answered("cpu", 12, 2, block=7).edges
+    assert gram.excess(edges, edges) == 0
+    assert gram.excess(edges, edges._replace(lower=edges.lower - 1e-3)) > 1
