@@ -47,9 +47,10 @@ def speaks(
     if not counts:
         return Sensitivity("nothing beyond what was looked at: it rests on no test of independent units", "", None, "")
     e = max(counts, key=lambda e: e.result.n)
-    units = f"{counted(e.result.n, 'unit')} ({' by '.join(e.unit_values)})"
+    made_of = " by ".join(e.unit_values)
+    units = f"{counted(e.result.n, 'unit')} ({made_of})"
     several = len(e.unit_values) > 1  # of one key the number of its values is that of the units
-    alike = f"further values of {', '.join(e.comparison.unit)} like {'this' if e.result.n == 1 else 'these'} {units if several else counted(e.result.n, 'unit')}"
+    alike = f"further units like {'this' if e.result.n == 1 else 'these'} {e.result.n} ({made_of if several else ', '.join(e.comparison.unit)})"
     pair = next((coarser[t.comparison.id] for t in counts if t.comparison.id in coarser), None)
     if pair is None or again is None:
         lone = next((t.comparison for t in counts if t.comparison.coarser), None)

@@ -140,6 +140,7 @@ def test_units_that_are_logged_until_it_suits_claim_no_level(tmp_path: Path) -> 
                 cell.log("b", m=20.0 + seed)
         found = json.loads(run("audit", "--db", path, "--json").output)["hypotheses"][0]
         assert words in found["level"], found
+        assert found["population"] == "further units like these 12 (seed)"
 
 
 def test_a_verdict_that_no_rule_gave_has_its_numbers_and_its_coarser_row(tmp_path: Path) -> None:
