@@ -18,6 +18,10 @@ Array = Any
 """A NumPy array or a torch tensor of float64 (torch also float32); all arrays of one call share namespace and device."""
 
 
+ENTRY_UNITS = 2.0
+"""Entries of G, b and k(x, x) are taken as right to this many rounding units of the root of the two diagonal entries."""
+
+
 def namespace(*arrays: Array) -> Any:
     """The module whose functions act on these arrays: `torch` if any of them is a tensor, else `numpy`."""
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # nearly every call, and there are thousands

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import Array, gain, like, machine_eps, namespace, tiny
+from orledger.recovery._array import ENTRY_UNITS, Array, gain, like, machine_eps, namespace, tiny
 from orledger.recovery.centre import Centre
+from orledger.recovery.dominating import pending_move
 from orledger.recovery.roots import log_grid
 
 if TYPE_CHECKING:
     from orledger.recovery.projection import Projection
     from orledger.recovery.spectral import Spectral
-
-ENTRY_UNITS = 2.0
-"""Entries of G, b and k(x, x) are taken as right to this many rounding units of the root of the two diagonal entries."""
 
 RADIUS_UNITS = 64.0
 """rho^2 - rho_oc^2 is taken as right to this many rounding units of rho^2."""
@@ -78,7 +76,8 @@ def edges_at(proj: Projection, rho: float, eta: float, mu_lower: Array, mu_upper
         far, inside = xp.isinf(mu), (mu > 0) & ~xp.isinf(mu)
         t = xp.log(xp.where(inside, mu, base * 0 + 1) / (centre.occ.mu or 1.0))
         p = centre.pieces(xp.where(inside, t, base * 0 - float("inf")), proj.ct, proj.c02)
-        edge = base - p.drift + sign * xp.sqrt(p.V * (room + p.quad))
+        R = room + p.quad
+        edge = base - p.drift + sign * (xp.sqrt(p.V * R) + pending_move(proj, p, R))
         edges.append(xp.where(far, base + sign * float("inf"), edge))
     return edges[0], edges[1]
 
@@ -169,12 +168,11 @@ def forgotten(proj: Projection) -> tuple[Array, Array]:
     limitless = less > 0
     # (8 n eps)^2 of the largest diagonal entry, of which the largest delta is 2 ENTRY_UNITS n eps.
     floor = 32 / ENTRY_UNITS * len(b) * machine_eps(kxx) * float(spec.delta.max()) * kxx
-    if spec.exact is not None and spec.exact.lost is not None and proj.source is not None:
+    if spec.exact is not None and spec.exact.lost is not None:
         part = spec.exact.lost.T @ b[spec.exact.mask]
         limitless = (part * part > floor).any(0)
-        b = b[~spec.exact.mask] - spec.exact.coupling @ proj.source.T
     if spec.lost is not None:
-        part = spec.lost[1].T @ b
+        part = proj.lost_part
         less = xp.where(part * part > floor, part * part, part * 0).sum(0)
     return less, limitless
 

@@ -70,8 +70,12 @@ def _one_side(
     xp, guard = namespace(ct), tiny(ct)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
+    held = [ct, c02]  # of the points still open, gathered again only when there are fewer
+
     def used(t: Array, idx: Array) -> Array:
-        c, c0 = (ct, c02) if len(idx) == len(ct) else (ct[idx], c02[idx])
+        if len(idx) != len(held[0]):
+            held[:] = ct[idx], c02[idx]
+        c, c0 = held
         p = centre.pieces(t, c, c0)
         return centre.score(centre.excess(p, sign * xp.sqrt((room + p.quad) / p.V), c0, room))
 

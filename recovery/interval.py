@@ -100,7 +100,7 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     )  # fmt: skip
     if spec.form == "features":
         return replace(band, delta_num=feature_allowance(centre, proj, rho, room, [up, down]))
-    if spec.widened is None:
+    if spec.given is None:
         return replace(band, delta_num=functional_error(proj, rho))
     band = _with_gram_error(band, proj, eta, gram_allowance(spec, proj, rho, [up, down]))
     if spec.dropped or (spec.exact is not None and spec.exact.dropped):
@@ -124,17 +124,19 @@ def _with_gram_error(band: Interval, proj: Projection, eta: float, allowance: Ar
     doubtful = np.flatnonzero(~(to_numpy(allowance) <= 1e-3 * RESOLVED * to_numpy(band.half)))
     if len(doubtful) == 0:
         return replace(band, delta_num=allowance)
-    wider = proj.widened(doubtful)
     delta, resolved = xp.clip(allowance, None, 1e300), band.half >= 0
-    # The dominating problem's dual at the multipliers at hand bounds its edges, and nearly always that is all one needs.
-    lower, upper = edges_at(wider, band.rho, eta, band.mu_lower[doubtful], band.mu_upper[doubtful])
-    up, down = upper - band.upper[doubtful], band.lower[doubtful] - lower
-    apart = xp.maximum(xp.abs(up), xp.abs(down)) + functional_error(wider, band.rho)
-    seen = to_numpy(apart <= RESOLVED * xp.minimum(band.half[doubtful], (upper - lower) / 2))
-    delta[doubtful[seen]] = apart[seen]
-    doubtful = doubtful[~seen]
-    if len(doubtful) == 0:
-        return replace(band, delta_num=delta)
+    # The dual at the multipliers at hand bounds the dominating problem's edges, and nearly always that is all one needs.
+    # Exact rows are eliminated anew only where their delta, as a tangent, leaves the question open.
+    for tangent in (True, False) if proj.spec.exact is not None and proj.spec.loosened is not None else (False,):
+        wider = proj.loosened(doubtful) if tangent else proj.widened(doubtful)
+        lower, upper = edges_at(wider, band.rho, eta, band.mu_lower[doubtful], band.mu_upper[doubtful])
+        up, down = upper - band.upper[doubtful], band.lower[doubtful] - lower
+        apart = xp.maximum(xp.abs(up), xp.abs(down)) + functional_error(wider, band.rho)
+        seen = to_numpy(apart <= RESOLVED * xp.minimum(band.half[doubtful], (upper - lower) / 2))
+        delta[doubtful[seen]] = apart[seen]
+        doubtful = doubtful[~seen]
+        if len(doubtful) == 0:
+            return replace(band, delta_num=delta)
     wider = wider[~seen]
     twin = local_interval(wider.spec, wider, band.rho, eta)
     up, down = twin.upper - band.upper[doubtful], band.lower[doubtful] - twin.lower

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from orledger.recovery._array import Array, gain, machine_eps, multipliers, namespace
-from orledger.recovery.allowance import ENTRY_UNITS
+from orledger.recovery._array import ENTRY_UNITS, Array, gain, machine_eps, multipliers, namespace
+from orledger.recovery.dominating import reweighted
 from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,18 +58,36 @@ class Projection:
 
     def widened(self, index: Array) -> Projection:
         """The functionals at `index` in the problem that dominates this one, its squared norms a little larger as well."""
-        if len(index) == len(self):
-            return self._wide[index]
-        return self._widened(*(v[..., index] for v in self.entered))
+        if self.spec.widened is not None and self.spec.widened is self.spec.loosened:
+            return self.loosened(index)
+        return self._wide[index] if len(index) == len(self) else self[index]._wide
+
+    def loosened(self, index: Array) -> Projection:
+        """The same in the problem with these eigenvectors, whose exact rows are as they were (`Spectral.loosened`)."""
+        return self._loose[index] if len(index) == len(self) else self[index]._loose
+
+    @cached_property
+    def _loose(self) -> Projection:
+        if self.spec.loosened is None:
+            raise InputError("this problem has no widened form in the same eigenvectors")
+        return reweighted(self, self.spec.loosened)
 
     @cached_property
     def _wide(self) -> Projection:
-        return self._widened(*self.entered)
-
-    def _widened(self, b: Array, kxx: Array) -> Projection:
+        b, kxx = self.entered
         if self.spec.widened is None:
             raise InputError("a widened problem has no further widened form")
         return self.spec.widened.project(b, kxx * (1 + 4 * ENTRY_UNITS * machine_eps(kxx)))
+
+    @cached_property
+    def lost_part(self) -> Array:
+        """Inner products (dropped, points) with the directions of noisy rows that were left out. Kernel form only."""
+        if self.spec.lost is None:
+            raise InputError("no direction was left out")
+        b, rows = self.entered[0], self.spec.exact
+        if rows is not None and self.source is not None:
+            b = b[~rows.mask] - rows.coupling @ self.source.T
+        return self.spec.lost[1].T @ b
 
     @property
     def entered(self) -> tuple[Array, Array]:

@@ -63,8 +63,8 @@ def solve(
     minimise a function that is stationary at the root, so the value they read off is exact to about tol^2, and any value
     returned here is still a valid dual point.
     """
-    xp = namespace(lo)
-    tol = max(tol, 8 * machine_eps(lo))
+    xp, eps, guard = namespace(lo), machine_eps(lo), tiny(lo)
+    tol = max(tol, 8 * eps)
     out = xp.where(fhi == 0, hi, (lo + hi) / 2)
     open_ = (lo < hi) & (fhi < 0)
     idx = xp.nonzero(open_)[0] if xp is np else xp.nonzero(open_).reshape(-1)
@@ -83,20 +83,17 @@ def solve(
         size_a, size_b = xp.abs(fa), xp.abs(fb)
         best = xp.where(size_a < size_b, a, b)
         width = xp.abs(b - a)
-        floor = 8 * machine_eps(t) * xp.abs(best)
+        floor = 8 * eps * xp.abs(best)
         done = (xp.minimum(size_a, size_b) <= small) | (width <= floor)
         out[idx] = best
         floor = xp.clip(floor / xp.where(width > 0, width, width + 1), None, 0.5)
-        xi, phi = (a - b) / _nonzero(c - b), (fa - fb) / _nonzero(fc - fb)
-        ab, ac, bc = _nonzero(fb - fa), _nonzero(fc - fa), _nonzero(fc - fb)
-        inverse = -(fa / ab) * (fc / bc) + (c - a) / _nonzero(b - a) * (fa / ac) * (fb / bc)
+        differences = xp.stack([c - b, b - a, fb - fa, fc - fa, fc - fb])
+        cb, ba, ab, ac, bc = xp.where(differences == 0, guard, differences)  # none is zero, to be divided by
+        xi, phi = (a - b) / cb, (fa - fb) / bc
+        inverse = -(fa / ab) * (fc / bc) + (c - a) / ba * (fa / ac) * (fb / bc)
         smooth = (phi * phi < xi) & ((1 - phi) ** 2 < 1 - xi)
         step = xp.minimum(xp.maximum(xp.where(smooth, inverse, floor * 0 + 0.5), floor), 1 - floor)
         if bool(done.any()):
             go = ~done
             idx, a, b, fa, fb, small, step = (v[go] for v in (idx, a, b, fa, fb, small, step))
     return out
-
-
-def _nonzero(x: Array) -> Array:
-    return namespace(x).where(x == 0, x + tiny(x), x)

@@ -27,6 +27,7 @@ from orledger.recovery._array import (
     together,
 )
 from orledger.recovery.allowance import gram_error
+from orledger.recovery.dominating import loosened
 from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram, gram_cut, row_mask
 from orledger.recovery.errors import GramError, InputError, SingularGramError
 from orledger.recovery.projection import Projection
@@ -43,7 +44,7 @@ class Spectral:
     outside the range (the squared best misfit); n: number of noisy rows; exact: the eliminated rows, or None;
     dropped: directions left out because they are at the rounding of the factorisation.
     given: G, y and the mask of exact rows as they came, kernel form only. lost: the eigenvalues (dropped,) and eigenvectors
-    (n, dropped) of the directions left out, kernel form only.
+    (n, dropped) of the directions left out, kernel form only. pending: a delta of the exact rows that is not in the numbers yet.
     """
 
     s2: Array
@@ -57,6 +58,7 @@ class Spectral:
     dropped: int
     given: tuple[Array, Array, np.ndarray | None] | None = None
     lost: tuple[Array, Array] | None = None
+    pending: float = 0.0
 
     @classmethod
     def from_gram(
@@ -101,11 +103,13 @@ class Spectral:
                 f"the weakest direction is carried mostly by row {worst}",
                 hint="drop repeated rows, add a nugget, or use singular='truncate'",
             )
-        lost = None if bool(keep.all()) else (w[~keep], Q[:, ~keep])
-        w, Q = xp.flip(w[keep], (0,)), xp.flip(Q[:, keep], (1,))
+        drop = int((~keep).sum())  # eigenvalues come in increasing order
+        lost = (w[:drop], Q[:, :drop]) if drop else None
+        w, Q = xp.flip(w[drop:], (0,)), xp.flip(Q[:, drop:], (1,))
+        Q = np.ascontiguousarray(Q) if xp is np else Q  # else every product would turn it round again
         z = Q.T @ y
         rest = y - Q @ z
-        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, int((~keep).sum()), given, lost)
+        return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, drop, given, lost)
 
     @cached_property
     def delta(self) -> Array:
@@ -129,6 +133,16 @@ class Spectral:
         return self.basis.T @ self.exact.coupling
 
     @cached_property
+    def pulls(self) -> tuple[Array, Array]:
+        """`coupled`, times the singular value and times the datum of each direction, (k, rank) each: see `pending_move`."""
+        return namespace(self.s2).sqrt(self.s2)[:, None] * self.coupled, self.yt[:, None] * self.coupled
+
+    @cached_property
+    def loosened(self) -> Spectral | None:
+        """The same eigenvectors with `delta` on the noisy rows, and that of exact rows `pending`; None where there is no such form."""
+        return None if self.given is None else loosened(self, *self.given[1:])
+
+    @cached_property
     def widened(self) -> Spectral | None:
         """The Gram matrix with `delta` on its diagonal: a problem that contains the exact one whatever rounding did to G.
 
@@ -137,16 +151,8 @@ class Spectral:
         if self.given is None:
             return None
         G, y, exact = self.given
-        if exact is None:  # `delta` is one number: the eigenvectors stay, and nothing is factored again
-            xp, w, Q = namespace(G), self.s2 + self.delta[0], self.basis
-            if self.lost is None:
-                return replace(self, s2=w, resolution=0.0, given=None)
-            w, Q = xp.concatenate([w, self.lost[0] + self.delta[0]]), xp.concatenate([Q, self.lost[1]], 1)
-            if bool((w > 0).all()):
-                z = Q.T @ y
-                rest = y - Q @ z
-                spread = {"s2": w, "yt": z, "y02": float(rest @ rest), "basis": Q}
-                return replace(self, **spread, resolution=0.0, dropped=0, given=None, lost=None)
+        if exact is None and self.loosened is not None:
+            return self.loosened
         G = G + (np.diag(self.delta) if namespace(G) is np else namespace(G).diag(self.delta))
         return replace(Spectral.from_gram(G, y, exact=exact, rank_tol=0.0), given=None)
 

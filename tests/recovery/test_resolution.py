@@ -5,6 +5,7 @@ import oracle
 import pytest
 
 from orledger.recovery import EmptySetError, Spectral, global_radius, local_interval, occam, primal_elements
+from orledger.recovery.allowance import edges_at
 
 POINTS = np.array([0.03, 0.31, 0.77, 1.1])
 
@@ -158,6 +159,30 @@ def test_the_allowance_covers_the_problem_that_dominates():
         assert (band.upper + band.delta_num >= twin.upper)[kept].all()
         assert (band.lower - band.delta_num <= twin.lower)[kept].all()
         assert kept.sum() >= 2
+
+
+def test_exact_rows_are_eliminated_once_where_that_resolves_the_question(monkeypatch):
+    """The dominating problem's edges from the eigenvectors at hand: outside its own, solved in full, by little, and without `eigh`."""
+    rng = np.random.default_rng(8)
+    x = np.sort(rng.random(40))
+    for length, drops in ((0.03, False), (0.12, True)):
+        spec = Spectral.from_gram(
+            kernel(x, x, length), np.sin(5 * x) + 0.05 * rng.standard_normal(40), exact=np.arange(40) % 8 == 0
+        )
+        assert bool(spec.dropped) == drops
+        proj = spec.project(kernel(x, POINTS, length), np.ones(4))
+        rho = 1.5 * occam(spec, 0.3).rho
+        with monkeypatch.context() as patch:
+            patch.setattr(np.linalg, "eigh", lambda _: pytest.fail("factored again"))
+            band = local_interval(spec, proj, rho, 0.3)
+        assert band.resolved.all()
+        near, wider = proj.loosened(np.arange(4)), proj.widened(np.arange(4))
+        lower, upper = edges_at(near, rho, 0.3, band.mu_lower, band.mu_upper)
+        twin = local_interval(wider.spec, wider, rho, 0.3)
+        assert near.spec.pending > 0
+        assert (upper >= twin.upper - twin.delta_num).all()
+        assert (lower <= twin.lower + twin.delta_num).all()
+        assert (upper - lower <= (1 + 1e-6) * (twin.upper - twin.lower)).all()
 
 
 def test_smooth_exact_data_are_not_resolved_and_never_of_zero_width():
