@@ -11,7 +11,7 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from orledger import studies
@@ -58,6 +58,9 @@ def application(x: Explorer) -> Starlette:
     def run(request: Request, results: Copied) -> Response:
         name = "explorer_live.html.j2" if request.query_params.get("part") else "explorer_run.html.j2"
         return x.page(name, request, results, **overview.live(results))
+
+    def mark(_request: Request, results: Copied) -> Response:
+        return PlainTextResponse(results.mark)
 
     def all_cells(request: Request, results: Copied) -> Response:
         chosen = cells.Chosen.read(request.query_params, request.query_params.getlist("col"))
@@ -226,6 +229,7 @@ def application(x: Explorer) -> Starlette:
         routes=[
             Route("/", kept(home)),
             Route("/run", kept(run)),
+            Route("/mark", anew(mark)),
             Route("/cells", kept(all_cells)),
             Route("/cell/{cell_id}", kept(one_cell)),
             Route("/metric", kept(metric)),

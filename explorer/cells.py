@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 
 PAGE = 100
 OFFERED = 200  # values of a key that a filter offers
-COLUMNS = {"name": "cell", "state": "state", "seconds": "seconds", "records": "n_records", "finished": "finished"}
-OPTIONAL = ("records", "seconds", "finished")
+# Why a cell refused, or the last line of what it failed with.
+WHY = "left(coalesce(reason, split_part(rtrim(error, chr(10)), chr(10), -1)), 200)"
+COLUMNS = {
+    "name": "cell",
+    "state": "state",
+    "seconds": "seconds",
+    "records": "n_records",
+    "finished": "finished",
+    "why": WHY,
+}
+OPTIONAL = ("records", "seconds", "finished", "why")
 
 
 @dataclass(frozen=True)
@@ -113,8 +122,8 @@ def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
     if shown and chosen.order.startswith("arm."):
         joined, order, order_values = shown.sorting(chosen.order.removeprefix("arm."), down=chosen.down)
     rows = results.rows(
-        "SELECT cell_id, case_name, block, cell, keys, state, seconds, n_records, finished, reason"
-        f" FROM all_cells {joined} WHERE {condition} ORDER BY {order} LIMIT {PAGE} OFFSET {PAGE * (chosen.page - 1)}",
+        "SELECT cell_id, case_name, block, cell, keys, state, seconds, n_records, finished,"
+        f" {WHY} AS why FROM all_cells {joined} WHERE {condition} ORDER BY {order} LIMIT {PAGE} OFFSET {PAGE * (chosen.page - 1)}",
         [*(order_values if joined else ()), *values, *(() if joined else order_values)],
     )
     options = (
@@ -148,8 +157,8 @@ def _columns(chosen: Chosen, keys: Sequence[str], rows: Sequence[Mapping[str, An
         return [c for c in chosen.columns if c in OPTIONAL or c.removeprefix("key.") in keys]
     most = len(rows) / 2
     found = [f"key.{k}" for k in keys if sum(k in r["keys"] for r in rows) >= most or f"key.{k}" == chosen.order]
-    timed = any(r["seconds"] is not None for r in rows)
-    return [*found, *(c for c in OPTIONAL if c == chosen.order or (not valued and (timed or c != "seconds")))]
+    said = {"records", "finished"} | {c for c in ("seconds", "why") if any(r[c] is not None for r in rows)}
+    return [*found, *(c for c in OPTIONAL if c == chosen.order or (not valued and c in said))]
 
 
 def _options(results: Copied, chosen: Chosen) -> list[dict[str, Any]]:

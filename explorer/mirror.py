@@ -6,6 +6,7 @@ starting. The copy is opened with the settings of the SQL sandbox, so no page ca
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import threading
@@ -51,6 +52,12 @@ class NotYetError(DatabaseError):
     status_code = 503
 
 
+class AbsentError(DatabaseError):
+    """There is no database; a run or a study may make one while the pages wait."""
+
+    status_code = 503
+
+
 class Copied(Results):
     """The results of one copy for one page; what is costly to make from a copy is made once and kept as long as it."""
 
@@ -84,6 +91,16 @@ class Copied(Results):
     def state(self) -> State:
         """What tells this state of the database from another."""
         return self._copy.state
+
+    @property
+    def mark(self) -> str:
+        """A short name of what the pages show now: this state, and what is said above them."""
+        return hashlib.sha256(repr((self.state, self.note)).encode()).hexdigest()[:16]
+
+    @property
+    def taken(self) -> int | None:
+        """The second at which the snapshot of a run was taken; None where the database itself was read."""
+        return max(changed for *_, changed in self.state) // 10**9 if self.writing else None
 
     @property
     def pages(self) -> Kept[tuple[int, bytes]]:
@@ -204,10 +221,12 @@ class Mirror:
             if source == self.path and held(source):
                 raise NotYetError(
                     f"a run has {self.path} and has published no snapshot yet",
-                    hint="reload the page in a moment; orledger run --snapshot-every says how often it does",
+                    hint="orledger run --snapshot-every says how often it publishes one",
                 )
             if not before:
-                raise DatabaseError(f"no database at {self.path}", hint="orledger run or orledger study makes one")
+                raise AbsentError(
+                    f"no database at {self.path.absolute()}", hint="orledger run or orledger study makes one"
+                )
             target = self._name()
             for name, _, _ in before:
                 shutil.copyfile(name, str(target) + ("" if name == str(source) else ".wal"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from orledger.reports.absence import ALIKE
 from orledger.reports.report.missing import ARM_REFUSALS, CELL_REFUSALS, UNSAID
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 REFUSED = 30  # kinds of refusals that the page of a run shows
 SHARES = ("done", "refused", "failed", "planned")  # states of a cell
+LINE = 200  # characters of an error beside the name of its cell
 RATE = timedelta(seconds=60)  # over which the rate of a running job is measured
 SLOTS = 60  # bars of the picture of a run
 HEIGHT = 64  # of the picture
@@ -34,6 +36,12 @@ REGISTERED = "SELECT count(DISTINCT hypothesis) AS n FROM registration"
 PAPERS = (
     "SELECT paper, count(*) FILTER (weight > 0) AS open, count(*) AS n FROM recheck_finding GROUP BY ALL ORDER BY ALL"
 )
+# Those that refused as a whole, alike reasons together.
+REFUSED_CELLS = f"""
+SELECT case_name, block, if(count(DISTINCT reason) = 1, min(reason), {ALIKE.format("min(reason)")}) AS reason, count(*) AS cells
+FROM all_cells WHERE state = 'refused' GROUP BY case_name, block, {ALIKE.format("reason")}
+ORDER BY cells DESC, case_name, block, reason LIMIT {REFUSED}
+"""
 FAILURES = "SELECT cell_id, cell, error FROM all_cells WHERE state = 'failed' ORDER BY finished DESC, cell LIMIT 20"
 LATEST = "SELECT cell_id, cell, state, seconds, finished FROM all_cells WHERE finished IS NOT NULL ORDER BY finished DESC, cell LIMIT 12"
 RUN = (
@@ -110,11 +118,17 @@ def live(results: Copied) -> dict[str, Any]:
         "rate": rate,
         "left": totals["planned"] / rate if rate and totals["planned"] else None,
         "course": drawn,
-        "failures": results.rows(FAILURES) if totals["failed"] else [],
+        "failures": [f | {"last": last_line(f["error"])} for f in results.rows(FAILURES)] if totals["failed"] else [],
+        "refused": results.rows(REFUSED_CELLS) if totals["refused"] else [],
         "refusals": refused[:REFUSED],
         "more_refusals": max(0, len(refused) - REFUSED),
         "latest": latest,
     }
+
+
+def last_line(error: str | None) -> str:
+    """What a traceback ends with, which says what went wrong."""
+    return next((line for line in reversed((error or "").splitlines()) if line.strip()), "")[:LINE]
 
 
 def course(results: Copied, run: Mapping[str, Any], last: datetime) -> tuple[float | None, dict[str, Any] | None]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from orledger.explorer.mirror import Copied
-    from orledger.schema.reading import Results
 
 SECONDS = 10.0
 AT_ONCE = 2  # queries of users that run at the same time
@@ -78,7 +77,7 @@ class Explorer:
         return env
 
     def page(
-        self, template: str, request: Request, results: Results | None = None, /, *, status: int = 200, **context: Any
+        self, template: str, request: Request, results: Copied | None = None, /, *, status: int = 200, **context: Any
     ) -> HTMLResponse:
         """The template with what every page shows; ``results`` says when they are those of a snapshot."""
         text = self.env.get_template(template).render(
@@ -87,6 +86,8 @@ class Explorer:
             here=request.url.path,
             comparing=self.other is not None,
             note=None if results is None else results.note,
+            mark=None if results is None else results.mark,
+            taken=None if results is None else results.taken,
             **context,
         )
         return HTMLResponse(visible(text), status)
@@ -95,7 +96,7 @@ class Explorer:
         self,
         template: str,
         request: Request,
-        results: Results,
+        results: Copied,
         context: dict[str, Any] | None,
         message: str,
         hint: str | None = None,

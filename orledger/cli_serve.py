@@ -38,7 +38,7 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
 
         from orledger.explorer.app import application
         from orledger.explorer.guard import new_token
-        from orledger.explorer.mirror import NotYetError
+        from orledger.explorer.mirror import AbsentError, NotYetError
         from orledger.explorer.site import Explorer
         from orledger.schema.sandbox import confined
     except ModuleNotFoundError as error:
@@ -67,9 +67,13 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
         x = Explorer(db, other, token, hosts)
         try:
             try:
-                x.mirror.look()  # a missing or foreign file is told before anything listens
+                x.mirror.look()  # a foreign file is told before anything listens
             except NotYetError as error:
                 click.echo(f"{error.message}; the pages will show it when it has", err=True)
+            except AbsentError as error:
+                if not db.absolute().parent.is_dir():
+                    raise
+                click.echo(f"{error.message} yet; the pages will show it when there is", err=True)
             listener.listen()  # whoever comes before the server is ready waits for it
             click.echo(f"{db} at {address}  (Ctrl-C ends it)")
             if browser and local:

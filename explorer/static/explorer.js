@@ -2,30 +2,85 @@
 // The explorer's own behaviour: a live part that renews itself, figures that load when opened, filters, and the SQL box.
 (() => {
   const live = document.querySelector("[data-live]");
+  const note = document.querySelector("body > .note");
   const title = document.title;
-  const tell = () => { // in the tab of a page that is left open, and above it
+  let seen = document.body.dataset.mark; // what of the database this page shows
+  let ahead = 0; // milliseconds that the clock of the server is ahead of this one
+  let shown = "";
+  let said = [note.textContent, note.dataset.taken ?? ""];
+  const age = () => {
+    const old = note.querySelector("[data-age]");
+    if (!old) return;
+    const seconds = Math.max(0, Math.round((Date.now() + ahead) / 1000 - Number(note.dataset.taken)));
+    const hours = Math.floor(seconds / 3600);
+    const minutes = Math.floor(seconds / 60) % 60;
+    old.textContent = `, ${hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min` : `${seconds} s`} ago`;
+  };
+  const say = (text, taken = "", ...more) => {
+    shown = text;
+    note.hidden = !text;
+    note.dataset.taken = taken;
+    note.replaceChildren(text, ...more);
+    if (taken) {
+      const old = document.createElement("span"); // changes all the time: nobody wants to hear that
+      old.dataset.age = "";
+      old.setAttribute("aria-hidden", "true");
+      note.append(old);
+      age();
+    }
+  };
+  const tell = () => { // in the tab of a run that is left open, and above it
     const told = live?.querySelector("[data-progress]")?.dataset;
-    const note = document.querySelector("body > .note");
-    if (told) document.title = told.progress ? `${told.progress} · ${title}` : title;
-    if (told?.note && note) note.textContent = told.note;
+    if (!told) return;
+    document.title = told.progress ? `${told.progress} · ${title}` : title;
+    said = [told.note, told.taken];
+  };
+  const replace = (text) => { // what was open, scrolled or had the focus stays so
+    const name = (e) => `${e.tagName} ${e.getAttribute("href") ?? e.textContent}`;
+    const open = new Set([...live.querySelectorAll("details[open] > summary")].map(name));
+    const moved = [...live.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
+    const focus = live.contains(document.activeElement) ? name(document.activeElement) : null;
+    live.innerHTML = text;
+    for (const summary of live.querySelectorAll("details > summary")) if (open.has(name(summary))) summary.parentElement.open = true;
+    const boxes = [...live.querySelectorAll(".scroll")];
+    if (boxes.length === moved.length) boxes.forEach((box, i) => { box.scrollLeft = moved[i]; });
+    if (focus) [...live.querySelectorAll("a, summary")].find((e) => name(e) === focus)?.focus({ preventScroll: true });
+  };
+  const isRunning = () => Boolean(live?.querySelector(".s-running"));
+  const changed = async () => { // true when this page goes on looking
+    if (!live) {
+      const link = document.createElement("a");
+      link.href = location.pathname + location.search;
+      link.textContent = "Show them";
+      say("Newer results are there. ", "", link);
+      return false;
+    }
+    const answer = isRunning() ? await fetch(live.dataset.live) : null;
+    if (answer?.ok) replace(await answer.text());
+    if (answer?.ok && isRunning()) { tell(); return true; }
+    location.reload(); // a run began or is over: the whole page says so
+    return false;
+  };
+  const look = async () => {
+    if (live || !document.hidden) {
+      try {
+        const answer = await fetch("/mark");
+        if (!answer.ok) throw new Error(answer.statusText);
+        const found = await answer.text();
+        ahead = (Date.parse(answer.headers.get("date")) || Date.now()) - Date.now();
+        if (found !== seen && !(await changed())) return;
+        seen = found;
+        if (shown === said[0]) age();
+        else say(...said);
+      } catch {
+        say("The explorer does not answer any more: this page shows what it showed before.");
+      }
+    }
+    setTimeout(look, live ? 2000 : 5000);
   };
   tell();
-  if (live?.dataset.every) {
-    const renew = async () => {
-      try {
-        const answer = await fetch(live.dataset.live);
-        if (answer.ok) {
-          const open = new Set([...live.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
-          live.innerHTML = await answer.text();
-          for (const summary of live.querySelectorAll("details > summary")) if (open.has(summary.textContent)) summary.parentElement.open = true;
-          tell();
-          if (!live.querySelector(".s-running")) { location.reload(); return; } // the whole page says that the run is over
-        }
-      } catch { /* the server is gone or busy: try again */ }
-      setTimeout(renew, Number(live.dataset.every));
-    };
-    setTimeout(renew, Number(live.dataset.every));
-  }
+  say(...said);
+  if (seen) setTimeout(look, live ? 2000 : 5000);
 
   for (const part of document.querySelectorAll("details[data-figure]")) {
     part.addEventListener("toggle", () => {
