@@ -63,12 +63,21 @@ def folds(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
     return rng.permutation(np.arange(n) % count)
 
 
+def cross_level(n: int, level: float) -> float:
+    """The nominal level of CV+ intervals of n rows: the one asked for, or n / (n + 1) where that is less.
+
+    Beyond it the edges of CV+ are infinite, and `cross_edges` gives the outermost finite ones.
+    """
+    return min(level, n / (n + 1))
+
+
 def cross_guarantee(n: int, count: int, level: float) -> float:
     """The level that CV+ guarantees for every distribution: 1 - 2 alpha less a term of the fold size (at least 0).
 
-    Barber, Candes, Ramdas and Tibshirani (2021), Theorem 4. In practice coverage is close to the nominal level.
+    Barber, Candes, Ramdas and Tibshirani (2021), Theorem 4, at the level that n rows reach. In practice coverage is close to the
+    nominal level.
     """
-    alpha = 1 - level
+    alpha = 1 - cross_level(n, level)
     loss = min(2 * (1 - 1 / count) / (n / count + 1), (1 - count / n) / (count + 1))
     return max(1 - 2 * alpha - loss, 0.0)
 
@@ -79,6 +88,7 @@ def cross_edges(
     """CV+ intervals (m, 2): quantiles over i of centre_{-fold(i)}(x) -/+ score_i spread_{-fold(i)}(x).
 
     centres and spreads (m, K): the models without each fold, at the new points; fold and scores (n,) of the calibration rows.
+    Where n is too small for the level they are those of `cross_level`.
     """
     n = len(scores)
     low, high = max(floor((1 - level) * (n + 1) + 1e-9), 1), min(ceil(level * (n + 1) - 1e-9), n)

@@ -10,6 +10,7 @@ import numpy as np
 from orledger.recovery.regression.calibration import (
     cross_edges,
     cross_guarantee,
+    cross_level,
     edges,
     folds,
     score_quantile,
@@ -67,8 +68,8 @@ class CrossCalibration:
     scores: np.ndarray
 
     def level(self, level: float) -> float:
-        """The nominal level; CV+ comes close to it in practice."""
-        return level
+        """The nominal level, or less when n is too small for it; CV+ comes close to it in practice."""
+        return cross_level(len(self.fold), level)
 
     def guarantee(self, level: float) -> float:
         """The coverage that holds for every exchangeable sample; see `cross_guarantee`."""

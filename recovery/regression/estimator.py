@@ -133,7 +133,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """The estimator fitted and calibrated on rows X (n, p) and targets y (n,) or (n, q); a refusal is recorded, not raised.
 
-        sample_weight (n,): a row of weight w counts as w equal rows in the fit; held-out rows count once in the calibration.
+        sample_weight (n,): a row of weight w counts as w equal rows in the fit; held-out rows count once in the calibration, and
+        landmarks, length scale and folds of a kernel are chosen among the rows as given.
         """
         X, y = self._rows(X, y, reset=True)
         weight = row_weights(sample_weight, X)
@@ -208,7 +209,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Lower and upper edge (n, 2) for a new observation at each row of X; (n, 2, q) with several outputs.
 
         level: another level than the one of the constructor; the calibration serves all of them. Raises NotCalibratedError
-        when there is no calibration.
+        when there is no calibration. A LevelWarning says when there are too few calibration rows for a level; the interval is then
+        that of the highest level they reach.
         """
         return self._out(self._observation(self._new(X), level))
 
@@ -308,12 +310,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         calibration = self.calibration_
         self.level_ = None if calibration is None else calibration.level(self.level)
         self.guarantee_ = None if calibration is None else calibration.guarantee(self.level)
-        if self.level_ is not None and self.level_ < self.level * (1 - 1e-12):
-            warnings.warn(
-                f"{len(calibration.scores)} calibration rows reach the level {self.level_:.4g}, not {self.level}",  # type: ignore[union-attr]
-                LevelWarning,
-                stacklevel=3,
-            )
+        if calibration is not None:
+            _warn_of_level(calibration, self.level)
         return self
 
     def _per_output(self, values: list[float]) -> Any:
@@ -340,4 +338,13 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 hint="fit with calibration='cross' or 'split', or call calibrate(X_held_out, y_held_out); "
                 "predict_function_interval bounds the function",
             )
+        if level is not None:  # of the constructor's level `fit` has warned
+            _warn_of_level(self.calibration_, self._level(level))
         return self.calibration_.intervals(X, self._level(level))
+
+
+def _warn_of_level(calibration: CrossCalibration | SplitCalibration, level: float) -> None:
+    reached = calibration.level(level)
+    if reached < level * (1 - 1e-12):
+        rows = len(calibration.scores)
+        warnings.warn(f"{rows} calibration rows reach the level {reached:.4g}, not {level}", LevelWarning, stacklevel=4)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from orledger.recovery.regression.frames import as_frame
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -18,6 +20,11 @@ class CertifiedPipeline(Pipeline):
     A transformer that learns from X alone keeps the exchangeability that calibration needs; one that learns from y does not.
     """
 
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """The same pipeline with its last step calibrated on held-out rows X, y, which pass through the transformers first."""
+        self._final_estimator.calibrate(self._transformed(X), y)
+        return self
+
     def predict_interval(self, X: Any, level: float | None = None) -> np.ndarray:
         """Lower and upper edge (n, 2) for a new observation at each row of X."""
         return self.predict(X, return_interval="observation", level=level)[1]
@@ -25,6 +32,17 @@ class CertifiedPipeline(Pipeline):
     def predict_function_interval(self, X: Any) -> np.ndarray:
         """Lower and upper edge (n, 2) of what every consistent function allows at each row of X."""
         return self.predict(X, return_interval="function")[1]
+
+    def predict_shifted_interval(self, X: Any, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(intervals (n, 2), fallback (n,)) for test rows of another law; see `CertifiedRegressor.predict_shifted_interval`."""
+        return self._final_estimator.predict_shifted_interval(self._transformed(X), level)
+
+    def predict_frame(self, X: Any, level: float | None = None) -> Any:
+        """A frame of X's own library with prediction, lower and upper, whatever the transformers make of X."""
+        return as_frame(X, *self.predict(X, return_interval="observation", level=level))
+
+    def _transformed(self, X: Any) -> Any:
+        return self[:-1].transform(X) if len(self.steps) > 1 else X
 
 
 class IntervalPrediction(BaseEstimator):

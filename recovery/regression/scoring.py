@@ -9,6 +9,7 @@ import numpy as np
 
 from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.errors import ParameterError
+from orledger.recovery.regression.parameters import row_weights
 
 
 def _checked(y: Any, intervals: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -34,15 +35,18 @@ def mean_width(intervals: Any) -> float:
     return float(np.mean(intervals[:, 1] - intervals[:, 0]))
 
 
-def interval_score(y: Any, intervals: Any, level: float = 0.9) -> float:
+def interval_score(y: Any, intervals: Any, level: float = 0.9, sample_weight: Any = None) -> float:
     """The mean interval (Winkler) score: width, plus 2 / (1 - level) times the distance by which a response is missed.
 
-    Smaller is better, and it is proper: the true quantiles at (1 - level) / 2 on either side minimise it.
+    Smaller is better, and it is proper: the true quantiles at (1 - level) / 2 on either side minimise it. sample_weight (n,)
+    weights the mean.
     """
     y, intervals = _checked(y, intervals)
     lower, upper = intervals[:, 0], intervals[:, 1]
     missed = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
-    return float(np.mean(upper - lower + 2 / (1 - check_level(level)) * missed))
+    scores = upper - lower + 2 / (1 - check_level(level)) * missed
+    weight = row_weights(sample_weight, scores)
+    return float(np.average(scores.reshape(len(scores), -1).mean(1), weights=weight))
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,10 @@ class IntervalScorer:
 
     level: float = 0.9
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the interval score on rows X and responses y: larger is better, as scikit-learn expects."""
         _, intervals = estimator.predict(X, return_interval="observation", level=self.level)
-        return -interval_score(y, intervals, self.level)
+        return -interval_score(y, intervals, self.level, sample_weight)
 
 
 def interval_scorer(level: float = 0.9) -> IntervalScorer:

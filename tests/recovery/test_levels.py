@@ -1,10 +1,12 @@
 """The levels that calibrations promise, by simulation: small and large samples, ties, weights, shift; and against MAPIE."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from orledger.recovery import CertifiedRegressor
-from orledger.recovery.regression import coverage
+from orledger.recovery.regression import LevelWarning, coverage
 from orledger.recovery.regression.calibration import (
     cross_edges,
     cross_guarantee,
@@ -101,6 +103,27 @@ def test_cross_edges_are_those_of_mapie():
     assert cross_guarantee(60, 6, 0.9) == pytest.approx(0.8 - min(2 * (5 / 6) / 11, 0.9 / 7))
 
 
+def test_too_few_rows_for_a_level_of_cv_plus_are_said():
+    """With n rows the outermost edges are those of alpha = 1/(n + 1): 5 rows reach 5/6 and guarantee 4/6, whatever is asked for."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5, 1))
+    with pytest.warns(LevelWarning, match=r"5 calibration rows reach the level 0.8333, not 0.9"):
+        model = CertifiedRegressor(calibration="cross").fit(X, X[:, 0] + rng.standard_normal(5))
+    assert model.level_ == pytest.approx(5 / 6)
+    assert model.guarantee_ == pytest.approx(4 / 6)  # folds of one row: the jackknife+, 1 - 2 alpha
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        narrow = model.predict_interval(X, level=0.8)
+        asked = model.predict_interval(X)
+    with pytest.warns(LevelWarning, match=r"not 0.99"):
+        np.testing.assert_array_equal(model.predict_interval(X, level=0.99), asked)
+    assert (narrow[:, 0] >= asked[:, 0]).all()
+    with pytest.warns(LevelWarning, match=r"3 calibration rows reach the level 0.75, not 0.9"):
+        split = CertifiedRegressor(calibration=None).fit(X, X[:, 0]).calibrate(X[:3], X[:3, 0])
+    with pytest.warns(LevelWarning, match=r"not 0.8"):
+        split.predict_interval(X, level=0.8)
+
+
 def _draw(rng, n, ties):
     X = rng.integers(0, 2, (n, 2)).astype(float) if ties else rng.standard_normal((n, 2))
     noise = rng.choice([-1.0, 1.0], n) if ties else rng.standard_normal(n) * (0.3 + np.abs(X[:, 0]))
@@ -137,7 +160,7 @@ def test_regressor_reaches_the_coverage_that_it_guarantees(n, calibration, ties,
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("calibration", ["split", "cross"])
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("n", [10, 20, 50, 100, 200])
+@pytest.mark.parametrize("n", [5, 10, 20, 50, 100, 200])
 def test_regressor_reaches_its_level_at_every_size(n, calibration, ties):
     """At least the guarantee; without ties split is close to its level, and CV+ close to the nominal one."""
     mean, error, level = _mean_coverage(n, calibration, ties, 400)

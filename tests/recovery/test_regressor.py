@@ -282,6 +282,26 @@ def test_a_pipeline_calibrates_and_predicts_without_slicing():
     assert coverage(y, held_out) == pytest.approx(0.8, abs=0.07)
 
 
+def test_a_certified_pipeline_has_every_method_of_its_last_step():
+    """Held-out calibration, shifted intervals and frames, each equal to transforming first."""
+    pd = pytest.importorskip("pandas")
+    X, y = line(80, 0)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=np.arange(80) + 5)
+    rest, out = slice(0, 50), slice(50, 80)
+    scale = StandardScaler().fit(X[rest])
+    plain = CertifiedRegressor(calibration=None).fit(scale.transform(X[rest]), y[rest])
+    plain.calibrate(scale.transform(X[out]), y[out])
+    for steps, rows in (((StandardScaler(),), X), ((), scale.transform(X))):
+        pipe = certified_pipeline(*steps, CertifiedRegressor(calibration=None)).fit(rows[rest], y[rest])
+        assert pipe.calibrate(rows[out], y[out]) is pipe
+        np.testing.assert_allclose(pipe.predict_interval(rows), plain.predict_interval(scale.transform(X)))
+        for a, b in zip(pipe.predict_shifted_interval(rows, level=0.8), plain.predict_shifted_interval(scale.transform(X), level=0.8), strict=True):  # fmt: skip
+            np.testing.assert_allclose(a, b)
+    found = certified_pipeline(StandardScaler(), CertifiedRegressor()).fit(frame, y).predict_frame(frame)
+    assert found.index.equals(frame.index)
+    assert list(found.columns) == ["prediction", "lower", "upper"]
+
+
 def test_grid_search_by_interval_score():
     X, y = wave(150, 0)
     pipe = make_pipeline(StandardScaler(), CertifiedRegressor(kernel="rbf", n_features=40, calibration="split"))
@@ -289,6 +309,14 @@ def test_grid_search_by_interval_score():
     search = GridSearchCV(pipe, grid, cv=3, scoring=interval_scorer(level=0.8)).fit(X, y)
     assert search.best_params_ == {"certifiedregressor__length_scale": 1.0}
     assert search.best_score_ < 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a scorer that ignores weights would be warned of
+        search.set_params(param_grid={"certifiedregressor__kappa": [1.1]}).fit(
+            X, y, certifiedregressor__sample_weight=np.ones(150)
+        )
+    model = CertifiedRegressor().fit(X, y)
+    scorer, first = interval_scorer(level=0.8), (np.arange(150) < 60) * 2.0
+    assert scorer(model, X, y, sample_weight=first) == pytest.approx(scorer(model, X[:60], y[:60]))
 
 
 def test_interval_score_is_its_definition_and_proper():
@@ -296,8 +324,13 @@ def test_interval_score_is_its_definition_and_proper():
     z = np.random.default_rng(0).standard_normal(200_000)
     scores = [interval_score(z, np.tile([-h, h], (len(z), 1)), 0.9) for h in (1.2, 1.6449, 2.2)]
     assert scores[1] < min(scores[0], scores[2])
+    both = np.array([[[-1, -1], [1, 1]], [[0, 0], [2, 2]]])  # the same two intervals for two outputs
+    weighted = interval_score([[0.0, 3.0], [3.0, 1.0]], both, level=0.9, sample_weight=[3, 1])
+    assert weighted == pytest.approx((3 * (2 + 2 + 40) / 2 + 1 * (2 + 20 + 2) / 2) / 4)
     with pytest.raises(ParameterError, match="do not belong"):
         interval_score([1.0], [1.0])
+    with pytest.raises(ParameterError, match="sample_weight"):
+        interval_score([0.0], [[0, 1]], sample_weight=[-1])
 
 
 def test_frames_in_and_out():
