@@ -207,12 +207,15 @@ class Subject:
 
     def pair(self, a: str, b: str) -> TestRow | None:
         """The row that compares ``a`` with ``b``, effects being a minus b; None when the audit has none."""
-        for p in self.pairs:
-            if (p.first, p.second) == (a, b):
-                return p.row
-            if (p.second, p.first) == (a, b) and p.row.side == "two-sided":
-                return p.row.reversed()
-        return None
+        if (row := self._pairs.get((a, b))) is not None:
+            return row
+        row = self._pairs.get((b, a))
+        return row.reversed() if row is not None and row.side == "two-sided" else None
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, str], TestRow]:
+        """The row of every tested pair; of several the first."""
+        return {(p.first, p.second): p.row for p in reversed(self.pairs)}
 
     def of(self, *tests: str) -> tuple[TestRow, ...]:
         """The rows of the given kinds."""

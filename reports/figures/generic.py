@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from orledger.audit.registry.words import Outcome
-from orledger.reports.figures.generic_looks import LONGEST, arm_looks, arm_names, each_shown, shown, unit_ticks
+from orledger.reports.figures.generic_choice import first, leading, left_out
+from orledger.reports.figures.generic_looks import LONGEST, arm_names, beside, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
+from orledger.reports.generic import Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from orledger.reports.figures.figure import Canvas
-    from orledger.reports.generic import Pair, Subject
+    from orledger.reports.generic import Subject
 
 MANY_UNITS = 60  # beyond this, single units are no longer named
 PANELS = 2  # pairs whose differences are drawn side by side, each with the names of its units
 SLOPES = 9  # pairs that are drawn side by side
 MANY_PAIRS = 20  # beyond this, effects are sorted and their names small
+PAIRED = 66  # characters of an arm in the name of a pair
+MANY_ARMS = 12  # beyond this, a map has the arms below one another, where their names have room
 NEW_LINE = "\n"
 KEY = {
     BLUE: ("blue circles:", "the first arm is better"),
@@ -36,11 +39,11 @@ WRITTEN = 150  # cells of a map in which the rank is written as well
 
 def draw_slopes(canvas: Canvas, subject: Subject) -> str:
     """Every unit as a line between the two arms of a pair, coloured by which arm is better; the first pairs by p."""
-    pairs = _first(subject, SLOPES)
+    pairs = first(subject, SLOPES)
     columns = min(3, max(1, len(pairs)))
     rows = max(1, -(-len(pairs) // columns))
     axes = canvas.axes(rows, columns, height=1.0 + 1.7 * rows, sharey=True)
-    higher, short = subject.better == "higher", arm_names(subject)
+    higher, short = subject.better == "higher", arm_names(subject, 48, 17)
     for ax, pair in zip(axes, pairs, strict=False):
         x, y = subject.values.column(pair.first), subject.values.column(pair.second)
         _one_scale(ax.set_yscale, pair, np.concatenate([x, y]))  # first: limits found on a linear axis would cut points
@@ -48,8 +51,7 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
             if np.isfinite(a) and np.isfinite(b):
                 colour = GREY if a == b else BLUE if (a > b) == higher else RED
                 ax.plot([0, 1], [a, b], color=colour, linewidth=0.7, marker="o", markersize=2, alpha=0.8)
-        names = [short[arm] for arm in (pair.first, pair.second)]
-        ax.set_xticks([0, 1], [fill(name, 14) for name in names])
+        ax.set_xticks([0, 1], [short[pair.first], short[pair.second]])
         ax.set_xlim(-0.3, 1.3)
         counts = f"{pair.row.wins} better, {pair.row.losses} worse, {pair.row.draws} equal"
         ax.set_title(counts, fontsize=6.5, color=GREY)
@@ -60,18 +62,18 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
         canvas.nothing(axes[0], "the audit compares no pair of arms")
     return (
         f"Paired values of {subject.metric} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, orange where the second is,"
-        f" grey where they are equal; the counts are of units on which the first is better, worse, equal.{_left_out(subject, len(pairs))}"
+        f" grey where they are equal; the counts are of units on which the first is better, worse, equal.{left_out(subject, len(pairs))}"
     )
 
 
 def draw_differences(canvas: Canvas, subject: Subject) -> str:
     """The difference of the most decided pairs on every unit, sorted, with the median and its stored interval."""
-    pairs = _first(subject, PANELS)
+    pairs = first(subject, PANELS)
     n = len(subject.values.units)
     axes = canvas.axes(1, max(1, len(pairs)), height=min(7.5, 1.3 + 0.13 * min(n, MANY_UNITS)))
     if not pairs:
         canvas.nothing(axes[0], "the audit compares no pair of arms")
-    short = arm_names(subject)
+    short = arm_names(subject, 56)
     for ax, pair in zip(axes, pairs, strict=False):
         d = subject.values.column(pair.first) - subject.values.column(pair.second)
         order = [i for i in np.argsort(d, kind="stable") if np.isfinite(d[i])]
@@ -84,9 +86,14 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
             ax.axvspan(pair.row.low, pair.row.high, color=GREY, alpha=0.18, linewidth=0)
             ax.axvline(pair.row.effect, color=GREY, linewidth=1, linestyle="--")
         unit_ticks(ax, [subject.values.units[i] for i in order], MANY_UNITS)
-        first, second = short[pair.first], short[pair.second]
-        long = len(first) + len(second) > LONGEST
-        ax.set_title(f"{first}{NEW_LINE if long else ' '}− {second}", fontsize=7 if long else None)
+        names = short[pair.first], short[pair.second]
+        size = max(map(len, names))
+        long = size + min(map(len, names)) > LONGEST
+        ax.set_title(
+            f"{names[0]}{NEW_LINE if long else ' '}− {names[1]}",
+            fontsize=5.5 if size > LONGEST else 7 if long else None,
+            loc="right" if size > LONGEST else "left",  # a long one reaches over the names of the units
+        )
         ax.set_xlabel(f"difference of {shown(subject.metric)}")
         if pair.row.test == "signed_rank":
             ax.xaxis.set_major_locator(MaxNLocator(4))
@@ -97,20 +104,24 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
     band = (
         f" The band is the stored {level} interval{alone} of the {pairs[0].row.effect_name} (dashed)." if level else ""
     )
-    return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}{_left_out(subject, len(pairs))}"
+    return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}{left_out(subject, len(pairs))}"
 
 
 def draw_forest(canvas: Canvas, subject: Subject) -> str:
     """The effect of every tested pair with its interval, and the equivalence margin where one is declared."""
-    pairs = list(subject.pairs)
+    pairs, chosen = leading(subject, subject.pairs)
+    if chosen:  # all of one arm: it comes first where a test has no direction of its own
+        best = subject.ordered[0]
+        turned = [p.second == best and p.row.side == "two-sided" for p in pairs]
+        pairs = [Pair(p.second, p.first, p.row.reversed()) if t else p for p, t in zip(pairs, turned, strict=True)]
     if len(pairs) > MANY_PAIRS:
         pairs.sort(key=lambda p: -np.inf if p.row.effect is None else -p.row.effect)
-    (ax,) = canvas.axes(1, 1, height=min(8.5, 1.1 + 0.2 * max(len(pairs), 2)))
+    names, pitch = pair_names(subject, pairs, "−")
+    (ax,) = canvas.axes(1, 1, height=1.1 + pitch * max(len(pairs), 2))
     if not pairs:
         canvas.nothing(ax, "the audit compares no pair of arms")
         return "Effects of the tested pairs."
     ax.axvline(0, color=BLACK, linewidth=0.6)
-    short = arm_names(subject)
     colours = set()
     margin = next((m for p in pairs if (m := p.row.margin) is not None), None)
     if margin is not None:
@@ -130,8 +141,8 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
         colours.add(colour)
     ax.set_yticks(
         range(len(pairs)),
-        [f"{short[p.first]} − {short[p.second]}" for p in reversed(pairs)],
-        fontsize=6 if len(pairs) > MANY_PAIRS else 7,
+        names[::-1],
+        fontsize=pair_size(names),
     )
     ax.set_ylim(-0.7, len(pairs) - 0.3)
     ax.set_xlabel(f"{pairs[0].row.effect_name}, {shown(subject.metric)}")
@@ -148,28 +159,37 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
     key += ["hollow ones: none could have been"] if any(p.row.outcome == Outcome.UNTESTABLE for p in pairs) else []
     effect = pairs[0].row.effect_name
     return (
-        f"{effect[:1].upper()}{effect[1:]} of every pair over {over}, first arm minus second{ordered}.{band}"
-        f" {'; '.join(key).capitalize()}.{shaded}"
+        f"{effect[:1].upper()}{effect[1:]} {'of pairs' if chosen else 'of every pair'} over {over}, first arm minus second{ordered}.{band}"
+        f" {'; '.join(key).capitalize()}.{shaded}{chosen}"
     )
 
 
 def draw_heat(canvas: Canvas, subject: Subject) -> str:
-    """Ranks of arms within every unit as a map, best arm left; empty where there is no value."""
-    values, ranks = subject.values, subject.values.ranks(subject.better)
-    arms = subject.ordered
-    place = [values.arms.index(a) for a in arms]
-    n = len(values.units)
-    (ax,) = canvas.axes(1, 1, height=min(8.5, 1.2 + 0.12 * min(max(n, 6), MANY_UNITS)))
-    image = ax.imshow(ranks[:, place], aspect="auto", cmap="cividis_r", vmin=1, vmax=len(arms), interpolation="nearest")
-    ax.set_xticks(
-        range(len(arms)),
-        each_shown([subject.label(a) for a in arms]),
-        rotation=30 if len(arms) > 4 else 0,
-        ha="right" if len(arms) > 4 else "center",
+    """Ranks of arms within every unit as a map, the best arm on the left, or on top where there are many; empty where there is no value."""
+    arms, units = subject.ordered, list(subject.values.units)
+    ranks = subject.values.ranks(subject.better)[:, [subject.values.arms.index(a) for a in arms]]
+    down = len(arms) > MANY_ARMS  # arms below one another
+    tall = 0.16 * len(arms) if down else 0.12 * min(max(len(units), 6), MANY_UNITS)
+    (ax,) = canvas.axes(1, 1, height=(1.6 if down else 1.2) + tall)
+    image = ax.imshow(
+        ranks.T if down else ranks, aspect="auto", cmap="cividis_r", vmin=1, vmax=len(arms), interpolation="nearest"
     )
-    unit_ticks(ax, list(values.units), MANY_UNITS)
-    if n * len(arms) <= WRITTEN:
-        for (row, column), rank in np.ndenumerate(ranks[:, place]):
+    if down:
+        names, _ = beside(subject)
+        ax.set_yticks(range(len(arms)), [names[a] for a in arms], fontsize=5)
+        unit_ticks(ax, units, MANY_UNITS, across=True)
+    else:
+        names = arm_names(subject, 48, 24) if len(arms) > 4 else arm_names(subject, 48, 60 // len(arms))
+        slanted = len(arms) > 4
+        ax.set_xticks(
+            range(len(arms)),
+            [names[a] for a in arms],
+            rotation=30 if slanted else 0,
+            ha="right" if slanted else "center",
+        )
+        unit_ticks(ax, units, MANY_UNITS)
+    if ranks.size <= WRITTEN:
+        for (row, column), rank in np.ndenumerate(ranks.T if down else ranks):
             if np.isfinite(rank):
                 colour = "white" if rank > (1 + len(arms)) / 2 else BLACK
                 ax.text(column, row, f"{rank:g}", ha="center", va="center", fontsize=6.5, color=colour)
@@ -179,23 +199,18 @@ def draw_heat(canvas: Canvas, subject: Subject) -> str:
     return f"Ranks by {subject.metric} of the arms on every unit ({', '.join(subject.unit)}), ties sharing; white where an arm has no value."
 
 
-def _left_out(subject: Subject, drawn: int) -> str:
-    """Says that a figure shows some pairs of many, and by what they were chosen."""
-    return (
-        f" Of {len(subject.pairs)} pairs the {drawn} with the smallest p; the table of pairs has all."
-        if drawn < len(subject.pairs)
-        else ""
-    )
+def pair_names(subject: Subject, pairs: Sequence[Pair], sign: str) -> tuple[list[str], float]:
+    """How ``pairs`` are named beside an axis, in two lines where names are long, and the height of such a name in inches."""
+    short = arm_names(subject, PAIRED)
+    long = max((len(short[p.first]) + len(short[p.second]) for p in pairs), default=0) > LONGEST * 1.5
+    names = [f"{short[p.first]}{NEW_LINE if long else ' '}{sign} {short[p.second]}" for p in pairs]
+    return names, 0.25 if long else 0.2
 
 
-def _first(subject: Subject, count: int) -> list[Pair]:
-    """The pairs to draw: smallest corrected p first."""
-
-    def key(p: Pair) -> float:
-        corrected = p.row.p if p.row.p_holm is None else p.row.p_holm
-        return 2.0 if corrected is None else corrected
-
-    return sorted(subject.pairs, key=key)[:count]
+def pair_size(names: Sequence[str]) -> float:
+    """The size of the letters of such names."""
+    longest = max(len(line) for name in names for line in name.splitlines())
+    return 5 if longest > 1.5 * LONGEST else 6 if len(names) > MANY_PAIRS else 7
 
 
 def _one_scale(set_scale: Callable[..., None], pair: Pair, values: NDArray[np.float64]) -> None:
@@ -209,6 +224,3 @@ def _name_first(axes: list[Axes], columns: int, metric: str) -> None:
     for k, ax in enumerate(axes):
         if k % columns == 0:
             ax.set_ylabel(shown(metric))
-
-
-__all__ = ["arm_looks", "draw_differences", "draw_forest", "draw_heat", "draw_slopes"]

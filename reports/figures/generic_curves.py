@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orledger.reports.figures.generic_looks import arm_looks, shown
+from orledger.reports.figures.generic_looks import curve_looks, other_arms, shown
 from orledger.schema.layouts import identifier
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ def numeric_keys(subject: Subject) -> list[str]:
 
 
 def draw_against(canvas: Canvas, subject: Subject, key: str) -> str:
-    """The median of the metric at every value of ``key``, with the range of the values behind it as a band."""
+    """The median of the metric at every value of ``key``, with the range of the values behind it as a band.{other_arms(subject, subject.ordered)}"""
     _curves(canvas, subject, canvas.rows(_ranges(subject, subject.column(key), indexed=False)), key)
-    return f"{subject.metric} against {key}: median at every {key}, and the lowest to the highest value as a band."
+    return f"{subject.metric} against {key}: median at every {key}, and the lowest to the highest value as a band.{other_arms(subject, subject.ordered)}"
 
 
 def draw_trajectories(canvas: Canvas, subject: Subject) -> str:
-    """The median of the metric at every index, with the range of the curves behind it as a band."""
+    """The median of the metric at every index, with the range of the curves behind it as a band.{other_arms(subject, subject.ordered)}"""
     said = subject.results.sql(INDEX, [subject.case, subject.block, subject.metric])
     index = said["idx"][0] if said.height == 1 else "index"
     _curves(canvas, subject, canvas.rows(_ranges(subject, "idx", indexed=True)), index)
-    return f"{subject.metric} at every {index}: median of the curves, and the lowest to the highest as a band."
+    return f"{subject.metric} at every {index}: median of the curves, and the lowest to the highest as a band.{other_arms(subject, subject.ordered)}"
 
 
 def has_trajectories(subject: Subject) -> bool:
@@ -63,12 +63,16 @@ def _curves(canvas: Canvas, subject: Subject, rows: pl.DataFrame, label: str) ->
     if rows.is_empty():
         canvas.nothing(ax, "no values")
         return
-    for arm, look in arm_looks(subject.ordered, subject.labels).items():
+    for arm, look in reversed(curve_looks(subject, subject.ordered).items()):  # the best on top
         part = rows.filter(rows["arm"] == arm)
         x = part["x"].to_numpy()
         mark = look.marker if part.height <= 40 else ""
-        ax.plot(x, part["middle"].to_numpy(), color=look.colour, marker=mark, linestyle=look.line, label=look.name)
+        ax.plot(
+            x, part["middle"].to_numpy(), color=look.colour, marker=mark, linestyle=look.line, label=look.name or None
+        )
+        if not look.marker:
+            continue
         ax.fill_between(x, part["low"].to_numpy(), part["high"].to_numpy(), color=look.colour, alpha=0.13, linewidth=0)
     ax.set_xlabel(shown(label))
     ax.set_ylabel(shown(subject.metric))
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), reverse=True, labelspacing=0.6)

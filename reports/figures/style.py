@@ -32,6 +32,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
     "#7A7A7A",
 )
 VIOLET = "#5D3A9B"  # a ninth colour, much darker than the orange it must be told from
+PALE = "#C4C4C4"  # what is there, and not to be told apart
 TEXT_WIDTH = 6.9  # inches; two-column figures are drawn at the size they are printed
 COLUMN_WIDTH = 3.35  # one column of the usual two-column templates
 

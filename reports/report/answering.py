@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST = 10  # comparisons that are answered on the first screen; the others stand with their hypothesis
 NAMED = 4  # arms that were not compared with the first
+WHOM = 6  # arms that were compared with the first, by name
 FEW = 3  # pairs that a reader takes in one by one; beyond them the arm that is first by rank speaks for them
 
 
@@ -110,11 +111,11 @@ def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standin
         whom = f"{len(found['better'])} of the other {others}" if len(found["better"]) < others else "all others"
         apart.append(f"Shown to be better than {whom}")
     if found["worse"]:
-        apart.append(f"Shown to be worse than {', '.join(found['worse'])}")
+        apart.append(f"Shown to be worse than {some(found['worse'], WHOM)}")
     if found["open"]:
-        apart.append(f"Not told apart from {', '.join(found['open'])}")
+        apart.append(f"Not told apart from {_whom(found['open'], others)}")
     if found["untestable"]:
-        apart.append(f"This sample could not have told it apart from {', '.join(found['untestable'])}")
+        apart.append(f"This sample could not have told it apart from {_whom(found['untestable'], others)}")
     if strangers := [arm for arm in order[1:] if arm not in mine]:
         apart.append(f"Not compared with {some(strangers, NAMED)}")
     tied = " (with others)" if len(order) > 1 and ranks[order[1]] == ranks[best] else ""
@@ -122,6 +123,11 @@ def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standin
     leads = f"{best} has the best mean rank{tied}: {ranks[best]:.2f} among {len(order)} arms on {counted(ranking['n'], 'unit')}{unit}"
     leads += _lacking(ranking, best, names)
     return Standing(ranking["test_id"], leads, tuple(apart), _all_pairs(pairs)), close
+
+
+def _whom(arms: Sequence[str], others: int) -> str:
+    """The arms by name, the nearest in rank first; of many how many there are."""
+    return f"any of the other {others}" if len(arms) == others > WHOM else some(arms, WHOM)
 
 
 def _lacking(ranking: Row, best: str, names: Names) -> str:

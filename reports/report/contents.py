@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orledger import studies
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import house_style
+from orledger.reports.generic import IMPORTED
 from orledger.reports.tables.building import build_tables
+from orledger.reports.tables.values import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from orledger.reports.source import Database, Planned
     from orledger.reports.tables.table import Table
     from orledger.study import Study
+
+_NOTE = Text(IMPORTED)
 
 
 @dataclass
@@ -41,7 +45,16 @@ class Contents:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """The tables, in the order of the document."""
+        """The tables, in the order of the document, without what the report says once of all of them."""
+        return [replace(t, notes=tuple(n for n in t.notes if n != _NOTE)) for t in self._built]
+
+    @property
+    def imported(self) -> str:
+        """What is to be known of results that came in as a table; empty where no table shows such results."""
+        return IMPORTED if any(_NOTE in t.notes for t in self._built) else ""
+
+    @cached_property
+    def _built(self) -> list[Table]:
         return build_tables(self.db, self.planned, chosen=self.studies)
 
     def figures(self, db: Database | None = None) -> Iterator[Drawn]:

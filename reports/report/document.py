@@ -254,6 +254,7 @@ def render_report(
         case_titles=titles,
         cases=cases,
         totals=totals(ledger),
+        imported=contents.imported,
         printed=printed,
         differences=compared,
         apart=by_table([d for d in compared if d.verdict == APART]),

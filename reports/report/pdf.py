@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orledger import studies
-from orledger.audit.registry.words import Outcome
+from orledger.audit.registry.words import Outcome, Variant
 from orledger.errors import OrledgerError
 from orledger.reports.figures.style import save
 from orledger.reports.report.answering import Answers, answers
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from orledger.study import Study
 
 SECONDS = 180
+MANY = 300  # tests of one hypothesis that nobody reads on paper
+PRINTED = 100  # of them; the page in HTML has all
+WIDE = 6.5  # inches of text
 # A fixed moment instead of the present one, so that two builds from one database are the same file.
 ENVIRONMENT = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
 
@@ -68,6 +72,38 @@ class PdfSection:
     title: str
     figures: list[Drawn]
     tables: list[Table]
+
+
+@dataclass(frozen=True)
+class TestedComparison:
+    """A comparison in the appendix: the row that decides first, then the same comparison with other units."""
+
+    hypothesis: str
+    title: str
+    rows: list[dict[str, Any]]
+
+
+def compared(tests: Iterable[dict[str, Any]]) -> list[TestedComparison]:
+    """The tests by comparison, in the order of ``tests``."""
+    found: dict[tuple[str, str], TestedComparison] = {}
+    for test in tests:
+        key = (test["hypothesis"], test["comparison"])
+        found.setdefault(key, TestedComparison(test["hypothesis"], test["title"], [])).rows.append(test)
+    for comparison in found.values():
+        comparison.rows.sort(key=lambda t: (t["variant"] not in (Variant.DECLARED, Variant.BLOCKED), t["variant"]))
+    return list(found.values())
+
+
+def fewer(tests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tests that are printed: of a hypothesis with very many those with the smallest p, or of the rarest kinds, in the order of ``tests``."""
+    kept: set[str] = set()
+    kinds = Counter(t["test"] for t in tests)
+    for hypothesis in dict.fromkeys(t["hypothesis"] for t in tests):
+        own = [t for t in tests if t["hypothesis"] == hypothesis]
+        if len(own) > MANY:
+            own = sorted(own, key=lambda t: (2.0 if t["p"] is None else t["p"], kinds[t["test"]]))[:PRINTED]
+        kept |= {t["test_id"] for t in own}
+    return [t for t in tests if t["test_id"] in kept]
 
 
 def parts(
@@ -118,15 +154,19 @@ def write_pdf(
             save(drawn.figure, folder / f"fig_{drawn.name}.pdf")
             shown.append(drawn)
         for table in tables:
-            (folder / f"{table.name}.tex").write_text(tex.table(table), encoding="utf-8")
+            (folder / f"{table.name}.tex").write_text(tex.table(table, WIDE), encoding="utf-8")
         environment = tex.environment()
         environment.filters |= {"named": names.within, "headline": headline, "claimed": claimed}
         measured = [t for t in ledger.tests if t["p"] is None and t["outcome"] == Outcome.MEASURED]
+        tested = [t for t in ledger.tests if t["p"] is not None or t["outcome"] != Outcome.MEASURED]
         text = environment.get_template("report.tex.j2").render(
             title=heading(here) if title is None else title,
             ledger=ledger,
-            tested=[t for t in ledger.tests if t not in measured],
-            measured=measured,
+            tested=compared(fewer(tested)),
+            untold=len(tested) - len(fewer(tested)),
+            measured=fewer(measured),
+            unmeasured=len(measured) - len(fewer(measured)),
+            imported=contents.imported,
             several=len({t["hypothesis"] for t in ledger.tests}) > 1,
             registered_alike=len({(d["known"], d["receipt"]) for d in ledger.dispositions}) == 1,
             hypotheses={h.id: h.title for h in hypotheses.values()},

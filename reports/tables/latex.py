@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from orledger.reports.tables import format as rules
-from orledger.reports.tables.fitting import fitted
+from orledger.reports.tables.fitting import WIDTH, fitted
 from orledger.reports.tables.values import Number, Value, tokens
 
 if TYPE_CHECKING:
@@ -173,9 +173,9 @@ def fill(template: str, **values: Any) -> str:
     return environment().get_template(template).render(**values).lstrip("\n")
 
 
-def table(t: Table) -> str:
-    """The table as a LaTeX float, with its query and the hash of its database as comments."""
-    pages = fitted(t)
+def table(t: Table, width: float = WIDTH) -> str:
+    """The table as a LaTeX float for a text ``width`` inches wide, with its query and the hash of its database as comments."""
+    pages = fitted(t, width)
     notes = replace(t, notes=pages[0].notes).footnotes()
     return fill("table.tex.j2", t=t, pages=pages, notes=notes, marks=t.absences(), wrapped=wrapped)
 

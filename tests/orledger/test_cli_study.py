@@ -75,6 +75,7 @@ def test_tables_figures_and_report_are_there(demsar):
     figures = {p.stem.removeprefix("fig_demsar2006-") for p in (out / "figures").glob("*.svg")}
     assert figures == {"critical", "ranks", "forest", "differences", "slopes", "map"}
     page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("The results came in as a table") == 1  # of all tables at once
     assert "demsar2006-pairs" in page
     assert "C4.5+m+cf" in page
 

@@ -6,17 +6,10 @@ from itertools import combinations
 from types import SimpleNamespace
 
 import pytest
+from hand_made import ROW
 
 from orledger.reports.report.answering import Answers, answers
 from orledger.reports.report.wording import Said, claimed
-
-ROW = {
-    "test_id": "t", "hypothesis": "h", "variant": "declared", "unit": "dataset", "n": 5, "wins": 1, "losses": 4, "draws": 0, "p": 0.125, "p_holm": 0.375,
-    "floor": 0.0625, "alpha": 0.05, "effect": -0.00825, "low": -0.01, "high": 0.003, "level": 1 - 2 / 32, "effect_name": "Hodges-Lehmann median of differences",
-    "outcome": "untestable", "test": "signed_rank", "transform": "none", "details": {}, "side": "two-sided", "dropped": [], "untestable": "too few units",
-    "n_nonzero": 5, "interval_ends": "[]", "margin": None, "p_equivalent": None, "p_noninferior": None, "equivalent": None, "noninferior": None,
-    "said": Said("not testable", "", ("baseline", "forest")),
-}  # fmt: skip
 
 
 def test_a_comparison_that_could_not_have_been_shown_says_so_and_names_the_side_that_leads() -> None:

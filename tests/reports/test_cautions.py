@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
-import numpy as np
 import pytest
+from hand_made import Told, ranked, row
 
 from orledger.reports import cautions
-from orledger.reports.audit_rows import TestRow
 from orledger.reports.figures.figure import Canvas
 from orledger.reports.figures.generic import draw_differences, draw_forest
 from orledger.reports.figures.generic_ranks import cliques, draw_critical
-from orledger.reports.generic import Pair, Subject, Values
 from orledger.reports.tables.format import fixed
 from orledger.reports.tables.generic import interval_of
 from orledger.reports.tables.generic_tests import pair_table
-
-BLANK = dict.fromkeys((f.name for f in fields(TestRow)), None)
-
-
-def row(**changes: object) -> TestRow:
-    """A signed-rank row of ten units that decided nothing."""
-    plain = {
-        "test_id": "t", "hypothesis": "H", "test": "signed_rank", "transform": "none", "side": "two-sided", "variant": "declared", "independent": True,
-        "outcome": "undecided", "alpha": 0.05, "p": 0.2, "n": 10, "n_nonzero": 10, "effect": 0.1, "effect_name": "median", "low": -0.1, "high": 0.3,
-        "level": 0.95, "interval_method": "exact", "interval_ends": "[]", "bounded": 0, "details": {}, "wins": 6, "losses": 4, "draws": 0, "method": "exact",
-    }  # fmt: skip
-    return TestRow(**{**BLANK, **plain, "comparison": "c", **changes})
-
-
-class Told(Subject):
-    """A subject whose rows are given by hand."""
-
-    def __init__(self, arms: str, pairs: dict[str, TestRow], ranks: TestRow | None = None) -> None:
-        self.arms, self.metric, self.better, self.labels, self.queries = tuple(arms), "m", "higher", {}, []
-        self.pairs = tuple(Pair(a, b, r) for (a, b), r in pairs.items())
-        self.tests = (*(p.row for p in self.pairs), *([ranks] if ranks else []))
-        self.ordered, self.ranking, self.hypothesis = tuple(arms), ranks, "H"
-        self.values = Values(("u", "v"), tuple(arms), np.arange(2.0 * len(arms)).reshape(2, -1), None)
-        self.unit = ("dataset",)
-
-
-def ranked(low: float = 1.0) -> TestRow:
-    found = {"mean_ranks": {}, "mean_rank_low": {}, "mean_rank_high": {}}
-    for k, arm in enumerate("abc", 1):
-        for part, shift in (("mean_ranks", 0), ("mean_rank_low", -low), ("mean_rank_high", low)):
-            found[part][arm] = k + shift
-    return row(test="mean_ranks", p=None, details=found)
 
 
 def test_arms_that_nobody_compared_get_no_bar_and_are_named():

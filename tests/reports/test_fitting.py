@@ -8,34 +8,15 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from hand_made import LONG, made
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orledger.reports.figures.generic_looks import LONGEST, each_shown
 from orledger.reports.tables import latex
 from orledger.reports.tables.fitting import fitted
-from orledger.reports.tables.format import fixed
 from orledger.reports.tables.render import plain
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
-from orledger.reports.tables.values import Number, Text
-
-LONG = "Gradient-boosted decision trees with monotone constraints, early stopping and a name of variant"
-
-
-def made(arms: list[str], units: list[str]) -> Table:
-    rows = [
-        Row(u, (Text(u), *(Number(0.001 * (i + j), fixed(3)) for j in range(len(arms))))) for i, u in enumerate(units)
-    ]
-    heads = (Column("unit", Text("dataset"), "l"), *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1)))
-    return Table(
-        Text("Cells."),
-        heads,
-        (Group(tuple(rows)),),
-        layout=PrintSize("scriptsize", 3.0),
-        name="t",
-        title="Results",
-        generic=True,
-    )
+from orledger.reports.tables.table import Table
 
 
 def cells(tables: list[Table]) -> set[tuple[str, str, str]]:
