@@ -106,8 +106,9 @@ alone, whether the study ships with the package, was imported or was written fro
 | `mylab_main_series` | one per finished cell, arm, label and index | the same with `idx` and the indexed metrics, without the last two |
 | `mylab_main_cells` | one per planned cell | `cell_id`, `cell`, the keys, `state`, `reason`, `error`, `seconds`, `computed_on`, `settings` |
 
-and three views cover all studies at once: `all_cells`, `all_records` (of finished cells) and `all_refusals`, each with `case_name`,
-`block` and the name of the `cell`.
+and six views cover all studies at once: `all_cells`, `all_records` (of finished cells) and `all_refusals`, each with `case_name`,
+`block` and the name of the `cell`; `newest_tests`, `newest_claims` and `newest_verdicts` with the rows of the newest audit
+(`test_result`, `claim` and `disposition` keep those of every audit).
 
 A key is a column of its type (`BIGINT`, `DOUBLE` or `VARCHAR`; for a key that nobody declared, the first of these that fits all its values).
 A metric is a `DOUBLE`, NULL where it was not recorded. An arm that refused has a row of its own with the reason in `refused` and

@@ -1,6 +1,6 @@
 """The wide views, generated from the catalogue: per block of a case its arms, its series and its cells, with typed keys.
 
-Three long views (``ACROSS``) say of all studies together which cells, records and refusals there are. ``schema/layouts.py`` decides the names, ``statements`` writes the SQL; both are pure functions of the catalogue. ``refresh`` brings the
+Long views (``ACROSS``) say of all studies together which cells, records and refusals there are, and what the newest audit found. ``schema/layouts.py`` decides the names, ``statements`` writes the SQL; both are pure functions of the catalogue. ``refresh`` brings the
 views of a database up to date with it. A name that two things would share belongs to neither: both get a longer one, so that
 a query never silently begins to mean something else when a study is added.
 """
@@ -36,6 +36,14 @@ HOST = ", ".join(
     f"CASE WHEN json_valid(host) THEN json_extract_string(host, '$.{k}') END AS {k}" for k in ("cpu", "node")
 )
 # What is asked of all blocks at once: the view, what a row is, and its query.
+
+
+def _newest(table: str) -> str:
+    """The rows of ``table`` that the newest audit stored; the tables keep those of every audit."""
+    audit = "SELECT audit_id FROM audit ORDER BY created DESC, audit_id LIMIT 1"
+    return f"SELECT * EXCLUDE (audit_id)\nFROM {table} WHERE audit_id = ({audit})"
+
+
 ACROSS = {
     "all_cells": (
         "one row per planned cell of any study",
@@ -52,6 +60,9 @@ ACROSS = {
         "SELECT c.cell_id, c.case_name, c.block, c.name AS cell, f.arm, f.reason AS refused, f.margin AS refused_by\n"
         "FROM refusal f JOIN cell c USING (cell_id) WHERE c.state = 'done'",
     ),
+    "newest_tests": ("one row per test of the newest audit", _newest("test_result")),
+    "newest_claims": ("one row per claim of the newest audit", _newest("claim")),
+    "newest_verdicts": ("one row per hypothesis and its verdict in the newest audit", _newest("disposition")),
 }
 
 # How DuckDB writes down a view of this name and query, for a server that opens one state of a file after the other.

@@ -77,7 +77,7 @@ def forest(frame: pl.DataFrame, target: Path) -> None:
 
 
 EFFECTS = """
-SELECT hypothesis, comparison, split_part(comparison, '/', 1) AS panel, effect, low, high, outcome, effect_name FROM test_result
+SELECT hypothesis, comparison, split_part(comparison, '/', 1) AS panel, effect, low, high, outcome, effect_name FROM newest_tests
 WHERE hypothesis = ? AND variant IN ('declared', 'blocked') AND effect IS NOT NULL AND low IS NOT NULL ORDER BY comparison"""
 
 

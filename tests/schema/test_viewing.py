@@ -417,3 +417,20 @@ def test_what_a_cell_that_is_not_done_holds_is_in_no_view(lab: Path) -> None:
         assert results.sql("SELECT count(*) FROM all_records WHERE value = 9").item() == 0
         assert results.sql("SELECT count(*) FROM all_refusals WHERE refused = 'in vain'").item() == 0
         assert results.sql("SELECT count(*) FROM lab_main WHERE cov = 9 OR refused = 'in vain'").item() == 0
+
+
+def test_of_several_audits_the_newest_has_views(lab: Path) -> None:
+    """An audit leaves the rows of earlier ones, and whoever sums over the table counts them, too."""
+    verdict = (
+        "INSERT INTO disposition VALUES ('{0}', '{0}', 'r', 'H', 'exploratory', 's', 'refuted', 'why', NULL, [], [], true, false, '', '', NULL,"
+        " '', '', '', '', NULL)"
+    )
+    with duckdb.connect(str(lab)) as con:
+        for day, audit in enumerate("yzx", 1):
+            con.execute(f"INSERT INTO audit VALUES ('{audit}', [], 'h', 1, 1, '', '2026-01-0{day}')")
+            con.execute(verdict.format(audit))
+        con.execute("INSERT INTO audit VALUES ('w', [], 'h', 1, 1, '', '2025-12-31')")
+    with open_results(lab) as results:
+        assert results.sql("SELECT disposition_id FROM newest_verdicts").rows() == [("x",)]
+        assert results.sql("SELECT count(*) FROM newest_tests").item() == 0
+        assert results.sql("SELECT count(*) FROM newest_claims").item() == 0

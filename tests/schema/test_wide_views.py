@@ -171,7 +171,7 @@ def test_a_view_has_a_row_for_every_arm_and_label_of_a_finished_cell(con):
 
 def test_a_block_without_series_has_two_views(con):
     names = {row[0] for row in ask(con, "SELECT view_name FROM duckdb_views() WHERE NOT internal")}
-    assert names == {"all_cells", "all_records", "all_refusals", "lab_main", "lab_main_series", "lab_main_cells", "other_one", "other_one_cells"}  # fmt: skip
+    assert names == {"all_cells", "all_records", "all_refusals", "newest_tests", "newest_claims", "newest_verdicts", "lab_main", "lab_main_series", "lab_main_cells", "other_one", "other_one_cells"}  # fmt: skip
     only = layout(metric("s", "i"))
     assert "WHERE false" in viewing.statements(only)[only.name]  # no scalar: only refusals have rows there
 
@@ -187,7 +187,7 @@ def test_every_view_and_column_that_has_a_text_says_it(con):
         ('COLUMN "lab_main_series"."k"', "a key"), ('COLUMN "lab_main_series"."s"', "in s"),
         ('COLUMN "lab_main_cells"."k"', "a key"),
     ]  # fmt: skip
-    assert len([s for s in said if s[1].startswith("All studies: ")]) == 3
+    assert len([s for s in said if s[1].startswith("All studies: ")]) == 6
 
 
 def test_the_catalogue_is_what_cells_and_records_hold(con):
