@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from orledger.schema.layouts import Layout
 
 ARM = "arm || coalesce(' · ' || label, '')"  # an arm with its label, as people read it
-MOST = 24  # arms that have a column
+MOST = 60  # arms that have a column
 BETTER = "SELECT DISTINCT better FROM metric WHERE case_name = ? AND block = ? AND metric = ? AND idx IS NULL"
 
 
@@ -27,6 +27,7 @@ class Beside:
     metric: str
     arms: Sequence[str]
     better: str | None  # lower or higher, where the catalogue says so
+    total: int = 0  # arms, with those that have no column
 
     @classmethod
     def of(cls, results: Copied, place: tuple[str, str], metric: str) -> Beside | None:
@@ -38,7 +39,7 @@ class Beside:
             return cls(results, layout, "", (), None)
         arms = results.remember(("arms", *place, metric), lambda: _arms(results, layout, metric))
         better = results.remember(("better", *place, metric), lambda: results.rows(BETTER, [*place, metric]))
-        return cls(results, layout, metric, arms, better[0]["better"] if len(better) == 1 else None)
+        return cls(results, layout, metric, arms[:MOST], better[0]["better"] if len(better) == 1 else None, len(arms))
 
     def sorting(self, arm: str, *, down: bool) -> tuple[str, str, list[Any]]:
         """A join to ``all_cells``, the order by the value of ``arm``, and the parameters of the join."""
@@ -63,14 +64,13 @@ class Beside:
         return found
 
     def best(self, values: dict[str, float]) -> float | None:
-        """The best of the shown values; None where the catalogue does not say what is better, or nothing stands against it."""
-        shown = [v for a, v in values.items() if a in self.arms]
-        if self.better not in ("lower", "higher") or len(shown) < 2:
+        """The best of all values; None where the catalogue does not say what is better, or nothing stands against it."""
+        if self.better not in ("lower", "higher") or len(values) < 2:
             return None
-        return min(shown) if self.better == "lower" else max(shown)
+        return min(values.values()) if self.better == "lower" else max(values.values())
 
 
 def _arms(results: Copied, layout: Layout, metric: str) -> list[str]:
     column = layout.number(metric, indexed=False)
-    query = f"SELECT DISTINCT {ARM} AS arm FROM {identifier(layout.name)} WHERE {column} IS NOT NULL ORDER BY 1 LIMIT {MOST}"
+    query = f"SELECT DISTINCT {ARM} AS arm FROM {identifier(layout.name)} WHERE {column} IS NOT NULL ORDER BY 1"
     return [row["arm"] for row in results.rows(query)]

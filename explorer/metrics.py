@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
 
 GROUPS = 200  # groups that a chart shows
+ROOM = 12  # arms beyond which nobody who did not ask for groups gets them
 
 
 def query(layout: Layout, metric: str, group: str) -> str:
@@ -78,6 +79,8 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
     sql = query(layout, metric, group)
     rows = results.rows(sql)
     known = list(dict.fromkeys(r["arm"] for r in rows))
+    if group and "group" not in asked and len(known) > ROOM and not arms:
+        return page(results, {**asked, "group": ""}, arms, labels)
     shown = [a for a in known if a in arms] or known
     rows = [r for r in rows if r["arm"] in shown]
     every = list(dict.fromkeys(r["group"] for r in rows))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 REFUSED = 30  # kinds of refusals that the page of a run shows
 SHARES = ("done", "refused", "failed", "planned")  # states of a cell
+EARLIER = 50  # runs before the latest that are listed
 LINE = 200  # characters of an error beside the name of its cell
 RATE = timedelta(seconds=60)  # over which the rate of a running job is measured
 SLOTS = 60  # bars of the picture of a run
@@ -44,9 +45,15 @@ ORDER BY cells DESC, case_name, block, reason LIMIT {REFUSED}
 """
 FAILURES = "SELECT cell_id, cell, error FROM all_cells WHERE state = 'failed' ORDER BY finished DESC, cell LIMIT 20"
 LATEST = "SELECT cell_id, cell, state, seconds, finished FROM all_cells WHERE finished IS NOT NULL ORDER BY finished DESC, cell LIMIT 12"
-RUN = (
-    "SELECT run_id, preset, engine, jobs, device, state, started, ended FROM run ORDER BY started DESC, run_id LIMIT 1"
-)
+RUN = """
+SELECT run_id, preset, engine, jobs, device, state, started, ended, count(*) OVER () AS runs
+FROM run ORDER BY started DESC, run_id LIMIT 1
+"""
+RUNS = f"""
+SELECT run_id, preset, state, started, ended, coalesce(cells, 0) AS cells
+FROM run LEFT JOIN (SELECT run_id, count(*) AS cells FROM all_cells GROUP BY run_id) USING (run_id)
+ORDER BY started DESC, run_id LIMIT {EARLIER} OFFSET 1
+"""
 
 # The cells that a run finished, by span of time; the last of them once more, from ``recent`` on, for the rate.
 COURSE = """
@@ -123,6 +130,7 @@ def live(results: Copied) -> dict[str, Any]:
         "refusals": refused[:REFUSED],
         "more_refusals": max(0, len(refused) - REFUSED),
         "latest": latest,
+        "earlier": [ended(row) for row in results.rows(RUNS)] if run and run["runs"] > 1 else [],
     }
 
 
@@ -162,5 +170,10 @@ def latest_run(results: Copied) -> dict[str, Any] | None:
     rows = results.rows(RUN)
     if not rows:
         return None
-    gone = rows[0]["state"] == "running" and not results.writing
-    return rows[0] | {"gone": gone, "state": "interrupted" if gone else rows[0]["state"]}
+    return rows[0] | {"gone": False} if results.writing else ended(rows[0])
+
+
+def ended(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run whose process does not go on: one that was killed could not say so."""
+    gone = run["state"] == "running"
+    return {**run, "gone": gone, "state": "interrupted" if gone else run["state"]}

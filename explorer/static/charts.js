@@ -14,7 +14,8 @@
     const size = Math.abs(rounded);
     return size !== 0 && (size >= 1e6 || size < 1e-3) ? rounded.toExponential().replace("e+", "e") : String(rounded);
   };
-  const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
+  const short = (text, most = 24) => (text.length > most ? `${text.slice(0, most / 3)}…${text.slice(1 - (2 * most) / 3)}` : text); // names of one family differ at their end
+  const ROOM = 12; // arms that have room side by side
   const SPREAD = 30; // groups that lie further apart than this stand on a logarithmic axis
   const isNumber = (text) => text.trim() !== "" && Number.isFinite(Number(text));
   const many = (numbers, factor = 100) => numbers.length > 1 && Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > factor;
@@ -33,10 +34,10 @@
   const exact = (numbers, title) => ({ ...scale(numbers, title), type: "linear", grace: 0, min: Math.min(...numbers), max: Math.max(...numbers), title: axis(title).title });
 
   // Quartiles: whiskers beside the points of a line, or bars with the median drawn over them.
-  const quartiles = (lines) => ({
+  const quartiles = (lines, lying) => ({
     id: "quartiles",
     afterDatasetsDraw(chart) {
-      const { ctx, chartArea, scales: { y } } = chart;
+      const { ctx, chartArea, scales: { x, y } } = chart;
       ctx.save();
       ctx.beginPath();
       ctx.rect(chartArea.left, chartArea.top, chartArea.width, chartArea.height);
@@ -46,12 +47,17 @@
         chart.getDatasetMeta(index).data.forEach((shape, i) => {
           const point = set.given[i];
           if (!point) return;
-          const half = lines ? 0 : Math.max(shape.width / 2, 4);
+          const half = lines ? 0 : Math.max((lying ? shape.height : shape.width) / 2, 4);
           ctx.beginPath();
           ctx.strokeStyle = lines ? set.borderColor : style("--ink");
           ctx.lineWidth = lines ? 1 : 2;
-          ctx.moveTo(shape.x - half, y.getPixelForValue(lines ? point[1] : point[0]));
-          ctx.lineTo(shape.x + half, y.getPixelForValue(lines ? point[2] : point[0]));
+          if (lying) {
+            ctx.moveTo(x.getPixelForValue(point[0]), shape.y - half);
+            ctx.lineTo(x.getPixelForValue(point[0]), shape.y + half);
+          } else {
+            ctx.moveTo(shape.x - half, y.getPixelForValue(lines ? point[1] : point[0]));
+            ctx.lineTo(shape.x + half, y.getPixelForValue(lines ? point[2] : point[0]));
+          }
           ctx.stroke();
         });
       });
@@ -75,8 +81,10 @@
     const alone = given.labels.length <= 1; // then the arms stand side by side along the axis
     const lines = !alone && given.labels.every(isNumber);
     const numbered = lines && !(given.labels.some((l) => Number(l) === 0) && many(given.labels.map(Number).filter((v) => v > 0), SPREAD)); // zero has no place among powers
-    const labels = alone ? given.series.map((s) => s.name) : given.labels;
-    const series = alone ? [{ name: "", points: given.series.map((s) => s.points[0] ?? null) }] : given.series;
+    const lying = alone && given.series.length > ROOM; // many arms stand below each other, the smallest median first
+    const arms = lying ? [...given.series].sort((a, b) => (a.points[0]?.[0] ?? 0) - (b.points[0]?.[0] ?? 0)) : given.series;
+    const labels = alone ? arms.map((s) => s.name) : given.labels;
+    const series = alone ? [{ name: "", points: arms.map((s) => s.points[0] ?? null) }] : given.series;
     const paint = (i, suffix) => (alone ? labels.map((_, k) => colour(k) + suffix) : colour(i) + suffix);
     const datasets = series.map((s, i) => ({
       label: s.name,
@@ -92,6 +100,12 @@
     }));
     const numbers = given.series.flatMap((s) => s.points.filter(Boolean).flatMap((p) => p.slice(0, 3)));
     const named = axis(alone ? "" : given.group);
+    if (lying) {
+      const longest = canvas.parentElement.clientWidth < 600 ? 24 : 80;
+      canvas.parentElement.style.height = `${6 + 1.4 * labels.length}rem`;
+      const y = { ...named, ticks: { ...named.ticks, autoSkip: false, callback: (_, k) => short(labels[k], longest) } };
+      return { type: "bar", data: { labels, datasets }, scales: { x: scale(numbers, given.title), y }, plugins: [quartiles(false, true)], lying };
+    }
     const x = numbered ? scale(labels.map(Number), given.group, SPREAD) : { ...named, ticks: { ...named.ticks, callback: (_, k) => short(labels[k]) } };
     return { type: lines ? "line" : "bar", data: { labels: numbered ? undefined : labels, datasets }, scales: { x, y: scale(numbers, given.title) }, plugins: [quartiles(lines)] };
   };
@@ -99,11 +113,11 @@
   let chart;
   const draw = () => {
     chart?.destroy();
-    const { type, data, scales, plugins } = given.lines ? courses() : groups();
+    const { type, data, scales, plugins, lying } = given.lines ? courses() : groups();
     const legend = { display: data.datasets.length > 1, labels: { color: style("--ink"), usePointStyle: true, pointStyleWidth: 14, boxHeight: 7 } };
     const tooltip = { callbacks: { title: (items) => `${given.group ? `${given.group} ` : ""}${items[0].label || items[0].parsed.x}`, label: told } };
     const interaction = { mode: given.lines ? "index" : "nearest", intersect: false };
-    chart = new Chart(canvas, { type, data, plugins, options: { animation: false, maintainAspectRatio: false, interaction, scales, plugins: { legend, tooltip } } });
+    chart = new Chart(canvas, { type, data, plugins, options: { animation: false, maintainAspectRatio: false, indexAxis: lying ? "y" : "x", interaction: lying ? { ...interaction, axis: "y" } : interaction, scales, plugins: { legend, tooltip } } });
   };
   draw();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);

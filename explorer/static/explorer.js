@@ -89,6 +89,19 @@
     });
   }
 
+  // Many arms are chosen and left out together.
+  for (const fields of document.querySelectorAll("fieldset[data-all]")) {
+    const boxes = [...fields.querySelectorAll("input[type=checkbox]")];
+    if (boxes.length < 7) continue;
+    fields.querySelector("legend").after(...[["all", true], ["none", false]].map(([text, checked]) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = text;
+      button.addEventListener("click", () => { for (const box of boxes) box.checked = checked; });
+      return button;
+    }));
+  }
+
   // What is left empty is not part of the address, and neither are columns that nobody chose.
   for (const form of document.querySelectorAll("form[data-short]")) {
     form.addEventListener("submit", () => {

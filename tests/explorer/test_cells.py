@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,3 +144,29 @@ def test_series_of_a_cell_are_drawn_on_demand(courses: TestClient) -> None:
 def test_a_column_without_labels_is_not_shown(courses: TestClient) -> None:
     text = courses.get("/cell/s1").text
     assert '<th scope="col" class="text">arm</th><th scope="col">loss</th>' in text
+
+
+def test_many_arms_are_counted_and_stand_alone_in_the_chart(tmp_path: Path) -> None:
+    """Arm a61 has the lowest value and no column: no other is then called the best."""
+    path = tmp_path / "arms.duckdb"
+    with Writer(path) as writer:
+        loss = Metric("main", "a00 and its like", "loss", better="lower", description="what is lost")
+        writer.catalogue(Catalogue("mine", metrics=(loss,)))
+        writer.plan([PlannedCell("c", "mine", "main", "mine/c", {"seed": 0}, "{}", "1", "c")])
+        n = 62
+        columns = {
+            "arm": np.array([f"a{k:02d}" for k in range(n)], dtype=object),
+            "metric": np.array(["loss"] * n, dtype=object),
+            "label": np.array([None] * n, dtype=object),
+            "idx": np.ma.masked_all(n, dtype=np.int32),
+            "value": np.arange(n, 0.0, -1.0),
+        }
+        writer.store("c", CellOutcome("done", columns=columns, seconds=1.0))
+    with TestClient(application(Explorer(path)), base_url="http://localhost") as client:
+        text = client.get("/cells?metric=loss").text
+        assert "the first 60 of 62 arms" in text
+        assert rows(text)[0][-1] == "3"
+        assert 'class="best"' not in text
+        assert '<option value="">nothing</option>' in client.get("/metric?group=seed").text
+        assert "<option selected>seed</option>" in client.get("/metric?group=seed").text
+        assert "<option selected>seed</option>" not in client.get("/metric").text

@@ -28,6 +28,7 @@ from orledger.explorer.site import Explorer
 from orledger.schema.explaining import snapshot_path
 from orledger.schema.opening import connect
 from orledger.schema.sandbox import Limits
+from orledger.schema.writing import Writer
 
 PAGES = (
     "/",
@@ -290,6 +291,15 @@ def test_a_run_that_was_killed_is_not_said_to_go_on(tmp_path: Path, monkeypatch:
             run.kill()
             run.wait()
             killed = client.get("/run").text
+            with Writer(path) as writer:
+                known = {"versions": {}, "host": {}, "device": "cpu", "engine": "serial", "jobs": 1, "threads": 1}
+                writer.begin_run(
+                    "second", registration_hash=None, preset="again", settings={}, git_commit=None, **known
+                )
+                writer.end_run("second", "finished")
+            second = client.get("/run").text
+    assert "Run second: preset again" in second
+    assert re.search(r'Earlier runs.*preset</th>.*<td class="text">tiny</td>.*>interrupted</span>', second, re.DOTALL)
     assert ">running</span>" not in killed
     assert "Its process is gone" in killed
     assert 'data-progress=""' in killed
