@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from orledger.explorer.mirror import Copied
 
 PAGE = 100
+KEYS = 40  # filters on keys that an address may have: DuckDB plans a query of thousands of conditions for half a minute
 OFFERED = 200  # values of a key that a filter offers
 # Why a cell refused, or the last line of what it failed with.
 WHY = "left(coalesce(reason, split_part(rtrim(error, chr(10)), chr(10), -1)), 200)"
@@ -48,6 +49,7 @@ class Chosen:
     def read(cls, query: Mapping[str, str], columns: Sequence[str] = ()) -> Chosen:
         """The choice that the parameters of a page make; keys are ``key.NAME``. What makes no sense is left out."""
         keys = {k.removeprefix("key."): v for k, v in query.items() if k.startswith("key.") and v != ""}
+        keys = dict(list(keys.items())[:KEYS])
         number = query.get("page", "1")
         texts = {name: query.get(name, "") for name in ("case", "block", "state", "word", "metric")}
         return cls(

@@ -19,6 +19,8 @@ HEADERS = {
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
@@ -31,7 +33,7 @@ def new_token() -> str:
 
 
 class Guard:
-    """Adds the headers, refuses whatever is not reading, and asks for the token where there is one."""
+    """Adds the headers, refuses whatever is not reading and what other sites ask, and asks for the token where there is one."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
         self.app, self.token = app, token
@@ -51,6 +53,8 @@ class Guard:
         answer: Response | None = None
         if scope["method"] not in ("GET", "HEAD"):
             answer = PlainTextResponse("only reading is possible here", 405)
+        elif _embedded(scope):
+            answer = PlainTextResponse("these pages are no part of other sites", 403)
         elif self.token is not None and not self._same(_cookie(scope)):
             if self._same(_given(scope)):
                 answer = RedirectResponse(_local(scope["path"]) + _rest(scope))
@@ -63,6 +67,12 @@ class Guard:
 
     def _same(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), (self.token or "").encode())
+
+
+def _embedded(scope: Scope) -> bool:
+    """True when a page of another site asks, and not a person who follows a link: its questions would cost time all the same."""
+    sent = {k: v for k, v in scope["headers"] if k in (b"sec-fetch-site", b"sec-fetch-mode")}
+    return sent.get(b"sec-fetch-site") == b"cross-site" and sent.get(b"sec-fetch-mode") != b"navigate"
 
 
 def _given(scope: Scope) -> str:

@@ -83,7 +83,11 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
             # As for orledger sql; nothing else bounds what a function makes of a stored query.
             with confined(max(LEAST_MB, 3 * x.limits.memory_mb)):
                 config = uvicorn.Config(
-                    application(x), log_level="warning", access_log=False, h11_max_incomplete_event_size=LONGEST
+                    application(x),
+                    log_level="warning",
+                    access_log=False,
+                    ws="none",
+                    h11_max_incomplete_event_size=LONGEST,
                 )
                 uvicorn.Server(config).run(sockets=[listener])
         finally:

@@ -141,6 +141,27 @@ def test_another_host_name_is_refused(client: TestClient) -> None:
     assert client.get("/", headers={"Host": "attacker.example"}).status_code == 400
 
 
+def test_other_sites_may_link_to_a_page_and_not_ask_for_it(client: TestClient) -> None:
+    """A browser says where a request comes from: an image or a script of another site is refused, a link is followed."""
+    for site, mode, status in (
+        ("cross-site", "no-cors", 403),
+        ("cross-site", "cors", 403),
+        ("cross-site", "navigate", 200),
+        ("same-origin", "cors", 200),
+        ("none", "navigate", 200),
+    ):
+        sent = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+        assert client.get("/sql?q=SELECT+1", headers=sent).status_code == status
+    assert (
+        len(
+            re.findall(
+                "Take this filter away", client.get("/cells?" + "&".join(f"key.k{i}=1" for i in range(999))).text
+            )
+        )
+        == 40
+    )
+
+
 def test_beyond_this_machine_a_token_is_asked_for(database: Path) -> None:
     app = application(Explorer(database, token="secret-token", hosts=("*",)))
     with TestClient(app, base_url="http://machine.example") as client:
