@@ -42,7 +42,7 @@ def leading(subject: Subject, pairs: Sequence[Pair]) -> tuple[list[Pair], str]:
     else:
         chosen = sorted(pairs, key=_strength)[:ROWS]
         how = f"the {len(chosen)} with the smallest p"
-    return chosen, f" Of {len(pairs)} pairs {how}; the table of tests has all."
+    return chosen, f" Of {len(pairs)} pairs {how}; the audit has all."
 
 
 def _strength(p: Pair) -> tuple[float, float, float]:

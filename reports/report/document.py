@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from orledger.schema.reading import Results
     from orledger.study import Study
 
+MANY = 300  # tests of one hypothesis that nobody reads on paper, or twice
 REFERENCE = "reference"  # the heading of tables that belong to a whole study
 
 
@@ -141,6 +142,8 @@ def case_views(
     shown: dict[str, list[TableView]] = {}
     specs = offered(pack.db, contents.studies)
     for table in contents.tables:
+        if table.generic and table.name.endswith("-tests") and sum(1 for _ in table.rows()) > MANY:
+            continue  # they stand under their hypothesis, and twice they are most of the page
         step(f"table {table.name}")
         shown.setdefault(specs[table.name].case or REFERENCE, []).append(table_view(pack.db, table, opening))
     known = dict(titles) | {name: name for name in (*drawn, *shown) if name not in titles}

@@ -17,7 +17,7 @@ from orledger.reports.figures.style import save
 from orledger.reports.report.answering import Answers, answers
 from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import printed_by
-from orledger.reports.report.document import REFERENCE, heading, headings
+from orledger.reports.report.document import MANY, REFERENCE, heading, headings
 from orledger.reports.report.ledger import gather
 from orledger.reports.report.wording import Names, claimed, headline, registered, said
 from orledger.reports.tables import latex as tex
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from orledger.study import Study
 
 SECONDS = 180
-MANY = 300  # tests of one hypothesis that nobody reads on paper
-PRINTED = 100  # of them; the page in HTML has all
+PRINTED = 100  # of the tests of a hypothesis that has too many; the page in HTML has all
 WIDE = 6.5  # inches of text
 # A fixed moment instead of the present one, so that two builds from one database are the same file.
 ENVIRONMENT = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}

@@ -152,7 +152,7 @@ def table_html(
         lead = ""
     out = [
         '<figure class="ledger-table'
-        + (" generic" if t.generic and len(t.columns) <= FITS else "")
+        + ((" generic" if len(t.columns) <= FITS else " wide") if t.generic else "")
         + '"'
         + (f' id="table-{name}">' if anchor else ">"),
         f'<p class="caption" id="caption-{name}">{lead}{inline_html(t.caption, links=links)}</p>',

@@ -13,7 +13,8 @@ from orledger.reports.figures.generic_choice import ROWS, first, leading
 from orledger.reports.figures.generic_looks import NAMED, curve_looks, halved, other_arms
 from orledger.reports.figures.style import PALE
 from orledger.reports.report.answering import answers
-from orledger.reports.report.pdf import MANY, PRINTED, compared, fewer
+from orledger.reports.report.document import MANY
+from orledger.reports.report.pdf import PRINTED, compared, fewer
 from orledger.reports.report.wording import Said
 from orledger.reports.tables.fitting import fitted
 from orledger.reports.tables.render import plain
@@ -58,7 +59,7 @@ def test_without_ranks_the_smallest_p_is_shown_and_of_equal_ones_the_larger_effe
     subject = Told(ARMS, pairs)
     shown, words = leading(subject, subject.pairs)
     assert [p.row.effect for p in shown] == [k / 1000 for k in range(779, 749, -1)]
-    assert words == " Of 780 pairs the 30 with the smallest p; the table of tests has all."
+    assert words == " Of 780 pairs the 30 with the smallest p; the audit has all."
     assert [p.row.effect for p in first(subject, 2)] == [0.779, 0.778]
 
 
