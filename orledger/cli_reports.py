@@ -162,6 +162,7 @@ def report(
                 step("PDF")
                 with writing_to(target):
                     write_pdf(results, target, title=title, latex=latex, contents=contents)
+        contents.close()
     if as_json:
         echo_json({"files": [{"path": str(path), "bytes": path.stat().st_size} for path in wanted]})
         return

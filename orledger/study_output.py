@@ -92,5 +92,6 @@ def write_study(
             step("PDF")
             with writing_to(folder / "report.pdf"):
                 files.append(write_pdf(results, folder / "report.pdf", title=title, latex=latex, contents=contents))
+        contents.close()
     sizes = {folder / "tables": tables, folder / "figures": figures, **{f: [f] for f in files}}
     return [Written(path, len(made), sum(p.stat().st_size for p in made)) for path, made in sizes.items()]

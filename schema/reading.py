@@ -93,6 +93,7 @@ class Results:
                     f"{counted} ORDER BY ALL NULLS FIRST LIMIT {most}",
                     limits=replace(limits, rows=max(most, limits.rows)),
                     on_stuck=lambda: give_up(limits.seconds),
+                    bounded=True,
                 )
         finally:
             self.spent += time.monotonic() - began

@@ -147,8 +147,11 @@ def run_query(
     limits: Limits | None = None,
     *,
     on_stuck: Callable[[], None] | None = None,
+    bounded: bool = False,
 ) -> pl.DataFrame:
     """The rows of one user query on ``results``, which must have been opened with ``sandbox_config``.
+
+    A query that is ``bounded`` has a limit of its own below that of the rows; a second one would be planned as well.
 
     ``on_stuck`` is called from another thread when the query ignores its interruption for as long again as its limit,
     and for ``GRACE`` seconds at least.
@@ -161,7 +164,8 @@ def run_query(
         relation = con.sql(query, params=params)
         if relation is None:
             raise QueryRefusedError("the statement returns no rows")
-        return frame(relation.limit(limits.rows + 1) if kind == duckdb.StatementType.SELECT else relation)
+        cut = kind == duckdb.StatementType.SELECT and not bounded
+        return frame(relation.limit(limits.rows + 1) if cut else relation)
 
     began = time.monotonic()
     with deadline(con, limits.seconds, on_stuck):

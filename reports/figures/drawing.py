@@ -10,7 +10,7 @@ from orledger.errors import Note, UsageError
 from orledger.reports.audit_rows import AuditRows
 from orledger.reports.figures import declared as declarations
 from orledger.reports.figures import generic_specs
-from orledger.reports.figures.style import TEXT_WIDTH, house_style, save, unset
+from orledger.reports.figures.style import METADATA, TEXT_WIDTH, house_style, laid_out, outlines_only, save, unset
 from orledger.reports.source import Remembering
 
 if TYPE_CHECKING:
@@ -66,6 +66,18 @@ def draw(
     for spec in select(once, names, chosen):
         with house_style(style):
             yield spec.render(once, audit, width)
+
+
+def save_pages(figures: Iterable[Drawn], path: Path) -> list[Drawn]:
+    """Write ``figures`` as the pages of one PDF, whose fonts are embedded once; returns them in the order of their pages."""
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    shown = []
+    with house_style(), laid_out(), outlines_only(), PdfPages(path, metadata=METADATA["pdf"]) as pages:
+        for drawn in figures:
+            pages.savefig(drawn.figure)
+            shown.append(drawn)
+    return shown
 
 
 def write_figures(

@@ -12,13 +12,15 @@ from orledger.reports.figures.style import house_style
 from orledger.reports.generic import IMPORTED
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.values import Text
+from orledger.schema.materialising import Materialised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from orledger.reports.figures.figure import Drawn
-    from orledger.reports.source import Database, Planned
+    from orledger.reports.source import Planned
     from orledger.reports.tables.table import Table
+    from orledger.schema.reading import Results
     from orledger.study import Study
 
 _NOTE = Text(IMPORTED)
@@ -32,11 +34,21 @@ class Contents:
     to draw, all of them by default.
     """
 
-    db: Database
+    db: Results
     planned: Sequence[Planned] = ()
     names: Sequence[str] = ()
     chosen: Sequence[Study] | None = None
     _drawn: list[Drawn] | None = field(default=None, init=False)
+
+    @cached_property
+    def quick(self) -> Materialised:
+        """The database on a connection that holds the views it is asked for."""
+        return Materialised(self.db)
+
+    def close(self) -> None:
+        """Lets go of that connection."""
+        self.quick.close()
+        del self.quick  # who asks again gets another
 
     @cached_property
     def studies(self) -> Sequence[Study]:
@@ -55,17 +67,17 @@ class Contents:
 
     @cached_property
     def _built(self) -> list[Table]:
-        return build_tables(self.db, self.planned, chosen=self.studies)
+        return build_tables(self.quick, self.planned, chosen=self.studies)
 
-    def figures(self, db: Database | None = None) -> Iterator[Drawn]:
-        """The figures one after the other, each in the style it is saved in; drawn from ``db``, where another connection is quicker."""
+    def figures(self) -> Iterator[Drawn]:
+        """The figures one after the other, each in the style it is saved in."""
         if self._drawn is not None:
             for drawn in self._drawn:
                 with house_style():
                     yield drawn
             return
         made = []
-        for drawn in draw(self.db if db is None else db, self.names, self.studies):
+        for drawn in draw(self.quick, self.names, self.studies):
             made.append(drawn)
             yield drawn
         self._drawn = made

@@ -27,7 +27,6 @@ from orledger.reports.source import Remembering
 from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import Vocabulary, vocabulary
 from orledger.reports.tables.render import inline_html, table_html
-from orledger.schema.materialising import materialised
 from orledger.wording import visible
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def case_views(
     """The headings in order, each with its figures and tables; one that nobody foresaw gets a heading of its own."""
     words, pack = vocabulary(contents.studies), opening.pack
     drawn: dict[str, list[FigureView]] = {}
-    for figure in contents.figures(pack.db):
+    for figure in contents.figures():
         step(f"figure {figure.name}")
         drawn.setdefault(figure.case or REFERENCE, []).append(figure_view(pack, figure, words))
     shown: dict[str, list[TableView]] = {}
@@ -224,10 +223,8 @@ def render_report(
     contents = contents or Contents(db, planned, tuple(figures), chosen)
     here, ledger, tables = contents.studies, gather(db), contents.tables
     step("tests and claims")
-    asked = [*(r["units_sql"] for r in (*ledger.tests, *ledger.claims)), *(q for t in tables for q in t.queries)]
-    labels, quick = studies.labels(here), materialised(db, asked)
-    pack = Pack(Remembering(quick))
-    opening = Opening(pack, Drilldown(quick))
+    labels, pack = studies.labels(here), Pack(Remembering(contents.quick))
+    opening = Opening(pack, Drilldown(contents.quick))
     hypotheses = tell(ledger, pack, labels)
     printed = printed_by(here)
     compared, lines, checked, nearer, settled = [], [], [], 0, 0
@@ -240,7 +237,6 @@ def render_report(
         settled = pack.add(settling(f for f in checked if f.verdict.good))
     titles = headings(ledger, here)
     cases = case_views(opening, contents, titles, step)
-    quick.close()
     page = environment(labels).get_template("report.html.j2").render(
         title=heading(here) if title is None else title,
         version=__version__,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from orledger import studies
 from orledger.audit.registry.words import Outcome, Variant
 from orledger.errors import OrledgerError
-from orledger.reports.figures.style import save
+from orledger.reports.figures.drawing import save_pages
 from orledger.reports.report.answering import Answers, answers
 from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import printed_by
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from orledger.reports.figures.figure import Drawn
-    from orledger.reports.source import Database, Planned
+    from orledger.reports.source import Planned
     from orledger.reports.tables.building import TableSpec
     from orledger.reports.tables.table import Table
+    from orledger.schema.reading import Results
     from orledger.study import Study
 
 SECONDS = 180
@@ -125,7 +126,7 @@ def parts(
 
 
 def write_pdf(
-    db: Database,
+    db: Results,
     path: Path,
     *,
     latex: str,
@@ -148,10 +149,7 @@ def write_pdf(
     titles = headings(ledger, here)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        shown = []
-        for drawn in contents.figures():
-            save(drawn.figure, folder / f"fig_{drawn.name}.pdf")
-            shown.append(drawn)
+        shown = save_pages(contents.figures(), folder / "figures.pdf")
         for table in tables:
             (folder / f"{table.name}.tex").write_text(tex.table(table, WIDE), encoding="utf-8")
         environment = tex.environment()
@@ -171,6 +169,7 @@ def write_pdf(
             hypotheses={h.id: h.title for h in hypotheses.values()},
             titles=titles,
             parts=parts(titles, shown, tables, offered(db, here)),
+            pages={drawn.name: page for page, drawn in enumerate(shown, start=1)},
             said=Answers() if printed is not None else answers(ledger.tests, names),
             reasons=printed.reasons if printed is not None else (),
             typed=vocabulary(here).typed,

@@ -8,7 +8,7 @@ import pytest
 
 from orledger.errors import DatabaseError, QueryRefusedError
 from orledger.schema import materialising
-from orledger.schema.materialising import materialised
+from orledger.schema.materialising import Materialised
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, run_query, sandbox_config
 
@@ -24,9 +24,11 @@ def test_views_of_a_small_database_are_held_and_those_of_a_large_one_stay_views(
     with open_results(toy_db) as results:
         view = results.layouts()[0].name
         query = f'SELECT * FROM "{view}" ORDER BY ALL'
-        quick = materialised(results, [query])
-        assert ([r["table_name"] for r in quick.rows(HELD)] == [view]) is held
+        quick = Materialised(results)
+        assert quick.rows(HELD) == []
         assert quick.sql(query).equals(results.sql(query))
+        assert quick.stored(query, 5)[0].equals(results.stored(query, 5)[0])
+        assert ([r["table_name"] for r in quick.rows(HELD)] == [view]) is held
 
 
 def test_a_query_that_needs_more_memory_says_so(toy_db: Path) -> None:
