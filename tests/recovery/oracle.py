@@ -21,6 +21,17 @@ def squared_exponential(length):
     return lambda a, b: (-((_arb(a) - _arb(b)) ** 2) / (2 * _arb(length) ** 2)).exp()
 
 
+def squared_norm(kernel, x, weights):
+    """|sum_i weights_i kernel(x_i, .)|^2 of floats, summed in 800 bits and rounded once."""
+    flint.ctx.prec = BITS
+    terms = (
+        _arb(u) * _arb(v) * kernel(a, b)
+        for a, u in zip(x, weights, strict=True)
+        for b, v in zip(x, weights, strict=True)
+    )
+    return float(sum(terms, _arb(0)).mid())
+
+
 @dataclass
 class Oracle:
     """The problem of rows and data y with inner products `b` and squared norm `k` of one functional, in 800 bits."""
