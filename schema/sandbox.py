@@ -123,6 +123,10 @@ def require_query(con: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statemen
             hint="lists of values belong into a table: import them, or narrow the query",
         )
     try:
+        query.encode()
+    except UnicodeEncodeError:  # bytes of the terminal or of standard input, kept as they came
+        raise QueryRefusedError("the query has bytes that are not UTF-8", hint="save or type it as UTF-8") from None
+    try:
         statements = con.extract_statements(query)
     except duckdb.Error as error:
         raise QueryRefusedError(str(error)) from error

@@ -119,9 +119,9 @@ class TestCluster:
         joined: list[subprocess.Popen[bytes]] = []
         words = ["-m", "ray.scripts.scripts", "start", "--address", cluster.address, "--num-cpus", "1", "--block"]
 
-        def warn(message: str, **_: object) -> None:
+        def warn(message: object, *_: object, **__: object) -> None:
             """A new node comes once the run has said that it waits for one."""
-            told.append(message)
+            told.append(str(message))
             joined.append(subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL))
 
         def kill() -> None:
