@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orledger.audit.importing.mapping import Mapping
 
 PLACE = ("arm", "metric", "label", "idx")
+MOST_CHARACTERS = 10_000  # of the name of an arm, a metric, or a value of a key
 LARGEST = 1e300  # differences and sums of larger numbers leave the range of float64
 
 
@@ -52,6 +53,13 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
             raise DataError(
                 f"{_place(hole)}: the column for {column!r} is empty",
                 hint="fill it in, or take the rows out: a number without its name cannot be stored",
+            )
+        long = rows.filter(pl.col(column).str.len_chars() > MOST_CHARACTERS)
+        if not long.is_empty():
+            raise DataError(
+                f"{_place(long)}: the column for {column!r} holds {long[column].str.len_chars()[0]:,} characters; at most "
+                f"{MOST_CHARACTERS:,} are a name",
+                hint="is a quotation mark missing? Otherwise give it a short name",
             )
     if mapping.form == "rows":
         rows = _without_unmeasured(rows, mapping)

@@ -104,7 +104,9 @@ def results_alone(columns: Columns, arms: Sequence[str]) -> list[str]:
         aside |= dict.fromkeys(sizes, "by its name it counts something, and is no result")
     kept = [a for a in kept if a not in aside]
     for name in kept if len(kept) > 2 else ():
-        others = [a for a in kept if a not in (name, *aside)]
+        if not (words.sums_up(name) or _called_difference(name)):
+            continue  # nearly every column, and there may be thousands
+        others = [a for a in kept if a != name and a not in aside]
         if words.sums_up(name) and _agrees(columns, name, pl.mean_horizontal(others)):
             aside[name] = "it holds the means of the others"
         elif (pair := _difference(columns, name, others)) is not None:
@@ -112,9 +114,13 @@ def results_alone(columns: Columns, arms: Sequence[str]) -> list[str]:
     return [a for a in kept if a not in aside]
 
 
+def _called_difference(name: str) -> bool:
+    return "Δ" in name or words.plain(name).rpartition("_")[2] in words.DIFFERENCES
+
+
 def _difference(columns: Columns, name: str, others: Sequence[str]) -> tuple[str, str] | None:
     """The two of ``others`` whose differences a column holds that is called one; None where there are no such two."""
-    if len(others) > MOST_DIFFERED or not ("Δ" in name or words.plain(name).rpartition("_")[2] in words.DIFFERENCES):
+    if len(others) > MOST_DIFFERED or not _called_difference(name):
         return None
     pairs = ((a, b) for a in others for b in others if a != b)
     return next((p for p in pairs if _agrees(columns, name, pl.col(p[0]) - pl.col(p[1]))), None)

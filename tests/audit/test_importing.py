@@ -125,6 +125,10 @@ def test_labels_and_indices(tmp_path, db):
         ("dataset,,method,score\nu,0,a,1\n", "t.csv: column 2 has values and no name"),
         ("dataset,seed,method,score\nu,0,a,1\nu,0,a,2\n", "u/0/a/rmse stands 2 times"),
         ("dataset,seed,method,score\nu,,a,1\n", "row 2: the column for 'seed' is empty"),
+        (
+            f"dataset,seed,method,score\nu,1,a,1\nu,1,{'b' * 10_001},1\n",
+            "row 3: the column for 'arm' holds 10,001 characters",
+        ),
     ],
 )
 def test_bad_tables_are_named(tmp_path, db, content, expected):
