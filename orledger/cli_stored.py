@@ -9,6 +9,7 @@ import click
 
 from orledger.cli_look import hanging
 from orledger.cli_options import echo_json, warn
+from orledger.cli_output import write_file
 from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import UsageError
 
@@ -72,6 +73,6 @@ def ask(path: Path, said: dict[str, Any], *, quiet: bool, force: bool = False) -
     reasons = [*guess.reasons, *asked.reasons]
     for reason in () if quiet else reasons:
         click.echo(hanging(reason))
-    file.write_text(asked.text, encoding="utf-8")
+    write_file(file, asked.text)
     warn(AFTER)
     return file, reasons

@@ -9,6 +9,7 @@ import click
 
 from orledger.cli_look import hanging, steps
 from orledger.cli_options import echo_json, json_option, warn
+from orledger.cli_output import write_file
 from orledger.cli_stored import database_of, init_stored, study_stored
 from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import UsageError
@@ -207,8 +208,8 @@ def _write(
     for reason in () if quiet else drawn.reasons:
         click.echo(hanging(reason))
     if known is None:
-        mapping_file.write_text(drawn.mapping_text, encoding="utf-8")
-    hypothesis_file.write_text(drawn.questions.text, encoding="utf-8")
+        write_file(mapping_file, drawn.mapping_text)
+    write_file(hypothesis_file, drawn.questions.text)
     warn(SEEN)
     return [*formats, *drawn.reasons]
 

@@ -60,7 +60,7 @@ def write_study(
     ``step`` is told what is being made. ``declared`` is a study that is not installed and has tables, figures and labels for this database.
     """
     from orledger import studies
-    from orledger.cli_output import check_folder, write_file, writing_to
+    from orledger.cli_output import check_folder, filling, write_file, writing_to
     from orledger.errors import UsageError
     from orledger.reports.figures.drawing import write_figures
     from orledger.reports.figures.style import COLUMN_WIDTH, TEXT_WIDTH
@@ -80,11 +80,12 @@ def write_study(
     with open_results(db) as results:
         chosen = studies.present(results, () if declared is None else (declared,))
         contents = Contents(results, chosen=chosen)
-        with writing_to(folder):
-            step("tables")
-            tables = write_tables(contents.tables, folder / "tables", TABLE_FORMATS, database_hash(results))
-            inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
-            figures = write_figures(results, folder / "figures", chosen=chosen, width=inches, progress=step)
+        step("tables")
+        with filling(folder / "tables") as inside:
+            tables = write_tables(contents.tables, inside, TABLE_FORMATS, database_hash(results))
+        inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
+        with filling(folder / "figures") as inside:
+            figures = write_figures(results, inside, chosen=chosen, width=inches, progress=step)
         step("report")
         write_file(folder / "report.html", render_report(results, title=title, contents=contents, step=step))
         files = [folder / "report.html"]
@@ -93,5 +94,6 @@ def write_study(
             with writing_to(folder / "report.pdf"):
                 files.append(write_pdf(results, folder / "report.pdf", title=title, latex=latex, contents=contents))
         contents.close()
-    sizes = {folder / "tables": tables, folder / "figures": figures, **{f: [f] for f in files}}
+    sizes = {folder / "tables": tables, folder / "figures": figures}
+    sizes = {place: [place / p.name for p in made] for place, made in sizes.items()} | {f: [f] for f in files}
     return [Written(path, len(made), sum(p.stat().st_size for p in made)) for path, made in sizes.items()]

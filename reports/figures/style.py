@@ -139,7 +139,10 @@ def save(figure: Figure, path: Path, *, title: str = "", description: str = "", 
     named = {"Title": title, "Subject" if suffix == "pdf" else "Description": description}
     metadata = METADATA[suffix] | {k: v for k, v in named.items() if v}
     with laid_out(), outlines_only() if suffix == "pdf" else nullcontext():
-        figure.savefig(path, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
+        # In memory first: when a disk fills up, matplotlib's PDF writer fails once more and hides the reason.
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix, metadata=metadata, dpi=dpi or mpl.rcParams["savefig.dpi"])
+    path.write_bytes(buffer.getvalue())
 
 
 def unset(figure: Figure) -> set[str]:

@@ -23,6 +23,7 @@ from orledger.reports.report.wording import Names, claimed, headline, registered
 from orledger.reports.tables import latex as tex
 from orledger.reports.tables.building import offered
 from orledger.reports.tables.prose import vocabulary
+from orledger.schema import placing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -176,5 +177,10 @@ def write_pdf(
         )  # fmt: skip
         (folder / "report.tex").write_text(text, encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(compile_document(folder, "report", latex).read_bytes())
+        made, part = compile_document(folder, "report", latex).read_bytes(), placing.temporary_beside(path)
+        try:
+            part.write_bytes(made)
+            part.replace(path)  # the whole file or none
+        finally:
+            placing.discard(part)
     return path

@@ -138,7 +138,7 @@ def read_csv(source: DataSource, path: Path, origin: str) -> DataTable:
                     float(cell)
                 except ValueError:
                     raise DataError(
-                        f"{path}, line {line}, column {name}: {cell!r} is not a number",
+                        f"{path}, line {line}, column {name}: {cell!r:.60} is not a number",
                         hint="categorical columns cannot be used: encode features, and choose a numeric target",
                     ) from None
             rows.append([float(c) for c in cells])

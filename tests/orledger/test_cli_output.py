@@ -195,3 +195,52 @@ def test_a_database_without_the_current_schema_names_the_way_out(desk: Path, com
     assert "orledger db migrate --db old.duckdb" in done.output
     assert f", from {version}" in run("db", "migrate", "--db", "old.duckdb").output
     assert run("status", "--db", "old.duckdb").exit_code == 0
+
+
+def test_questions_that_do_not_fit_are_not_left_in_part(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`init` on a disk without room: neither file is there, and the message names the first of them."""
+    rows = [f"{d},{m},{i}.{j}" for i, d in enumerate("pqrs") for j, m in enumerate("ab")]
+    (desk / "own.csv").write_text("\n".join(["dataset,method,rmse", *rows]), encoding="utf-8")
+    before = contents(desk)
+
+    def full(self: Path, data: bytes) -> int:
+        with self.open("wb") as stream:
+            stream.write(data[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    done = run("init", "own.csv")
+    monkeypatch.undo()
+    assert done.exit_code == 2
+    assert "own.mapping.toml cannot be used: No space left on device" in done.output
+    assert contents(desk) == before
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_a_figure_that_does_not_fit_says_so(tmp_path: Path, suffix: str) -> None:
+    """matplotlib's own writer of PDFs would fail with another error on its way out."""
+    from matplotlib.figure import Figure
+
+    from orledger.reports.figures.style import save
+
+    (tmp_path / f"full.{suffix}").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device"):
+        save(Figure(), tmp_path / f"full.{suffix}")
+
+
+def test_a_report_that_does_not_fit_leaves_the_old_one(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from orledger.reports.report import pdf
+    from orledger.schema.reading import open_results
+
+    (desk / "made.pdf").write_bytes(b"long")
+    monkeypatch.setattr(pdf, "compile_document", lambda *_: desk / "made.pdf")
+    before = contents(desk)
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    with open_results(desk / "results.duckdb") as results:
+        monkeypatch.setattr(Path, "replace", full)
+        with pytest.raises(OSError, match="No space"):
+            pdf.write_pdf(results, desk / "file", latex="pdflatex")
+    assert contents(desk) == before

@@ -180,6 +180,12 @@ def test_a_limit_that_is_no_time_is_refused(seconds: float) -> None:
         Limits().lowered(seconds=seconds)
 
 
+def test_a_query_that_is_not_utf8_is_refused(results: Results) -> None:
+    """What a terminal or standard input gives for bytes that are no UTF-8: a surrogate, which DuckDB cannot take."""
+    with pytest.raises(QueryRefusedError, match="bytes that are not UTF-8"):
+        run_query(results, b"SELECT '\xff'".decode("utf-8", "surrogateescape"))
+
+
 def test_a_result_of_exactly_the_limit_is_answered(results: Results) -> None:
     assert run_query(results, "SELECT * FROM range(10000)", limits=LIMITS).height == 10_000
     with pytest.raises(QueryRefusedError, match="more than 10,000 rows"):
