@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from typing import TYPE_CHECKING
 
@@ -72,11 +73,12 @@ def save_pages(figures: Iterable[Drawn], path: Path) -> list[Drawn]:
     """Write ``figures`` as the pages of one PDF, whose fonts are embedded once; returns them in the order of their pages."""
     from matplotlib.backends.backend_pdf import PdfPages
 
-    shown = []
-    with house_style(), laid_out(), outlines_only(), PdfPages(path, metadata=METADATA["pdf"]) as pages:
+    shown, buffer = [], io.BytesIO()  # in memory first, as in ``save``
+    with house_style(), laid_out(), outlines_only(), PdfPages(buffer, metadata=METADATA["pdf"]) as pages:
         for drawn in figures:
             pages.savefig(drawn.figure)
             shown.append(drawn)
+    path.write_bytes(buffer.getvalue())
     return shown
 
 
