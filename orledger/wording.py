@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ def some(texts: Sequence[str], most: int, between: str = ", ") -> str:
     """The first ``most`` of ``texts``, and how many there are beside them: a, b and 3 more."""
     more = f"{between.strip(', ')} and {len(texts) - most:,} more" if len(texts) > most else ""
     return between.join(texts[:most]) + more
+
+
+def one_of(name: str, known: Sequence[str]) -> str:
+    """The hint for a ``name`` that is none of ``known``: those that look like it first, then all."""
+    near = get_close_matches(name.lower(), [k.lower() for k in known], 2)
+    near += [k.lower() for k in known if k.lower().endswith(f"-{name.lower()}")]
+    meant = [k for k in known if k.lower() in near][:2]
+    return (f"did you mean {' or '.join(meant)}? " if meant else "") + f"one of {', '.join(known)}"
 
 
 def sized(n: int) -> str:

@@ -13,6 +13,23 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+# The table behind each view across all studies.
+BEHIND = {
+    "all_cells": "cell",
+    "all_records": "record",
+    "all_refusals": "cell",
+    "newest_tests": "test_result",
+    "newest_claims": "claim",
+    "newest_verdicts": "disposition",
+}
+OWN = {
+    "case_name": "Name of the case, or of an imported study",
+    "block": "Part of the case the cell belongs to",
+    "imported": "True where the cell came in with a table and was not computed by a run",
+    "cpu": "Model of the processor that computed it; NULL where it is not known",
+    "node": "Name of the machine that computed it; NULL where it is not known",
+}
+
 
 @dataclass(frozen=True)
 class ColumnInfo:
@@ -50,8 +67,14 @@ def tables(con: DuckDBPyConnection) -> list[TableInfo]:
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns()"
         " WHERE database_name = current_database() AND NOT internal ORDER BY table_name, column_index"
     )
-    for table, name, kind, comment in con.execute(query).fetchall():
-        columns.setdefault(table, []).append(ColumnInfo(name, kind, comment or FIXED.get(name)))
+    described = con.execute(query).fetchall()
+    meant = {(table, name): comment for table, name, _, comment in described}
+    for table, name, kind, comment in described:
+        known = FIXED.get(name)
+        if table in BEHIND:  # a view across studies: columns of a table under their own names, and what every block has
+            of_table = meant.get((BEHIND[table], name))
+            known = of_table if table.startswith("newest_") else OWN.get(name) or known or of_table
+        columns.setdefault(table, []).append(ColumnInfo(name, kind, comment or known))
     studies = _studies(con) if ("key", "table") in {row[:2] for row in listed} else {}
     found = []
     for name, kind, comment in listed:

@@ -13,6 +13,7 @@ from orledger.reports.figures import declared as declarations
 from orledger.reports.figures import generic_specs
 from orledger.reports.figures.style import METADATA, TEXT_WIDTH, house_style, laid_out, outlines_only, save, unset
 from orledger.reports.source import Remembering
+from orledger.wording import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,7 +50,7 @@ def select(db: Database, names: Iterable[str] = (), chosen: Sequence[Study] | No
     by_name = {name.lower(): spec for name, spec in known.items()}
     unknown = [n for n in asked if n.lower() not in by_name]
     if unknown:
-        raise UsageError(f"unknown figure {unknown[0]!r}", hint=f"one of {', '.join(known)}")
+        raise UsageError(f"unknown figure {unknown[0]!r}", hint=one_of(unknown[0], list(known)))
     return [by_name[n.lower()] for n in asked]
 
 

@@ -12,6 +12,7 @@ from orledger.reports.source import NothingToShowError, Planned, Remembering, So
 from orledger.reports.tables import declared as declarations
 from orledger.reports.tables import generic_specs
 from orledger.reports.tables.table import empty
+from orledger.wording import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,7 +72,7 @@ def wanted(names: Iterable[str], specs: dict[str, TableSpec]) -> list[TableSpec]
     asked = list(names)
     unknown = [n for n in asked if n.lower() not in by_name]
     if unknown:
-        raise UsageError(f"unknown table {unknown[0]!r}", hint=f"one of {', '.join(specs)}")
+        raise UsageError(f"unknown table {unknown[0]!r}", hint=one_of(unknown[0], list(specs)))
     return [s for s in specs.values() if s.name.lower() in {n.lower() for n in asked}]
 
 

@@ -50,3 +50,18 @@ def test_every_table_and_column_says_what_it_is(con: duckdb.DuckDBPyConnection) 
 def test_the_page_about_the_database_is_up_to_date(root: Path) -> None:
     """`make docs` writes docs/database.md from the comments."""
     assert (root / "docs" / "database.md").read_text(encoding="utf-8") == page()
+
+
+def test_every_column_says_what_it_means_and_a_view_of_a_table_says_the_same(con: duckdb.DuckDBPyConnection) -> None:
+    migrate(con)
+    found = {t.name: {c.name: c.comment for c in t.columns} for t in tables(con)}
+    assert [
+        (name, column) for name, columns in found.items() for column, comment in columns.items() if not comment
+    ] == []
+    for view, table in (
+        ("newest_tests", "test_result"),
+        ("newest_claims", "claim"),
+        ("newest_verdicts", "disposition"),
+    ):
+        assert found[view] == {column: found[table][column] for column in found[view]}
+    assert found["all_cells"]["reason"] == "Why the whole cell was refused"
