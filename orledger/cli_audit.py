@@ -93,8 +93,8 @@ def audit(
 ) -> None:
     """Evaluate every registered hypothesis on the records and store tests, claims and dispositions.
 
-    A database without registrations gets those of the studies that have cells in it. The same data and registrations always give
-    the same rows.
+    A database without registrations gets those of the studies that have cells in it. With one version of
+    orledger the same data and registrations give the same rows.
     """
     from orledger.audit.evaluation import summary
     from orledger.audit.evaluation.auditing import audit as evaluate
