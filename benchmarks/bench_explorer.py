@@ -253,8 +253,8 @@ def growth(ours: Server, requests: int) -> dict[str, Any]:
         sizes = [m.get(name, 0.0) for m in marks.values()]
         halves = [statistics.fmean(half) for half in (sizes[1:5], sizes[6:10])]
         parts.append(
-            f"{name} {sizes[0]:.0f} MiB after {requests // 10:,}, {sizes[4]:.0f} after {requests // 2:,}, {sizes[-1]:.0f} after"
-            f" {requests:,}, from {min(sizes):.0f} to {max(sizes):.0f}, second half over first {halves[1] / halves[0] - 1:+.1%}"
+            f"{name} after each {requests // 10:,}: {', '.join(f'{s:.0f}' for s in sizes)} MiB,"
+            f" second half over first {halves[1] / halves[0] - 1:+.1%}"
         )
     kinds = f"{len(asked)} kinds of pages; "
     return row(

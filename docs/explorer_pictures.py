@@ -27,7 +27,7 @@ CORPUS = {
     "overview": "/",
     "number": "/number?table=A&row=rel+0.01&column=gain",
     "hypothesis": "/hypothesis/H1",
-    "metric": "/metric?metric=b/main/coverage&group=dataset&arm=cp&arm=or1&arm=dak&arm=const",
+    "metric": "/metric?metric=b/main/coverage&group=dataset&arm=cp&arm=or1&arm=dak",
     "cells": "/cells?case=a&block=rules&metric=rmse&key.grid=24",
 }
 SEEN = r"text=/^[2-4]\d of \d+ done/"  # cells of the run when its picture is taken
