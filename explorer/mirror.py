@@ -85,7 +85,7 @@ class Copied(Results):
     @property
     def writing(self) -> bool:
         """True when a run had the database as this was read."""
-        return self._copy.note is not None
+        return self._copy.writing
 
     @property
     def state(self) -> State:
@@ -202,7 +202,8 @@ class Mirror:
         for suffix in SUFFIXES:
             if (old := Path(f"{copy.path}{suffix}")).exists():
                 os.link(old, f"{target}{suffix}")
-        return _Copy(self._open(target, checked=False), target, copy.state, copy.note, copy)
+        opened = self._open(target, checked=False)
+        return _Copy(opened, target, copy.state, copy.note, copy, writing=copy.writing)
 
     def _name(self) -> Path:
         self._number += 1
@@ -238,7 +239,12 @@ class Mirror:
             message, hint = (text and text.replace(str(target), str(self.path)) for text in (error.message, error.hint))
             raise type(error)(message or "", hint=hint) from error
         when = datetime.fromtimestamp(max(changed for *_, changed in before) / 1e9, UTC)
-        note = f"a run is writing; this is its snapshot of {when:%H:%M:%S} UTC" if source != self.path else None
+        if source == self.path:
+            return _Copy(results, target, before, None)
+        if self.path.is_file():
+            note = f"a run is writing; this is its snapshot of {when:%H:%M:%S} UTC"
+            return _Copy(results, target, before, note, writing=True)
+        note = f"no database at {self.path.absolute()}: this is the snapshot of {when:%Y-%m-%d %H:%M:%S} UTC that a run left"
         return _Copy(results, target, before, note)
 
     def _open(self, target: Path, *, checked: bool = True) -> Results:
@@ -249,8 +255,17 @@ class Mirror:
 class _Copy:
     """One copy with the number of pages that read it, at the moment and since it was opened; ``same`` has the same bytes."""
 
-    def __init__(self, results: Results, path: Path, state: State, note: str | None, same: _Copy | None = None) -> None:
-        self.results, self.path, self.state, self.note = results, path, state, note
+    def __init__(
+        self,
+        results: Results,
+        path: Path,
+        state: State,
+        note: str | None,
+        same: _Copy | None = None,
+        *,
+        writing: bool = False,
+    ) -> None:
+        self.results, self.path, self.state, self.note, self.writing = results, path, state, note, writing
         self.users = self.readers = 0
         self.made: Kept[Any] = same.made if same else Kept()
         self.pages: Kept[tuple[int, bytes]] = same.pages if same else Kept(PAGES, lambda made: len(made[1]))

@@ -279,6 +279,14 @@ def test_a_snapshot_that_a_killed_run_left_is_not_believed(database: Path) -> No
         with mirror.results() as results:
             assert results.note is None
             assert results.sql("SELECT count(*) AS n FROM cell")["n"][0] == 8
+        fill(snapshot_path(database.with_name("gone.duckdb")), 1)
+        alone = Mirror(database.with_name("gone.duckdb"), Limits())
+        with alone.results() as results:
+            assert not results.writing
+            assert str(results.note).startswith(
+                f"no database at {database.with_name('gone.duckdb')}: this is the snapshot of"
+            )
+        alone.close()
         command = [sys.executable, "-c", holding, str(database)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             holder.stdout.readline()  # type: ignore[union-attr]
