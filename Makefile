@@ -59,17 +59,14 @@ demo: $(VENV)/demo.stamp
 	@echo "  $(BIN)/orledger sql --db $(DB) --tables"
 	@echo "  $(BIN)/orledger sql --db $(DB) \"SELECT block, state, count(*) AS cells FROM cell GROUP BY ALL ORDER BY ALL\""
 
-# A file of tests stays on one process, for what its tests share; tests/conftest.py puts the longest files first.
-SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
-
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q $(SPREAD)
+	$(BIN)/python -m pytest -q -n 2
 
 slow: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q --slow $(SPREAD)
+	$(BIN)/python -m pytest -q --slow -n 2
 
 shuffled: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q $(SPREAD) --random-order
+	$(BIN)/python -m pytest -q -n 2 --random-order
 
 coverage: $(VENV)/test.stamp
 	$(BIN)/coverage run -m pytest -q tests/audit tests/recovery

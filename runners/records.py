@@ -94,16 +94,16 @@ class CellResult:
         """The records as five equally long columns: arm, metric, label, idx (masked), value."""
         n = len(self.scalars) + sum(v.size for *_, v in self.blocks)
         arm, metric, label = (np.empty(n, dtype=object) for _ in range(3))
-        idx = np.ma.array(np.zeros(n, dtype=np.int32), mask=True)
+        idx, unset = np.zeros(n, dtype=np.int32), np.ones(n, dtype=bool)
         value = np.empty(n, dtype=np.float64)
         for k, (a, m, lab, i, v) in enumerate(self.scalars):
             arm[k], metric[k], label[k], value[k] = a, m, lab, v
             if i is not None:
-                idx[k] = i
+                idx[k], unset[k] = i, False
         k = len(self.scalars)
         for a, m, lab, ii, vv in self.blocks:
             s = slice(k, k + vv.size)
             arm[s], metric[s], label[s], value[s] = a, m, lab, vv
-            idx[s] = ii
+            idx[s], unset[s] = ii, False
             k += vv.size
-        return {"arm": arm, "metric": metric, "label": label, "idx": idx, "value": value}
+        return {"arm": arm, "metric": metric, "label": label, "idx": np.ma.array(idx, mask=unset), "value": value}

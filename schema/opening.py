@@ -6,6 +6,7 @@ at any moment leaves either no database or a whole one. Opening never changes a 
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -72,40 +73,49 @@ def _whole(variable: str, default: int, least: int, most: int) -> int:
 
 State = tuple[object, ...]
 
+# Files that this process looked through, with the state of before, and that run nothing of their own: the list of all
+# functions, most of them DuckDB's, takes a third of the time of opening a file.
+_harmless: dict[Path, State | None] = {}
+MOST_REMEMBERED = 1000
+
 
 def state(path: Path) -> State | None:
     """What differs once a database was changed: place, size and times of the file and of its log, and the file's headers.
 
     DuckDB counts its checkpoints in the headers, and all else that it writes makes the log longer. None without a file.
     """
+    if not path.is_file():  # reading from a pipe would wait
+        return None
     try:
         with path.open("rb") as file:
             headers = file.read(3 * 4096)
         stats = [p.stat() for p in (path, path.with_name(f"{path.name}.wal")) if p == path or p.exists()]
     except OSError:
         return None
-    return (headers, *((s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in stats))
+    return (
+        hashlib.sha256(headers).digest(),
+        *((s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in stats),
+    )
 
 
-def connect(
-    path: str | Path, mode: Mode = "read", *, checked: bool = True, seen: State | None = None, **config: Any
-) -> duckdb.DuckDBPyConnection:
+def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **config: Any) -> duckdb.DuckDBPyConnection:
     """A connection to the results database at ``path``; writing creates the file and brings its schema up to date.
 
     ``config`` holds further DuckDB settings (``threads``, ``memory_limit``). Raises DatabaseError for a file that is
     missing, foreign, damaged, made by a newer orledger, locked by another process, or not writable; and, for reading,
     one whose schema or views are older than this package's. A file that would run anything of its own is refused with a
-    VerificationError (``objects``); reading without ``checked`` is for whoever looks for just that. Whoever has read the
-    file with success gives its ``state`` of before as ``seen``: while it is the same, writing does not look a second time.
+    VerificationError (``objects``); reading without ``checked`` is for whoever looks for just that. A file that stays in the
+    same ``state`` is not looked through for functions, triggers and changed tables a second time.
     """
     path = Path(path)
+    before = state(path)
     if mode == "read":
         con, version = _connect_reading(path, config)
         try:
             _require_current(path, version)
             if checked:
                 with translated(path, read_only=True):
-                    objects.require_code(path, con, version)
+                    _require_code(path, con, version, before)
                     objects.require_views(path, con)
         except BaseException:
             con.close()
@@ -117,11 +127,11 @@ def connect(
             create(path)
             created = True
     if not created:
-        if seen is None or state(path) != seen:
+        if before is None or _harmless.get(path) != before:
             # A look through a read-only connection first: refusing a file after opening it for writing could change it.
             con, version = _connect_reading(path, {})
             with closing(con), translated(path, read_only=True):
-                objects.require_code(path, con, version)
+                _require_code(path, con, version, before)
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise DatabaseError(
                 f"{path} cannot be written", hint="change its permissions, or copy it to a folder that is writable"
@@ -137,12 +147,31 @@ def connect(
     return con
 
 
+def _require_code(path: Path, con: duckdb.DuckDBPyConnection, version: int, before: State | None) -> None:
+    """Refuses a file that would run something of its own, unless it is in the state ``before`` in which it was looked through."""
+    if before is None or _harmless.get(path) != before:
+        objects.require_code(path, con, version)
+        _remember(path, before)
+
+
+def _remember(path: Path, now: State | None) -> None:
+    if len(_harmless) >= MOST_REMEMBERED:
+        _harmless.clear()
+    _harmless[path] = now
+
+
+def wrote(path: Path) -> None:
+    """To be called when a connection that wrote was closed: the file was looked through before it, and nobody else could write since."""
+    _remember(path, state(path))
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that writes; a database that was not there appears at ``path`` only when everything inside went well."""
     if path.exists():
         with translated(path), closing(connect(path, "write")) as con:
             yield con
+        wrote(path)
         return
     _require_folder(path)
     temporary = temporary_beside(path)
@@ -150,6 +179,7 @@ def writing(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         with translated(path), closing(connect(temporary, "write")) as con:
             yield con
         publish(temporary, path)
+        wrote(path)
     finally:
         discard(temporary)
 

@@ -61,7 +61,8 @@ class Writer:
 
     def __init__(self, path: str | Path, *, con: DuckDBPyConnection | None = None, threads: int = 1) -> None:
         self.path = Path(path)
-        self.con = con if con is not None else opening.connect(self.path, "write", threads=threads)
+        self._own = con is None
+        self.con = opening.connect(self.path, "write", threads=threads) if con is None else con
         # Nobody else can write while this connection is open, so what was read once stays true.
         self._states: dict[str, str] | None = None
         self._gone: set[tuple[str, str]] = set()
@@ -81,6 +82,8 @@ class Writer:
                 self._complete()
             finally:
                 self.con.close()
+            if self._own:
+                opening.wrote(self.path)
 
     def _complete(self) -> None:
         """Adds to the catalogue what was written and nobody declared, and brings the wide views up to date with it."""

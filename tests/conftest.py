@@ -14,6 +14,11 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POL
 for _name in [n for n in os.environ if n.startswith("ORLEDGER_")]:
     del os.environ[_name]
 
+# Databases are written through to the disk thousands of times: where there is room in memory, the tests do not wait for it.
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 import secrets
 
 import hypothesis
@@ -56,33 +61,55 @@ def pytest_report_header(config: pytest.Config) -> str:
 # The files that take longest come first, so that no process is left with one of them when the others have finished.
 LONGEST = (
     "test_docs_commands.py",
-    "test_auditing.py",
     "test_cheats.py",
-    "test_levels.py",
+    "test_auditing.py",
     "test_report.py",
+    "test_levels.py",
+    "test_exchange.py",
     "test_merging.py",
-    "test_viewing.py",
+    "test_hostile_files.py",
     "test_tables_missing.py",
-    "test_fuzz.py",
+    "test_viewing.py",
     "test_figures.py",
-    "test_cli_study.py",
-    "test_driver.py",
     "test_from_frame.py",
     "test_verdicts_one_can_trust.py",
-    "test_hostile_files.py",
+    "test_cli_study.py",
+    "test_browser.py",
+    "test_driver.py",
+    "test_fuzz.py",
     "test_opening.py",
-    "test_exchange.py",
-    "test_cli_behaviour.py",
-    "test_cli_verify.py",
+    "test_claims.py",
     "test_tables_document.py",
     "test_case_a_run.py",
-    "test_browser.py",
-    "test_cli.py",
+    "test_docs.py",
     "test_lake.py",
-    "test_cli_output.py",
-    "test_public_tables.py",
+    "test_cli_verify.py",
+    "test_cli.py",
+    "test_cli_behaviour.py",
     "test_engines.py",
+    "test_case_c_cells.py",
+    "test_pages.py",
+    "test_public_tables.py",
+    "test_chain.py",
+    "test_resolution.py",
+    "test_registered_units.py",
+    "test_drilldown.py",
+    "test_cli_output.py",
+    "test_devices.py",
+    "test_corpus.py",
+    "test_compare.py",
+    "test_corpus_again.py",
+    "test_hostile_databases.py",
 )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Of several processes (``-n``), one runs all tests of a file, for what they share; the order of the files is ours."""
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log) if config.option.dist == "load" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ from orledger.schema.explaining import translated
 from orledger.schema.hashing import DATABASE_HASH
 from orledger.schema.layouts import identifier
 from orledger.schema.objects import StaleViewsError
-from orledger.schema.opening import connect, state
+from orledger.schema.opening import connect, writing
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query
 from orledger.schema.transactions import transaction
@@ -113,14 +113,12 @@ def audit(
     database whose chain does not verify gets no verdict, or, with ``unverified``, one that says so.
     """
     limits = limits or Limits.from_environment()
-    seen = state(path)
     try:
         _require_names(path, hypotheses)
     except StaleViewsError:  # which every command that writes makes anew
         connect(path, "write").close()
-        seen = state(path)
         _require_names(path, hypotheses)
-    with translated(path), closing(connect(path, "write", seen=seen)) as con, transaction(con):
+    with writing(path) as con, transaction(con):
         catalogue.complete_all(con, unless_known=True)
         viewing.refresh(con)  # through which the units are counted that a text is registered with
         for h in hypotheses:
@@ -129,7 +127,6 @@ def audit(
             register_descriptions(con, now=now)
         else:
             register_shipped(con, now=now)
-    seen = state(path)
     with _reading(path) as results:
         broken = [f"{f.rule}: {f.where}, {f.detail}" for f in chain.verify(results.con, checked=True)]
         if broken and not unverified:
@@ -142,7 +139,7 @@ def audit(
     if broken:
         remark = f"the database is not as it was recorded ({counted(len(broken), 'finding')}): {broken[0]}"
         found = replace(found, findings=tuple(replace(f, remarks=(*f.remarks, remark)) for f in found.findings))
-    with translated(path), closing(connect(path, "write", seen=seen)) as con, transaction(con):
+    with writing(path) as con, transaction(con):
         hashes = {r.hash for r in current_registrations(con)}
         if data_state(con)[0] != found.data_hash or hashes != {f.registration.hash for f in found.findings}:
             raise VerificationError(

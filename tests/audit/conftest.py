@@ -32,12 +32,33 @@ def _empty() -> tempfile.TemporaryDirectory[str]:
 before_forks = _empty  # tests/mutants makes it once, and not for every mutant
 
 
+INSERTS = (
+    "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, reason, n_records, content_hash)"
+    " SELECT id, of, block, name, keys::JSON::MAP(VARCHAR, VARCHAR), spec, '1', state, reason, n, hash"
+    " FROM (VALUES {}) v(id, of, block, name, keys, spec, state, reason, n, hash)",
+    "INSERT INTO record VALUES {}",
+    "INSERT INTO refusal SELECT *, NULL FROM (VALUES {})",
+)
+
+
 class HandDatabase:
     """The migrations applied to an in-memory DuckDB, and cells added one by one."""
 
     def __init__(self) -> None:
-        self.con = copied(Path(_empty().name) / "empty.duckdb")
-        self._results = Results(Path("in memory"), self.con)
+        self._con = copied(Path(_empty().name) / "empty.duckdb")
+        self._results = Results(Path("in memory"), self._con)
+        self._waiting: dict[str, list[tuple[object, ...]]] = {insert: [] for insert in INSERTS}
+
+    @property
+    def con(self) -> duckdb.DuckDBPyConnection:
+        """The connection, to a database with everything that was added so far: one statement for many rows."""
+        for insert, rows in self._waiting.items():
+            for start in range(0, len(rows), 200):
+                some = rows[start : start + 200]
+                places = ", ".join([f"({', '.join('?' * len(some[0]))})"] * len(some))
+                self._con.execute(insert.format(places), [value for row in some for value in row])
+            rows.clear()
+        return self._con
 
     @property
     def results(self) -> Results:
@@ -50,17 +71,15 @@ class HandDatabase:
         """Adds a cell; ``records`` are (arm, metric, value), or (arm, metric, value, label, idx)."""
         spec = json.dumps([case, block, keys], sort_keys=True)
         cell_id = hashlib.sha256(spec.encode()).hexdigest()[:24]
-        self.con.execute(
-            "INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state, reason, n_records, content_hash)"
-            " VALUES (?, ?, ?, ?, ?::JSON::MAP(VARCHAR, VARCHAR), ?, '1', ?, ?, ?, ?)",
-            [cell_id, case, block, spec, json.dumps({k: str(v) for k, v in keys.items()}), spec, state, reason, len(records),
-             hashlib.sha256(repr(records).encode()).hexdigest()],
+        cells, values, refused = self._waiting.values()
+        cells.append(
+            (cell_id, case, block, spec, json.dumps({k: str(v) for k, v in keys.items()}), spec, state, reason, len(records),
+             hashlib.sha256(repr(records).encode()).hexdigest())
         )  # fmt: skip
         for record in records:
             arm, metric, value, label, idx = (*record, None, None)[:5]
-            self.con.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", [cell_id, arm, metric, label, idx, value])
-        for arm, why in refusals:
-            self.con.execute("INSERT INTO refusal VALUES (?, ?, ?, NULL)", [cell_id, arm, why])
+            values.append((cell_id, arm, metric, label, idx, value))
+        refused += [(cell_id, arm, why) for arm, why in refusals]
         return cell_id
 
     def splits(self, values, rels=(0, 0.25)):

@@ -181,8 +181,14 @@ def test_summary_for_people_and_for_programs(audited):
     assert len("\n".join(audit_lines(found, every_test=True))) > len(text)
 
 
-def test_power_looks_at_the_plan_only():
-    con = synthetic_db.filled()
+@pytest.fixture
+def filled(made_once):
+    """A full database that nobody audited, in memory."""
+    return synthetic_db.copied(made_once("synthetic/results.duckdb", synthetic_db.make_filled))
+
+
+def test_power_looks_at_the_plan_only(filled):
+    con = filled
     table = {(p.hypothesis, p.comparison): p for p in power(Results(Path("in memory"), con), shipped_hypotheses())}
     calibration = table["H1", "rmse/released"]  # five noise draws, shared by the levels, in a family of five
     assert (calibration.planned, calibration.floor, calibration.needed, calibration.decidable) == (
@@ -200,11 +206,11 @@ def test_power_looks_at_the_plan_only():
     con.execute("ROLLBACK")
 
 
-def test_power_leaves_estimates_out():
+def test_power_leaves_estimates_out(filled):
     """A median or a mean rank decides nothing, however many units there are."""
     asked = read_hypothesis(EXAMPLES / "demsar2006.hypotheses.toml")
     measured = {c.id for c in asked.comparisons if c.test in MEASURING}
-    listed = {p.comparison for p in power(Results(Path("in memory"), synthetic_db.filled()), [asked])}
+    listed = {p.comparison for p in power(Results(Path("in memory"), filled), [asked])}
     assert measured
     assert listed == {c.id for c in asked.comparisons} - measured
 

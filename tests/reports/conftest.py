@@ -17,16 +17,12 @@ from orledger.schema.exchange import import_folder
 CORPUS = Path(__file__).parents[2] / "docs" / "results" / "corpus"
 
 
-def _filled(path: Path) -> None:
-    con = synthetic_db.connect()
-    synthetic_db.build(con)
-    synthetic_db.save(con, path)
-
-
 @pytest.fixture(scope="session")
 def synthetic(made_once):
     """A full database, not audited; read it, do not change it."""
-    return synthetic_db.Adapter(duckdb.connect(str(made_once("synthetic/results.duckdb", _filled)), read_only=True))
+    return synthetic_db.Adapter(
+        duckdb.connect(str(made_once("synthetic/results.duckdb", synthetic_db.make_filled)), read_only=True)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -73,6 +73,13 @@ def audit(con: duckdb.DuckDBPyConnection) -> Audit:
     return found
 
 
+def make_filled(path: Path) -> None:
+    """A file with a full database, not audited."""
+    con = connect()
+    build(con)
+    save(con, path)
+
+
 def make_audited(path: Path) -> None:
     """A file with the shipped hypotheses registered before the data, hostile reasons of refusals, and an audit of all that."""
     con = connect()

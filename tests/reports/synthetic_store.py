@@ -25,6 +25,9 @@ def _column(series: pl.Series) -> np.ndarray:
     return np.ma.array(series.fill_null(0).to_numpy(), mask=series.is_null().to_numpy())
 
 
+PLACES = ("arm", "metric", "label", "idx", "value")
+
+
 class Store:
     """Collects cells and their results, then writes them in a few statements."""
 
@@ -35,12 +38,8 @@ class Store:
         """One finished or refused cell."""
         columns = result.columns()
         n = len(columns["value"])
-        text = json.dumps(
-            [
-                [a, m, lab, None if i is np.ma.masked else int(i), v]
-                for a, m, lab, i, v in zip(*columns.values(), strict=True)
-            ]
-        )
+        arm, metric, label, idx, value = (np.ma.asarray(columns[c]).tolist() for c in PLACES)  # masked ones are None
+        text = json.dumps([list(row) for row in zip(arm, metric, label, idx, value, strict=True)])
         self.cells.append(
             {
                 "cell_id": cell.id,
@@ -57,18 +56,13 @@ class Store:
                 "content_hash": hashlib.sha256(text.encode()).hexdigest()[:32],
             }
         )
-        idx = columns["idx"]
+        texts = {"arm": arm, "metric": metric, "label": label}
         self.records.append(
             pl.DataFrame(
                 {
                     "cell_id": [cell.id] * n,
-                    "arm": pl.Series(list(columns["arm"]), dtype=pl.String),
-                    "metric": pl.Series(list(columns["metric"]), dtype=pl.String),
-                    "label": pl.Series(list(columns["label"]), dtype=pl.String),
-                    "idx": pl.Series(
-                        [None if m else int(i) for i, m in zip(idx.data, np.ma.getmaskarray(idx), strict=True)],
-                        dtype=pl.Int32,
-                    ),
+                    **{c: pl.Series(of, dtype=pl.String) for c, of in texts.items()},
+                    "idx": pl.Series(idx, dtype=pl.Int32),
                     "value": columns["value"],
                 }
             )
