@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from doc_pages import ROOT, SMALL_PRESET, invoke
 
 from orledger.audit.registry import reading, registration
 from orledger.runners import plan
+from orledger.study import Study
 
-# Figures that stand for all of them here; tests/reports and test_cli_study draw every one.
+# Figures and tables that stand for all of them here; tests/reports and test_cli_study draw and build every one.
 SHOWN = ("Aprofile", "Bp", "Cinv")
+TABLES = ("A16", "Barms", "Bgap", "C", "Cinv")
 GENERIC = ("critical", "forest")
 LOAD_PRESET = plan.load_preset
 ASKED = ("H3", "CaseA")
@@ -54,10 +57,17 @@ def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def chosen_of(every, few: Sequence[str], chosen: Iterable[Study] | None = None) -> dict:
+    """Of what ``every`` declares, the ``few``."""
+    found = every(chosen)
+    return {name: found[name] for name in found if name in few}
+
+
 @pytest.fixture
 def desk(small: Path, tmp_path: Path, few_figures: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as the pages suppose it: results.duckdb, folders docs and data beside it, and presets that are small."""
     from orledger.reports.figures import drawing as figures
+    from orledger.reports.tables import building as tables
 
     shutil.copy(small, tmp_path / "results.duckdb")
     (tmp_path / "docs").symlink_to(ROOT / "docs")
@@ -65,8 +75,8 @@ def desk(small: Path, tmp_path: Path, few_figures: None, monkeypatch: pytest.Mon
     ask_few(monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    every = figures.declared
-    monkeypatch.setattr(figures, "declared", lambda chosen=None: {n: s for n, s in every(chosen).items() if n in SHOWN})
+    for module, few in ((figures, SHOWN), (tables, TABLES)):
+        monkeypatch.setattr(module, "declared", partial(chosen_of, module.declared, few))
     monkeypatch.setattr(
         plan,
         "load_preset",

@@ -151,7 +151,10 @@ def test_runs_and_their_settings(writer):
     assert ask(writer, "SELECT * EXCLUDE (run_id) FROM setting WHERE run_id = 'one'") == [("toy", "size", "[1, 2]", True, "How large.")]  # fmt: skip
     assert last(writer) == ("run", {"run": "one", "settings": True})
     writer.begin_run("two", **RUN)
-    assert ask(writer, "SELECT run_id, state FROM run ORDER BY 1") == [("one", "interrupted"), ("two", "running")]
+    assert ask(writer, "SELECT run_id, state FROM run WHERE run_id IN ('one', 'two') ORDER BY 1") == [
+        ("one", "interrupted"),
+        ("two", "running"),
+    ]
     vouched = ask(writer, "SELECT key FROM ledger_item WHERE part = 'run' AND sequence = (SELECT max(sequence) FROM ledger) ORDER BY 1")  # fmt: skip
     assert vouched == [("one",), ("two",)]
     writer.end_run("two", "finished")
