@@ -175,11 +175,11 @@ def test_errors_have_a_message_an_exit_code_and_no_traceback(
 )
 def test_a_query_that_ignores_limits_is_ended_with_its_process(toy_db: Path, query: str) -> None:
     """Values of functions are outside DuckDB's memory limit, and some functions cannot be interrupted: its code says it was."""
-    done = process(
-        "sql",
-        query,
-        "--db",
-        str(toy_db),
+    impatient = "from orledger.schema import sandbox; sandbox.GRACE = 0.2; from orledger.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", impatient, "sql", query, "--db", str(toy_db)],
+        capture_output=True,
+        text=True,
         env={**os.environ, "ORLEDGER_SQL_SECONDS": "1", "ORLEDGER_SQL_MEMORY_MB": "200"},
     )
     assert done.returncode == 7, done.stderr
