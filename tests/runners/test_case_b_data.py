@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from orledger.cli_datasets import datasets
+from orledger.cli import main
 from orledger.errors import DataError
 from orledger.runners.case_b import data
 from orledger.runners.case_b.data import SOURCES, DatasetAbsentError, DataTable, load, locate, read_csv, subsample
@@ -152,12 +152,13 @@ def test_subsample_is_the_published_draw() -> None:
 
 def test_command_line_lists_fetches_and_audits(tmp_path: Path) -> None:
     runner = CliRunner()
-    listed = runner.invoke(datasets, ["list", "--json", "--data-dir", str(energy_csv(tmp_path).parent)])
+    listed = runner.invoke(main, ["datasets", "list", "--json", "--data-dir", str(energy_csv(tmp_path).parent)])
     assert {r["dataset"]: r["read from"] for r in json.loads(listed.output)}["energy"] == "data directory"
-    fetched = runner.invoke(datasets, ["fetch", "energy", "--json", "--data-dir", str(tmp_path)])
+    fetched = runner.invoke(main, ["datasets", "fetch", "energy", "--json", "--data-dir", str(tmp_path)])
     assert json.loads(fetched.output)[0]["n_rows"] == 2
-    audited = runner.invoke(datasets, ["audit", "energy", "--json", "--offline", "--data-dir", str(tmp_path)])
-    assert isinstance(audited.exception, DataError)
-    assert "2 levels" in str(audited.exception)
-    unknown = runner.invoke(datasets, ["fetch", "iris"])
-    assert "unknown dataset 'iris'" in str(unknown.exception)
+    audited = runner.invoke(main, ["datasets", "audit", "energy", "--json", "--offline", "--data-dir", str(tmp_path)])
+    assert audited.exit_code == DataError.exit_code
+    assert "2 levels" in audited.output
+    unknown = runner.invoke(main, ["datasets", "fetch", "iris"])
+    assert unknown.exit_code != 0
+    assert "unknown dataset 'iris'" in unknown.output
