@@ -161,7 +161,7 @@ def _remember(path: Path, now: State | None) -> None:
 
 
 def wrote(path: Path) -> None:
-    """To be called when a connection that wrote was closed: the file was looked through before it, and nobody else could write since."""
+    """To be called as soon as a connection that wrote is closed: the file was looked through before, and locked in between."""
     _remember(path, state(path))
 
 
