@@ -105,8 +105,8 @@ class Spectral:
             )
         drop = int((~keep).sum())  # eigenvalues come in increasing order
         lost = (w[:drop], Q[:, :drop]) if drop else None
-        w, Q = xp.flip(w[drop:], (0,)), xp.flip(Q[:, drop:], (1,))
-        Q = np.ascontiguousarray(Q) if xp is np else Q  # else every product would turn it round again
+        # Views that run backwards: a copy the right way round is quicker, and its products round differently.
+        w, Q = xp.flip(w[keep], (0,)), xp.flip(Q[:, keep], (1,))
         z = Q.T @ y
         rest = y - Q @ z
         return cls(w, z, float(rest @ rest), len(y), "kernel", Q, rows, cut**0.5, drop, given, lost)
