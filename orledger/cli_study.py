@@ -12,7 +12,7 @@ from orledger.cli_options import echo_json, json_option, warn
 from orledger.cli_output import write_file
 from orledger.cli_stored import database_of, init_stored, study_stored
 from orledger.cli_studying import as_said, audited, compared, wishes, written
-from orledger.errors import UsageError
+from orledger.errors import OrledgerError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +133,9 @@ def study(
         return
     paths, mapping_file, hypothesis_file = _places(tables)
     if mapping_file.exists() and hypothesis_file.exists():
-        reasons = as_said(said, [mapping_file, hypothesis_file], "what the table means", quiet=as_json)
+        files = [mapping_file, hypothesis_file]
+        said = {} if any(said.values()) and _as_written(paths, files, said) else said
+        reasons = as_said(said, files, "what the table means", quiet=as_json)
     else:
         reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json)
     mapping = read_mapping(mapping_file)
@@ -169,6 +171,19 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
 
     paths = expand(tables)
     return paths, *beside(paths)
+
+
+def _as_written(paths: tuple[Path, ...], files: list[Path], said: dict[str, Any]) -> bool:
+    """Whether what was ``said`` would give just these ``files``: the command is given again, and nothing contradicts them."""
+    from orledger.audit.importing.tables import read_tables
+    from orledger.audit.importing.writing import draft, stem
+
+    place, wished = f"{stem(paths).name}.csv", wishes(said)
+    try:
+        drawn = draft(read_tables(paths), place, wished, compare=compared(said), control=said["control"])
+    except OrledgerError:
+        return False
+    return [drawn.mapping_text, drawn.questions.text] == [file.read_text(encoding="utf-8") for file in files]
 
 
 def _write(

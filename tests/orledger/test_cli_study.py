@@ -131,6 +131,10 @@ def test_again_changes_nothing_and_files_beside_the_table_are_used(demsar, few_f
     assert "as " in said
     refused = run("study", folder / "demsar2006.csv", "--control", "C4.5", code=2)
     assert "already says what the table means" in refused
+    refused = run("study", folder / "demsar2006.csv", "--metric", "auc", "--better", "lower", code=2)
+    assert "already says what the table means" in refused
+    said = run("study", folder / "demsar2006.csv", "--metric", "auc", "--no-pdf", "--out", folder / "again")
+    assert "14 cells were there already" in said  # the command of the first time
 
 
 def test_init_writes_two_files_and_stops(tmp_path, few_figures):
