@@ -162,7 +162,10 @@ Once = Callable[[str, Callable[[Path], object]], Path]
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Once:
-    """``made_once("x/y.z", make)`` is a file that the first process to ask for it has made; not to be changed."""
+    """``made_once("x/y.z", make)`` is a file that the first process to ask for it has made; not to be changed.
+
+    Each process has a copy: a command that may write locks a database, and another process could not read it meanwhile.
+    """
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
@@ -176,7 +179,12 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Once:
                 path.parent.mkdir()
                 make(path)
                 finished.touch()
-        return path
+        if shared == base:
+            return path
+        own = base / name
+        if not own.parent.exists():
+            shutil.copytree(path.parent, own.parent)
+        return own
 
     return made
 
