@@ -131,7 +131,8 @@ def check(
 @recheck.command()
 @click.argument("file", type=FILE)
 @click.option("-o", "--out", type=OUT, help="Write to this file instead of standard output.")
-def init(file: Path, out: Path | None) -> None:
+@json_option
+def init(file: Path, out: Path | None, as_json: bool) -> None:
     """Draft the annotations of FILE: every number with its place and sentence, those in no relation marked UNCOVERED."""
     from orledger.audit.recheck.automatic.checking import recheck_document
     from orledger.audit.recheck.drafting import draft
@@ -143,10 +144,12 @@ def init(file: Path, out: Path | None) -> None:
         check_file(out)
     document = read_document(file)
     text = draft(document, recheck_document(document))
-    if out is None:
-        click.echo(text, nl=False)
-    else:
+    if out is not None:
         write_file(out, text)
+    if as_json:
+        echo_json({"toml": text} if out is None else {"file": out})
+    elif out is None:
+        click.echo(text, nl=False)
 
 
 @recheck.command()

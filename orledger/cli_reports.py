@@ -174,7 +174,8 @@ def report(
 @db_option
 @out_option(help="Write to this file instead of standard output.")
 @study_option
-def findings(db: Path, out: Path | None, references: tuple[str, ...]) -> None:
+@json_option
+def findings(db: Path, out: Path | None, references: tuple[str, ...], as_json: bool) -> None:
     """Write what reproduces and what does not, as a short Markdown document.
 
     Dispositions beside those of the study's publication, every comparable table cell counted, known reasons for differences, what
@@ -187,11 +188,12 @@ def findings(db: Path, out: Path | None, references: tuple[str, ...]) -> None:
         check_file(out)
     with reading(db) as results, steps("findings"):
         text = document(results, expected_cells(results, warn), chosen_studies(results, references))
-    if out is None:
-        click.echo(text)
-        return
-    write_file(out, text)
-    click.echo(str(out))
+    if out is not None:
+        write_file(out, text)
+    if as_json:
+        echo_json({"markdown": text} if out is None else {"file": out})
+    else:
+        click.echo(text if out is None else str(out))
 
 
 @click.command()

@@ -185,12 +185,12 @@ def test_the_script_for_completion_is_printed(name: str) -> None:
 
 
 def test_commands_that_print_facts_print_them_as_json_too() -> None:
-    """All but those that print a document or a script, or start something that stays."""
+    """All but a server, a script for a shell, and a schema that is JSON in any case."""
     from importlib import import_module
 
     import click
 
-    others = {"serve", "findings", "completion", "recheck init", "recheck schema"}
+    others = {"serve", "completion", "recheck schema"}
     for name, (target, _) in COMMANDS.items():
         module, attribute = target.split(":")
         command = getattr(import_module(module), attribute)
@@ -198,3 +198,18 @@ def test_commands_that_print_facts_print_them_as_json_too() -> None:
         for word, leaf in leaves:
             if f"{name} {word}".strip() not in others:
                 assert any("--json" in p.opts for p in leaf.params), f"{name} {word}"
+
+
+def test_documents_are_printed_as_json_or_name_their_file(
+    toy_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper, out = tmp_path / "p.md", tmp_path / "p.toml"
+    paper.write_text("We found 3 of 4 (75%).", encoding="utf-8")
+    assert "75" in json.loads(run("recheck", "init", str(paper), "--json").output)["toml"]
+    assert json.loads(run("recheck", "init", str(paper), "-o", str(out), "--json").output) == {"file": str(out)}
+    assert "75" in out.read_text(encoding="utf-8")
+    monkeypatch.setattr("orledger.reports.report.findings.findings", lambda *_: "# Found")
+    found = ["findings", "--db", str(toy_db), "--json"]
+    assert json.loads(run(*found).stdout) == {"markdown": "# Found"}
+    assert json.loads(run(*found, "-o", str(tmp_path / "f.md")).stdout) == {"file": str(tmp_path / "f.md")}
+    assert (tmp_path / "f.md").read_text(encoding="utf-8") == "# Found"
