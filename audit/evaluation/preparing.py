@@ -10,6 +10,7 @@ import polars as pl
 
 from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.registry.comparison_reading import UNIT_TESTS
+from orledger.audit.statistics.logarithms import log10
 from orledger.audit.statistics.result import Dropped
 from orledger.audit.ties import ULPS, snapped
 
@@ -32,7 +33,7 @@ def prepared(comparison: Comparison, matched: Matched, names: list[str]) -> Matc
     m = _usable(matched, ~np.isinf(matched.matrix), names, "infinite")
     if comparison.transform == "log10":
         m = _usable(m, ~(m.matrix <= 0), names, "not positive, log10 does not exist")
-        m = replace(m, matrix=np.log10(m.matrix))
+        m = replace(m, matrix=log10(m.matrix))
     if comparison.test == "mcnemar":
         return replace(m, matrix=(m.matrix > 0.5).astype(float))
     if comparison.test not in UNIT_TESTS:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orledger.audit.statistics.logarithms import log10
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,7 +42,7 @@ def max_over_min(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
 
 def sd_log10(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
     """Sample standard deviation (ddof 1) of the decimal logarithm."""
-    return _sd(np.log10(np.asarray(values, dtype=float)), axis)
+    return _sd(log10(values), axis)
 
 
 def _sd(x: NDArray[np.float64], axis: int) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,7 @@ from orledger.audit.statistics.bound import Bound
 from orledger.audit.statistics.dispersion import MEASURES
 from orledger.audit.statistics.floors import attainable, smallest_n
 from orledger.audit.statistics.intervals import median_interval
+from orledger.audit.statistics.logarithms import log10
 from orledger.audit.statistics.resampling import resample_backends
 from orledger.audit.statistics.slopes import slope
 from orledger.errors import DataError
@@ -119,3 +121,11 @@ def test_a_mean_does_not_depend_on_the_order_of_its_values():
     assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
     assert statistic("mean", [0.1, 0.2, 0.3]) == statistic("mean", [0.3, 0.2, 0.1])
     assert statistic("mean", [1.0, float("inf")]) == float("inf")
+
+
+def test_logarithms_are_those_of_the_c_library_on_every_processor():
+    x = np.array([[1e-300, 0.3, 10.0], [7.0, 1e22, math.inf]])
+    assert log10(x).tolist() == [[math.log10(v) for v in row] for row in x.tolist()]
+    assert log10([0.0])[0] == -math.inf
+    assert np.isnan(log10([-1.0, math.nan])).all()
+    assert log10(10.0 ** np.arange(-22, 23)).tolist() == list(range(-22, 23))
