@@ -174,6 +174,11 @@ def gain(x: Array) -> Array:
     return x / (1 + x)
 
 
+def divisor(x: Array) -> Array:
+    """`x` where it is positive and 1 elsewhere, where what it divides is zero or not used."""
+    return namespace(x).where(x > 0, x, x * 0 + 1)
+
+
 def tiny(x: Array) -> float:
     """A positive number whose square is still representable in the array's dtype: a guard for divisions, never a result."""
     return _limits(namespace(x), x.dtype)[1]

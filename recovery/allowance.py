@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import ENTRY_UNITS, Array, gain, like, machine_eps, namespace, tiny
+from orledger.recovery._array import ENTRY_UNITS, Array, divisor, gain, like, machine_eps, namespace, tiny
 from orledger.recovery.centre import Centre
 from orledger.recovery.dominating import pending_move
 from orledger.recovery.roots import log_grid
@@ -118,7 +118,7 @@ def _moved(centre: Centre, edge: Edge, noise: float, norm: float) -> Array:
     old = xp.where(far, V * 0 + centre.budget, V * edge.alpha * edge.alpha)
     more = xp.where(far, V * 0 + noise, xp.where(far, V * 0, edge.mu) * noise + norm)
     new = xp.sqrt(V * (old + more))
-    return V * more / (new + xp.sqrt(V * old) + xp.where(new > 0, new * 0, new * 0 + 1))
+    return V * more / divisor(new + xp.sqrt(V * old))
 
 
 def _degenerate(centre: Centre, proj: Projection, room: float, noise: float, norm: float) -> Array:
@@ -180,8 +180,8 @@ def forgotten(proj: Projection) -> tuple[Array, Array]:
 def forgotten_share(hidden: tuple[Array, Array], mu: Array, V: Array) -> Array:
     """The part of V (points,), at one mu per point, that what was `forgotten` could have taken off, in [0, 1]."""
     xp, (less, limitless) = namespace(V), hidden
-    most = xp.where(less > 0, less, less + 1) * xp.where(less > 0, mu, less * 0)
-    share = xp.clip(most / xp.where(V > 0, V, V + tiny(V)), 0, 1)
+    most = less * xp.where(less > 0, mu, less * 0)
+    share = xp.clip(most / xp.where(V > 0, V, V + tiny(V)), None, 1)
     return xp.where(limitless, share * 0 + 1, share)
 
 
@@ -205,6 +205,6 @@ def gram_allowance(spec: Spectral, proj: Projection, rho: float, edges: list[Edg
         dR = _exposure(spec, data, spec.exact.data if spec.exact else None) + hidden * mu * mu
         dm = xp.sqrt(dR) * (xp.sqrt(dV / 2) + xp.sqrt(unit * kxx)) + mu * xp.sqrt(cut * kxx * like(spec.y02, kxx))
         new = xp.sqrt((V + dV) * (R + dR))
-        moved = dm + (V * dR + dV * (R + dR)) / (new + xp.sqrt(V * R) + xp.where(new > 0, new * 0, new * 0 + 1))
+        moved = dm + (V * dR + dV * (R + dR)) / divisor(new + xp.sqrt(V * R))
         worst = xp.maximum(worst, xp.where(far, moved * 0 + float("inf"), moved))
     return worst + functional_error(proj, rho)

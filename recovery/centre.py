@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import Array, gain, like, machine_eps, namespace, tiny, to_numpy
+from orledger.recovery._array import Array, divisor, gain, like, machine_eps, namespace, tiny, to_numpy
 from orledger.recovery.occam import Occam, occam
 from orledger.recovery.roots import log_grid
 
@@ -156,7 +156,7 @@ class Centre:
         noise = squares[:, 0] - 2 * products[:, 0] - self.A
         norm = squares[:, 1] + alpha * alpha * c02 + 2 * products[:, 1] - room
         xp = namespace(d)
-        return xp.where(p.mu * self.budget > room + self.size2, -norm / (p.mu + tiny(d)), noise)
+        return xp.where(p.mu * self.budget > room + self.size2, -norm / divisor(p.mu), noise)
 
     @cached_property
     def v2(self) -> Array:
@@ -191,7 +191,7 @@ class Centre:
         square, linear = f * f * weight, 2 * f * (lam[:, None] * weight * fv + row)
         const = lam * lam * (weight * fv * fv).sum(1) + 2 * lam * (row * fv).sum(1)
         const = const - xp.where(far, lam * 0 + (room or 0.0), lam * 0 + self.A)
-        factor = xp.where(far, -1 / (mus + tiny(mus)), mus * 0 + 1)
+        factor = xp.where(far, -1 / mus, mus * 0 + 1)
         return OnGrid(f, fv, lam, quad, far, square, linear, const, factor)
 
     @staticmethod

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orledger.recovery._array import ENTRY_UNITS, Array, machine_eps, namespace, tiny
+from orledger.recovery._array import ENTRY_UNITS, Array, divisor, machine_eps, namespace, tiny
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,4 +79,4 @@ def pending_move(proj: Projection, p: Pieces, R: Array) -> Array:
     inverse = spec.pending * (rows.factor * rows.factor).sum(0)
     dV, dR = (own * own) @ inverse, (data * data) @ inverse
     new, old = xp.sqrt((V + dV) * (R + dR)), xp.sqrt(V * R)
-    return xp.sqrt(dV * dR) + (V * dR + dV * (R + dR)) / (new + old + xp.where(new > 0, new * 0, new * 0 + 1))
+    return xp.sqrt(dV * dR) + (V * dR + dV * (R + dR)) / divisor(new + old)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, namespace, tiny
+from orledger.recovery._array import Array, divisor, namespace
 from orledger.recovery.allowance import Edge
 from orledger.recovery.roots import bracket, solve
 
@@ -40,9 +40,9 @@ def edges_of(
         width = xp.sqrt(room * (c02 + visible * c2.sum(1)))
         mu = c02 * 0 + (centre.occ.mu if visible == 0.0 else 0.0)
         seen = c02 > proj.c02_floor
-        reach = xp.where(seen, xp.sqrt(room / xp.where(seen, c02, c02 + 1)), c02 * 0)
+        reach = xp.where(seen, xp.sqrt(room / divisor(c02)), c02 * 0)
         V = c02 + c2 @ (1 / (1 + (0.0 if np.isinf(centre.occ.mu) else centre.occ.mu) * spec.s2))
-        alpha = xp.where(V > 0, width / xp.where(V > 0, V, V + 1), V * 0)
+        alpha = width / divisor(V)
         at = ct * 0 + centre.theta
         attained = xp.where(seen | (visible > 0), width, width * 0)
         return [Edge(width, attained, mu, at, sign * reach, V, alpha) for sign in (1.0, -1.0)]
@@ -67,7 +67,7 @@ def _one_side(
 ) -> Edge:
     """The edge in the direction `sign`, for one block of points."""
     ct, c02 = proj.ct, proj.c02
-    xp, guard = namespace(ct), tiny(ct)
+    xp = namespace(ct)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
 
     held = [ct, c02]  # of the points still open, gathered again only when there are fewer
@@ -93,7 +93,7 @@ def _one_side(
     beyond = (c02 <= 0) & (width + sign * drift <= outer + slack)
     if bool(beyond.any()):
         reach = c2 @ (1 / centre.spec.s2)
-        stretch = (centre.budget**0.5) / xp.sqrt(reach + guard)
+        stretch = (centre.budget**0.5) / xp.sqrt(divisor(reach))
         far = (centre.spec.yt / centre.s - centre.theta) + sign * stretch[:, None] * ct / centre.spec.s2
         d, alpha = xp.where(beyond[:, None], far, d), xp.where(beyond, alpha * 0, alpha)
         spread = xp.where(beyond, reach, spread)
@@ -111,17 +111,17 @@ def _feasible_share(centre: Centre, inner: Array, d: Array, alpha: Array, room: 
 
     The dual point meets both balls up to the tolerance of its root; the pull back is as small as that error.
     """
-    xp, s2, guard = namespace(d), centre.spec.s2, tiny(d)
+    xp, s2 = namespace(d), centre.spec.s2
     move = d - inner
     # Norm ball, along inner + t move: size t^2 + 2 along t <= room left at inner; roots without cancellation.
     size = (move * move).sum(1) + alpha * alpha * c02
     along = move @ (centre.theta + inner)
     left = room - float(inner @ inner + 2 * (inner @ centre.theta))
     root = xp.sqrt(along * along + size * left)
-    norm_share = xp.where(along > 0, left / (along + root + guard), (root - along) / (size + guard))
+    norm_share = xp.where(along > 0, left / divisor(along + root), (root - along) / divisor(size))
     # Noise ball: quad t^2 - 2 tilt t <= what is left of the budget at inner.
     quad, tilt = (move * move) @ s2, move @ (centre.g0 - s2 * inner)
     left = -float(centre.overshoot(inner[None, :])[0])
     root = xp.sqrt(tilt * tilt + quad * left)
-    noise_share = xp.where(tilt < 0, left / (root - tilt + guard), (root + tilt) / (quad + guard))
+    noise_share = xp.where(tilt < 0, left / divisor(root - tilt), (root + tilt) / divisor(quad))
     return xp.clip(xp.minimum(norm_share, xp.where(quad > 0, noise_share, noise_share * 0 + 1)), 0, 1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from orledger.recovery._array import ENTRY_UNITS, Array, gain, machine_eps, multipliers, namespace
+from orledger.recovery._array import ENTRY_UNITS, Array, divisor, gain, machine_eps, multipliers, namespace
 from orledger.recovery.dominating import reweighted
 from orledger.recovery.errors import InputError
 
@@ -104,8 +104,7 @@ class Projection:
     @property
     def null_share(self) -> Array:
         """|(I - W W^T) c|^2 / |c|^2, the share of each functional that the data cannot see; 0 for a zero functional."""
-        total = self.norm2
-        return namespace(total).where(total > 0, self.c02 / namespace(total).where(total > 0, total, total + 1), total)
+        return self.c02 / divisor(self.norm2)
 
     def V(self, mu: Array) -> Array:
         """Posterior variance at nugget 1/mu: (points,) for a number, (points, M) for M values; any mu in [0, inf]."""

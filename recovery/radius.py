@@ -15,6 +15,7 @@ import numpy as np
 from orledger.recovery._array import (
     Array,
     as_float,
+    divisor,
     items,
     like,
     machine_eps,
@@ -108,7 +109,7 @@ def _gram_allowance(
         return radius * 0, radius >= 0
     xp = namespace(V)
     lossy = spec.exact is not None and bool(spec.dropped or spec.exact.dropped)
-    share = moved_variance(proj, mu) / xp.where(V > 0, V, V * 0 + 1)
+    share = moved_variance(proj, mu) / divisor(V)
     allowance = xp.where(V > 0, share * radius / 2, radius * 0)
     resolved = allowance <= RESOLVED * radius
     doubtful = np.flatnonzero(to_numpy((V <= 0) | (share > 2e-3 * RESOLVED) | lossy))
@@ -171,8 +172,7 @@ def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[
     top = float(s2.max())
     z2, level = s2 / top, float(np.log(eta) * 2 - np.log(eps) * 2 - np.log(top))
     size = c02 + c2.sum(1)
-    active = size > 0
-    size = xp.where(active, size, size + 1)
+    active, size = size > 0, divisor(size)
     c2, c02 = c2 / size[:, None], c02 / size
     start = (c2 @ z2) - float(np.exp(min(level, 700.0)))
     lower = ~(active & (start > 0))
@@ -209,7 +209,7 @@ def _on_grid(
     V, pf, wn = proj.V(mus), proj.pf(mus), proj.wn(mus)
     value, cert = xp.sqrt(V * (eps**2 + mus * eta**2)), eps * pf + eta * wn
     i, j = value.argmin(1), cert.argmin(1)
-    rows = i * 0 + (xp.arange(len(i), device=i.device) if xp is not np else np.arange(len(i)))
+    rows = xp.arange(len(i), device=i.device)
     at = proj.at(mus[i])
     allowance, resolved = _gram_allowance(proj.spec, proj, eps, eta, value[rows, i], at.V, mus[i])
     return GlobalCertificate(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, like, machine_eps, namespace, tiny
+from orledger.recovery._array import Array, divisor, like, machine_eps, namespace, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def log_grid(s2: Array, mu0: float = 0.0) -> Array:
     """
     lo, hi = -float(np.log(float(s2.max()))), -float(np.log(float(s2.min())))
     pad, reach = float(np.log(1e3)), float(np.log(REACH))
-    core = np.linspace(lo - pad, hi + pad, max(8, int(np.ceil((hi - lo + 2 * pad) / CORE_STEP))))
+    core = np.linspace(lo - pad, hi + pad, int(np.ceil((hi - lo + 2 * pad) / CORE_STEP)))
     first, last = lo - reach, hi + reach
     if 0 < mu0 < np.inf:
         first, last = min(first, np.log(mu0) - reach), max(last, np.log(mu0) + reach)
@@ -47,9 +47,9 @@ def bracket(grid: Array, F: Array) -> tuple[Array, Array, Array, Array, Array]:
     negative = F <= 0
     count = xp.where(negative.any(1), (negative * 1).argmax(1), F.shape[1])
     inside = (count > 0) & (count < F.shape[1])
-    left = xp.clip(count - 1, 0, F.shape[1] - 1)
-    right = xp.clip(count, 0, F.shape[1] - 1)
-    rows = xp.arange(F.shape[0], device=F.device) if xp is not np else np.arange(F.shape[0])
+    left = xp.clip(count - 1, 0, None)
+    right = xp.clip(count, None, F.shape[1] - 1)
+    rows = xp.arange(len(F), device=F.device)
     return grid[left], grid[right], F[rows, left], F[rows, right], inside
 
 
@@ -86,7 +86,7 @@ def solve(
         floor = 8 * eps * xp.abs(best)
         done = (xp.minimum(size_a, size_b) <= small) | (width <= floor)
         out[idx] = best
-        floor = xp.clip(floor / xp.where(width > 0, width, width + 1), None, 0.5)
+        floor = xp.clip(floor / divisor(width), None, 0.5)
         differences = xp.stack([c - b, b - a, fb - fa, fc - fa, fc - fb])
         cb, ba, ab, ac, bc = xp.where(differences == 0, guard, differences)  # none is zero, to be divided by
         xi, phi = (a - b) / cb, (fa - fb) / bc

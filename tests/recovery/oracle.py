@@ -60,8 +60,8 @@ class Oracle:
         G = [[dot(p, q) for q in rows] for p in rows]
         return cls(G, [_arb(v) for v in y], [dot(p, c) for p in rows], dot(c, c), exact)
 
-    def moments(self, mu):
-        """(V, m, y^T (G + nu)^-1 y) at nu = 1/mu; mu = None is the limit nu = 0 of a matrix of full rank."""
+    def weights(self, mu):
+        """The rows' weights (G + nu)^-1 b and (G + nu)^-1 y at nu = 1/mu on the noisy rows; mu = None is nu = 0."""
         n = len(self.y)
         nu = 1 / mu if mu is not None else _arb(0)
         A = flint.arb_mat(
@@ -69,7 +69,11 @@ class Oracle:
         )
         rhs = flint.arb_mat([[self.b[i], self.y[i]] for i in range(n)])
         sol = A.solve(rhs)
-        w, a = [sol[i, 0] for i in range(n)], [sol[i, 1] for i in range(n)]
+        return [sol[i, 0] for i in range(n)], [sol[i, 1] for i in range(n)]
+
+    def moments(self, mu):
+        """(V, m, y^T (G + nu)^-1 y) at nu = 1/mu; mu = None is the limit nu = 0 of a matrix of full rank."""
+        w, a = self.weights(mu)
         bw = sum((p * q for p, q in zip(self.b, w, strict=True)), _arb(0))
         m = sum((p * q for p, q in zip(self.b, a, strict=True)), _arb(0))
         ya = sum((p * q for p, q in zip(self.y, a, strict=True)), _arb(0))
