@@ -113,7 +113,8 @@ class Projection:
 
     def m(self, mu: Array) -> Array:
         """Posterior mean at nugget 1/mu, exact rows included; shapes as in V."""
-        return _fit(self.shift, multipliers(mu, self.ct, axes=1)[..., None]) + self.ct @ self._mean_weights(mu).T
+        weights = self._mean_weights(mu)
+        return _fit(self.shift, weights) + self.ct @ weights.T
 
     def pf(self, mu: Array) -> Array:
         """|phi_x - Lam^* w_mu(x)|, the generalised power function; shapes as in V."""

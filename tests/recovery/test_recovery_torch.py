@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from orledger.recovery import (
+    GramError,
     InputError,
     Spectral,
     covering_radius,
@@ -80,3 +81,15 @@ def test_mixed_types_are_brought_together_and_half_precision_is_refused():
             Spectral.from_features(torch.as_tensor(Phi).to(dtype), torch.as_tensor(y).to(dtype))
     halves = Spectral.from_features(Phi.astype(np.float16), y)
     np.testing.assert_array_equal(halves.s2, want.s2)
+
+
+def test_a_negative_eigenvalue_has_a_limit_of_its_own_in_single_precision():
+    """Ten thousand units of the largest entry, which is more than the hundred-millionth of double precision."""
+    limit, ones = 4e4 * torch.finfo(torch.float32).eps, torch.ones(2, dtype=torch.float32)
+    assert Spectral.from_gram(torch.diag(torch.tensor([4.0, -limit * 0.99995])), ones).dropped == 1
+    with pytest.raises(GramError, match="negative eigenvalue"):
+        Spectral.from_gram(torch.diag(torch.tensor([4.0, -limit * 1.00005])), ones)
+    w, kxx = torch.tensor([4.0, -limit * 0.99995]), torch.ones(1)
+    assert radius_values(w, torch.ones((1, 2)) / 9, kxx, 1.0, 0.0).shape == (1,)
+    with pytest.raises(GramError, match="negative eigenvalue"):
+        radius_values(torch.tensor([4.0, -limit * 1.00005]), torch.ones((1, 2)) / 9, kxx, 1.0, 0.0)
