@@ -58,7 +58,7 @@ def test_the_centre_is_the_ridge_solution_at_the_occam_multiplier(problem):
     assert centre.value(problem.proj) == pytest.approx(problem.C @ problem.oc, rel=1e-10, abs=1e-14)
     assert centre.g0 == pytest.approx((problem.y - problem.Phi @ problem.oc) @ problem.Phi @ W, rel=1e-9)
     assert centre.v == pytest.approx((problem.oc if problem.mu0 else problem.y @ problem.Phi) @ W, rel=1e-10)
-    assert centre.A == pytest.approx(problem.eta**2 - problem.y @ problem.y if problem.mu0 == 0 else 0.0)
+    assert pytest.approx(problem.eta**2 - problem.y @ problem.y if problem.mu0 == 0 else 0.0) == centre.A
     assert centre.budget == pytest.approx(problem.eta**2, rel=1e-12)  # five rows of rank five fit any data
 
 
@@ -88,7 +88,7 @@ def test_moments_and_steps_at_one_multiplier_per_point(problem):
     assert centre.overshoot(moves) == pytest.approx(problem.misfit2(problem.whole(moves)) - problem.eta**2, rel=1e-9)
     away, size = centre.pieces(np.full(3, -np.inf), proj.ct, proj.c02), (problem.C**2).sum(1)
     assert (away.mu == 0).all()
-    assert away.V == pytest.approx(size, rel=1e-12)
+    assert pytest.approx(size, rel=1e-12) == away.V
     assert away.drift == pytest.approx(problem.C @ problem.oc, rel=1e-10, abs=1e-14)
 
 
@@ -110,7 +110,9 @@ def test_the_excess_is_measured_by_the_ball_that_resolves_it(problem, bounded):
     mus = np.array([0.01, 0.3, 0.97, 1.03, 40.0]) * turn
     t = np.log(mus / (problem.mu0 or 1.0))
     alphas = np.array([[0.5], [-1.5], [0.2]])
-    (table,) = centre.excess_on_grid(centre.on_grid(t, room), proj, proj.ct**2, [lambda V, drift, quad: alphas + V * 0])
+    (table,) = centre.excess_on_grid(
+        centre.on_grid(t, room), proj, proj.ct**2, [lambda V, _drift, _quad: alphas + V * 0]
+    )
     for j, mu in enumerate(mus):
         alone = centre.excess(centre.pieces(np.full(3, t[j]), proj.ct, proj.c02), alphas[:, 0], proj.c02, room)
         for i, c in enumerate(problem.C):

@@ -108,8 +108,12 @@ def test_features_are_dropped_at_so_many_units_as_they_have_rows_or_columns():
         assert spec.y02 == (16.0 if dropped else 0.0)
         assert spec.s2[0] == 4.0
     assert Spectral.from_features(np.diag([2.0, cut]), np.ones(2), rank_tol=1.0).dropped == 0
-    exact = Spectral.from_features(np.array([[1.0, 0, 0], [4.0, 1e-3, 0], [3.0, 0, 0]]), np.array([0.0, 1, 0]), exact=[0])
-    assert exact.resolution == pytest.approx(3 * EPS * 5.0, rel=1e-6)  # |(4, 3)|: the rows before the exact one was taken out
+    exact = Spectral.from_features(
+        np.array([[1.0, 0, 0], [4.0, 1e-3, 0], [3.0, 0, 0]]), np.array([0.0, 1, 0]), exact=[0]
+    )
+    assert exact.resolution == pytest.approx(
+        3 * EPS * 5.0, rel=1e-6
+    )  # |(4, 3)|: the rows before the exact one was taken out
     assert exact.dropped == 1
 
 
@@ -134,7 +138,9 @@ def test_inner_products_may_explain_a_thousandth_more_than_there_is():
     refused(lambda: spec.project(np.array([[square, 0.0], [0.0, 1.2]]), k), InputError, text)
     refused(lambda: spec.project(b * 1.000001, k), InputError, "point 0: b explains 1 times")
     with_exact = gram([1.0, 1.0, 1.0], exact=[2])
-    assert with_exact.project(np.zeros((3, 1)), np.array([2.0])).c02_floor == pytest.approx([(3 + 16) * EPS * 2], rel=1e-15)
+    assert with_exact.project(np.zeros((3, 1)), np.array([2.0])).c02_floor == pytest.approx(
+        [(3 + 16) * EPS * 2], rel=1e-15
+    )
     nothing = spec.project(np.zeros((2, 1)), np.zeros(1))
     assert (nothing.c02[0], nothing.null_share[0]) == (0.0, 0.0)
     assert nothing.c02_floor[0] > 0
@@ -171,7 +177,9 @@ def test_the_dominating_problem_is_made_for_all_points_or_for_those_asked_for():
     assert (spec.widened.given, spec.widened.dropped) == (None, 0)
     assert (spec.widened.given, spec.loosened.given) == (None, None)
     anew = spec.given[0] + np.diag(spec.delta)
-    assert np.sort(spec.widened.s2) == pytest.approx(np.sort(Spectral.from_gram(anew, spec.given[1], exact=[1]).s2), rel=1e-9)
+    assert np.sort(spec.widened.s2) == pytest.approx(
+        np.sort(Spectral.from_gram(anew, spec.given[1], exact=[1]).s2), rel=1e-9
+    )
     refused(lambda: spec.widened.project(*proj.rows).widened(np.array([0])), InputError, "no further widened form")
     refused(lambda: proj.lost_part, InputError, "no direction was left out")
     plain = Spectral.from_features(np.eye(2), np.ones(2))
@@ -202,13 +210,15 @@ def test_moments_of_one_multiplier_many_and_one_for_each_point(exact):
         refused(lambda n=name: getattr(proj, n)(np.ones((2, 2))), InputError, "at most 1 axis")
     refused(lambda: proj.at(np.ones((3, 1))), InputError, "at most 1 axis")
     refused(lambda: proj.at(np.ones(2)), InputError, "2 values for 3 functionals")
-    assert proj.at(0.2).V == pytest.approx(proj.V(0.2))
-    assert proj.at(np.array([0.2])).V == pytest.approx(proj.V(0.2))
+    assert pytest.approx(proj.V(0.2)) == proj.at(0.2).V
+    assert pytest.approx(proj.V(0.2)) == proj.at(np.array([0.2])).V
     assert spec.q(mus) == pytest.approx([spec.q(mu) for mu in mus])
     picked = proj[np.array([2, 0])]
     assert (len(picked), picked.norm2.tolist()) == (2, proj.norm2[[2, 0]].tolist())
     assert picked.whole2 == pytest.approx((C**2).sum(1)[[2, 0]])
-    assert global_radius(spec, picked, 1.0, 0.3).radius == pytest.approx(global_radius(spec, proj, 1.0, 0.3).radius[[2, 0]])
+    assert global_radius(spec, picked, 1.0, 0.3).radius == pytest.approx(
+        global_radius(spec, proj, 1.0, 0.3).radius[[2, 0]]
+    )
 
 
 def test_norms_and_misfits_of_ridge_solutions():
