@@ -55,12 +55,12 @@ def kappa_invariance(m: np.ndarray, c: np.ndarray, kappa: float, kappa_prime: fl
     for here, there in ((kappa, kappa_prime), (kappa_prime, kappa)):
         best, runner_up, tied = _runner_up(m, c, here)
         width = np.take_along_axis(c, best[..., None], -1)
-        # Moving to a larger kappa, only a larger width can overtake; to a smaller kappa, only a smaller one.
+        # Moving to a larger kappa, only a larger width can overtake; to a smaller kappa, only a smaller one. Its own lead is 0.
         lead = (c - width).max(-1) if there > here else (width - c).max(-1)
         chosen.append(best)
         gap.append(runner_up)
         tie.append(tied)
-        left.append(abs(there - here) * np.maximum(lead, 0.0))
+        left.append(abs(there - here) * lead)
     picks, gaps, ties, sharp_left = (np.stack(v, -1) for v in (chosen, gap, tie, left))
     # An inequality that rounding alone decides proves nothing about the values that are compared.
     size = (np.abs(m) + max(abs(kappa), abs(kappa_prime)) * np.abs(c)).max(-1)

@@ -115,14 +115,16 @@ CRITERIA: dict[str, Callable[[Spectral, Array], Array]] = {
 def minimise(spec: Spectral, rule: str, *, bounds: tuple[float, float] | None = None) -> RuleChoice:
     """The mu that minimises a rule of `CRITERIA`: best node of a grid over the whole spectrum, then Brent between neighbours.
 
-    bounds: (lowest, highest) mu to consider; by default nine decades beyond both ends of the spectrum.
+    bounds: (lowest, highest) mu to consider; by default eight decades beyond both ends of the spectrum. The grid has four
+    nodes per unit of log mu, and at least 64.
     """
     from scipy.optimize import minimize_scalar  # a second of import that only this function needs
 
     if not isinstance(rule, str) or rule not in CRITERIA:
         raise InputError(f"rule = {rule!r}; known rules are {sorted(CRITERIA)}")
     nodes = to_numpy(log_grid(spec.s2))
-    lo, hi = (nodes[nodes > nodes[0] + 20].min(), nodes[nodes < nodes[-1] - 20].max())
+    # Its tails begin three decades beyond the spectrum and have three steps of five decades; one of each is enough.
+    lo, hi = nodes[2], nodes[-3]
     if bounds is not None:
         least, most = (number(v, "a bound of mu") for v in items(bounds, 2, "bounds (lowest and highest mu)"))
         if not 0 < least < most:

@@ -20,7 +20,8 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
 
     It is an Occam radius with one more exact row: rho^2 = rho_oc^2 + max_mu [(v - m(mu))^2 / V(mu) - r(mu) - rho_oc^2],
     concave in mu, with the same stationarity equation as the interval itself. Infinite exactly when the functional has
-    no null-space part and the value lies outside what the noise ball alone allows.
+    no null-space part and the value lies outside what the noise ball alone allows, by more than 64 rounding units of its
+    half-width.
     """
     values = like(sized(as_float(values, "values", ndim=1), "values"), proj.ct)
     if len(values) != len(proj):

@@ -95,3 +95,67 @@ def test_no_criterion_fires_wrongly_on_short_decimals():
     found = kappa_invariance(m, c, 1.0, 2.0)
     assert found.fires_any.sum() > 100
     assert found.coincided[found.sharp_any | found.fires_any].all()
+
+
+EPS = 2.0**-52
+
+
+@pytest.mark.parametrize(
+    ("m", "c", "kappa", "tied"),
+    [
+        ((1 - 4 * EPS, 1.0), (3.0, 3.0), 0.0, True),  # four units of the larger one, which is 1
+        ((1.0, 1 + 5 * EPS), (3.0, 3.0), 0.0, False),
+        ((1.0, 1 + 8 * EPS), (1.0, 1.0), 1.0, True),  # both terms count: |m| + |kappa c| = 2
+        ((1.0, 1 + 9 * EPS), (0.5, 0.5), 2.0, False),
+        ((-1.0, -1 - 8 * EPS), (-0.5, -0.5), 2.0, True),
+        ((1.0, 1 + 5 * EPS, 100.0), (0.0, 0.0, 0.0), 1.0, False),  # the two best alone
+    ],
+)
+def test_a_tie_is_a_gap_of_four_rounding_units(m, c, kappa, tied):
+    found = kappa_invariance(np.array(m), np.array(c), kappa, kappa)
+    assert found.tie.tolist() == [tied, tied]
+    assert not found.fires.any()  # beyond a tie lies what rounding may still decide
+    assert not found.sharp.any()
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_criterion_needs_eight_rounding_units_more(swap):
+    """M = (0, 1), c = (0, 1 - d): from 0 to 1 the gap is 1 and what may be gained 1 - d; 8 units of |m| + |c| = 2 - d are 16."""
+    for d, proved in ((16 * EPS, False), (16.5 * EPS, True), (12 * EPS, False)):
+        kappas = (1.0, 0.0) if swap else (0.0, 1.0)
+        found = kappa_invariance(np.array([0.0, 1.0]), np.array([0.0, 1 - d]), *kappas)
+        at = 1 if swap else 0
+        assert found.coincided
+        assert (bool(found.fires[at]), bool(found.sharp[at])) == (proved, proved)
+        assert not found.fires[1 - at]
+        assert found.ratio[at] == found.sharp_ratio[at] == 1 - d
+
+
+def test_the_runner_up_is_the_second_smallest_wherever_it_stands():
+    """Values 0, 5, 1 and 7 in every order, and a gain of exactly 1: as much as the gap, which proves nothing."""
+    from itertools import permutations
+
+    m = np.array(list(permutations((0.0, 5.0, 1.0, 7.0))))
+    found = kappa_invariance(m, (m == 5.0) * 1.0, 0.0, 1.0)
+    assert (found.gap[:, 0] == 1.0).all()
+    assert (found.ratio[:, 0] == 1.0).all()
+    assert (found.chosen == np.argmin(m, 1)[:, None]).all()
+    assert not found.fires.any()
+
+
+def test_steps_along_several_axes_are_judged_one_by_one():
+    g = np.random.default_rng(3)
+    m, c = g.standard_normal((2, 3, 5)), g.random((2, 3, 5)) / 4
+    whole = kappa_invariance(m, c, 0.5, -1.0)
+    assert whole.osc.shape == (2, 3)
+    for i, j in np.ndindex(2, 3):
+        one = kappa_invariance(m[i, j], c[i, j], 0.5, -1.0)
+        for name, value in vars(one).items():
+            np.testing.assert_array_equal(getattr(whole, name)[i, j], value)
+        assert whole.fires_any[i, j] == one.fires_any
+        assert whole.sharp_any[i, j] == one.sharp_any
+    assert whole.sharp_any.any()
+    assert not whole.fires.all()
+    single = kappa_invariance(m[..., :1], c[..., :1], 0.5, -1.0)
+    assert single.gap.shape == single.tie.shape == (2, 3, 2)
+    assert single.sharp_ratio.max() == single.ratio.max() == 0.0
