@@ -44,18 +44,21 @@ def _limit(claim: Claim, m: Matched, names: list[str]) -> Found:
     assert claim.limit is not None
     values = combined(claim, m)
     labels, found = [], []
-    rounding = _rounding(m.matrix)
+    rounding = _rounding(m.matrix if claim.combine == "difference" else values[:, None])
     if claim.stat is None:
         labels, found = [_name(m, i) for i in range(values.size)], values.tolist()
     else:
         parts = list(groups(claim, m))
         labels = [label for label, _ in parts]
         found = [reduced(claim.stat, values, m, rows) for _, rows in parts]
-        rounding = np.array([rounding[rows].max() for _, rows in parts])
+        # Every value off by its own rounding: one huge number in a group leaves no room to the median of the others.
+        moved = [reduced(claim.stat, values + rounding, m, rows) for _, rows in parts]
+        shifts = [abs(a - b) for a, b in zip(moved, found, strict=True)]
+        rounding = np.array([shift if np.isfinite(shift) else 0.0 for shift in shifts])
     x = np.asarray(found)
     below = claim.kind == "at_most"
-    # Means and differences of numbers with few digits reach a limit by rounding alone; a value as recorded is held to the letter.
-    made = claim.stat in ("mean", "share") or claim.combine == "difference"
+    # Sums, means and differences of numbers with few digits reach a limit by rounding alone; a value as recorded is held to the letter.
+    made = claim.stat in ("sum", "mean", "share") or claim.combine == "difference"
     slack = claim.tolerance + (rounding if made else 0.0)
     # What is not a number is not within the limit either.
     bad = ~(x <= claim.limit + slack) if below else ~(x >= claim.limit - slack)
@@ -73,7 +76,7 @@ def _ordering(claim: Claim, m: Matched, names: list[str]) -> Found:
     for label, rows in groups(claim, m):
         x = np.array([statistic(claim.stat, m.matrix[rows, j]) for j in range(len(names))])
         step = np.diff(x) if claim.direction == "increasing" else -np.diff(x)
-        slack = float(_rounding(x[None]).max())
+        slack = _rounding(np.stack([x[:-1], x[1:]], axis=-1))
         good = (step > slack).all() if claim.strict else (step >= -claim.tolerance - slack).all()
         text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
         shown = shown or text
@@ -91,7 +94,7 @@ def _best(claim: Claim, m: Matched, names: list[str]) -> Found:
         lead = others - x[0] if claim.better == "lower" else x[0] - others
         text = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, x, strict=True))
         shown, count = shown or text, count + 1
-        slack = float(_rounding(x[None]).max())
+        slack = float(_rounding(np.array([x[0], others])))
         if not (lead > slack if claim.strict else lead >= -claim.tolerance - slack):
             against.append(f"{label}: {text}" if claim.within else text)
     observed = (
@@ -161,7 +164,7 @@ def _count(claim: Claim, m: Matched, names: list[str]) -> Found:
     k, n = int(hits.sum()), hits.size
     # A share is compared as a share: 0.55 of 100 units is more than 55 in doubles, and 55 / 100 is 0.55.
     enough = claim.at_least is None or (k / n if claim.at_least < 1 else k) >= claim.at_least
-    few = claim.at_most is None or (k / n if 0 < claim.at_most < 1 else k) <= claim.at_most
+    few = claim.at_most is None or (k / n if claim.at_most < 1 else k) <= claim.at_most
     holds = enough and few
     against = [_name(m, i) for i in np.flatnonzero(~hits if claim.at_least is not None else hits).tolist()]
     return holds, f"{what} in {k} of {counted(n, 'unit')}", float(k), [] if holds else against
@@ -244,16 +247,16 @@ def reduced(stat: str, values: NDArray[np.float64], m: Matched, rows: NDArray[np
 
 
 def combined(claim: Claim, m: Matched) -> NDArray[np.float64]:
-    """One value per unit: the only side, or the declared ratio or difference of the first two."""
+    """One value per unit: the first side, or the declared ratio or difference of two."""
     x = m.matrix
-    if x.shape[1] == 1 or claim.combine is None:
+    if claim.combine is None:
         return x[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         return x[:, 0] / x[:, 1] if claim.combine == "ratio" else x[:, 0] - x[:, 1]
 
 
 def _what(claim: Claim, names: list[str]) -> str:
-    if claim.combine is None or len(names) == 1:
+    if claim.combine is None:
         quantity = claim.sides[0][1]
         if quantity.source is None:
             return names[0]

@@ -9,6 +9,7 @@ from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, only
 from orledger.audit.registry.side_reading import read_keys, read_sides
 from orledger.audit.statistics.dispersion import MEASURES
 from orledger.toml_tables import TomlError, TomlTable
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
 NEEDED = {
     "at_most": "limit", "at_least": "limit", "ordering": "stat", "best": "stat", "monotone": "along", "resampled": "along",
 }  # fmt: skip
-COMPARING = ("never_worse", "ordering", "best")
+COMPARING = ("never_worse", "ordering", "best", "resampled")
+ONE_VALUE = ("at_most", "at_least", "measured")
 MOST_DRAWS = 1_000_000
 
 
-def read_claims(t: TomlTable, defaults: dict[str, Any]) -> Iterator[Claim]:
-    """The claims of one table: one, or one per opponent, key value or pair of them."""
+def read_claims(t: TomlTable, defaults: dict[str, Any], *, stored: bool = False) -> Iterator[Claim]:
+    """The claims of one table: one, or one per opponent, key value or pair of them.
+
+    A ``stored`` text may have sides, or a ``combine``, that its claim leaves out of account; a new one is refused.
+    """
     pair = t.data.get("pair", defaults.get("pair", ()))
     inherited = only(defaults, ("pair", "better", "unit", *QUANTITY_KEYS))
     if not set(inherited.get("unit", ())) <= set(pair):
@@ -57,16 +62,16 @@ def read_claims(t: TomlTable, defaults: dict[str, Any]) -> Iterator[Claim]:
         raise t.fail(needed, f"a value: a claim of kind {kind} needs it")
     if kind == "resampled" and options["stat"] not in MEASURES:
         raise t.fail("stat", f"a measure of spread ({', '.join(MEASURES)})")
-    if options["stat"] == "share" and (
-        kind not in ("at_most", "at_least", "measured") or options["combine"] is not None
-    ):
+    if options["stat"] == "share" and (kind not in ONE_VALUE or options["combine"] is not None):
         raise t.fail("stat", "another statistic: a share is for at_most, at_least and measured, without combine")
+    if options["combine"] is not None and kind not in ONE_VALUE and not stored:
+        raise t.fail("combine", f"to stand with at_most, at_least or measured, not with {kind}")
     if kind == "count" and options["at_least"] is None and options["at_most"] is None:
         raise t.fail("at_least", "a number of units, or a share of them below 1 (or at_most)")
     variants = read_sides(t)
     t.done()
     for suffix, words, sides in variants:
-        if kind in COMPARING and len(sides) < 2:
+        if kind in COMPARING and len(sides) < 2 and not (stored and kind == "resampled"):
             raise TomlError(
                 f"{t.file}: table [{t.place}]: {kind} compares sides, found {len(sides)}; give arms, or a and b"
             )
@@ -74,6 +79,12 @@ def read_claims(t: TomlTable, defaults: dict[str, Any]) -> Iterator[Claim]:
             raise t.fail("combine", f"two sides to make one value of ({len(sides)} given)")
         if kind == "never_worse" and len(sides) != 2:
             raise TomlError(f"{t.file}: table [{t.place}]: never_worse compares two sides, found {len(sides)}")
+        used = 2 if kind == "count" or options["combine"] is not None else 1
+        if kind in (*ONE_VALUE, "count") and len(sides) > used and not stored:
+            raise TomlError(
+                f"{t.file}: table [{t.place}]: {kind} looks at {counted(used, 'side')}, found {len(sides)}",
+                hint="give combine, or one claim for every arm: for_each = { arm = [...] }",
+            )
         yield Claim(id=name + suffix, statement=statement + words, sides=sides, **options)
 
 

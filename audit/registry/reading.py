@@ -44,7 +44,7 @@ def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesi
     head = top.table("hypothesis")
     defaults = _defaults(top)
     comparisons = [c for t in top.tables("comparison", []) for c in read_comparisons(t, defaults)]
-    claims = [c for t in top.tables("claim", []) for c in read_claims(t, defaults)]
+    claims = [c for t in top.tables("claim", []) for c in read_claims(t, defaults, stored=stored)]
     known = _unique(top, [c.id for c in comparisons], [c.id for c in claims])
     comparisons = [_with_noise(file, c, {c.id: c for c in claims}, stored=stored) for c in comparisons]
     mode = head.choice("mode", ("registered", "exploratory"))
