@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import duckdb
 import pytest
 import synthetic_db
 
+from orledger import studies
+from orledger.reports.audit_rows import AuditRows
 from orledger.reports.report.document import render_report
-from orledger.reports.tables.building import build_tables
+from orledger.reports.source import Remembering, database_hash
+from orledger.reports.tables.building import build, offered
 from orledger.reports.tables.table import Table
 from orledger.schema.exchange import import_folder
 
@@ -37,10 +41,33 @@ def audited(audited_file):
     return synthetic_db.Adapter(duckdb.connect(str(audited_file), read_only=True))
 
 
+class Tables(Mapping[str, Table]):
+    """The tables of a database by name, each built when it is asked for: a test of one of them waits for no other."""
+
+    def __init__(self, results: synthetic_db.Adapter) -> None:
+        here, self.once = studies.present(results), Remembering(results)
+        self.specs = offered(self.once, here)
+        self.options = {
+            "labels": studies.labels(here), "database": database_hash(results), "audit": AuditRows(self.once)
+        }  # fmt: skip
+        self.built: dict[str, Table] = {}
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self.built:
+            self.built[name] = build(self.specs[name], self.once, **self.options)
+        return self.built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.specs)
+
+    def __len__(self) -> int:
+        return len(self.specs)
+
+
 @pytest.fixture(scope="session")
-def audited_tables(audited) -> dict[str, Table]:
+def audited_tables(audited) -> Mapping[str, Table]:
     """Every table of the audited database by its name."""
-    return {t.name: t for t in build_tables(audited)}
+    return Tables(audited)
 
 
 @pytest.fixture(scope="session")

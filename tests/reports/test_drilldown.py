@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -21,7 +22,7 @@ from orledger.schema.layouts import literal
 
 
 @pytest.fixture(scope="module")
-def tables(audited_tables: dict[str, Table]) -> list[Table]:
+def tables(audited_tables: Mapping[str, Table]) -> list[Table]:
     return [*audited_tables.values()]
 
 
