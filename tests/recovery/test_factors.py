@@ -112,7 +112,7 @@ def test_features_are_dropped_at_so_many_units_as_they_have_rows_or_columns():
         np.array([[1.0, 0, 0], [4.0, 1e-3, 0], [3.0, 0, 0]]), np.array([0.0, 1, 0]), exact=[0]
     )
     assert exact.resolution == pytest.approx(
-        3 * EPS * 5.0, rel=1e-6
+        3 * EPS * 5.0, rel=1e-6, abs=0
     )  # |(4, 3)|: the rows before the exact one was taken out
     assert exact.dropped == 1
 
@@ -133,13 +133,13 @@ def test_inner_products_may_explain_a_thousandth_more_than_there_is():
     b, k = np.array([[square, 0.0], [0.0, 1.0]]), np.array([1001000.0, 1.0])
     found = spec.project(b, k)
     assert found.c02.tolist() == [0.0, 0.0]
-    assert found.c02_floor == pytest.approx((2 + 16) * EPS * k, rel=1e-15)
+    assert found.c02_floor == pytest.approx((2 + 16) * EPS * k, rel=1e-15, abs=0)
     text = r"point 1: b explains 1.44 times kxx = 1, so"
     refused(lambda: spec.project(np.array([[square, 0.0], [0.0, 1.2]]), k), InputError, text)
     refused(lambda: spec.project(b * 1.000001, k), InputError, "point 0: b explains 1 times")
     with_exact = gram([1.0, 1.0, 1.0], exact=[2])
     assert with_exact.project(np.zeros((3, 1)), np.array([2.0])).c02_floor == pytest.approx(
-        [(3 + 16) * EPS * 2], rel=1e-15
+        [(3 + 16) * EPS * 2], rel=1e-15, abs=0
     )
     nothing = spec.project(np.zeros((2, 1)), np.zeros(1))
     assert (nothing.c02[0], nothing.null_share[0]) == (0.0, 0.0)
