@@ -176,7 +176,8 @@ def gain(x: Array) -> Array:
 
 def divisor(x: Array) -> Array:
     """`x` where it is positive and 1 elsewhere, where what it divides is zero or not used."""
-    return namespace(x).where(x > 0, x, x * 0 + 1)
+    xp = namespace(x)
+    return xp.where(x > 0, x, xp.ones_like(x))
 
 
 def tiny(x: Array) -> float:

@@ -74,7 +74,7 @@ def edges_at(proj: Projection, rho: float, eta: float, mu_lower: Array, mu_upper
     edges = []
     for sign, mu in ((-1.0, mu_lower), (1.0, mu_upper)):
         far, inside = xp.isinf(mu), (mu > 0) & ~xp.isinf(mu)
-        t = xp.log(xp.where(inside, mu, base * 0 + 1) / (centre.occ.mu or 1.0))
+        t = xp.log(divisor(mu) / (centre.occ.mu or 1.0))
         p = centre.pieces(xp.where(inside, t, base * 0 - float("inf")), proj.ct, proj.c02)
         R = room + p.quad
         edge = base - p.drift + sign * (xp.sqrt(p.V * R) + pending_move(proj, p, R))
@@ -86,7 +86,7 @@ def functional_error(proj: Projection, rho: float) -> Array:
     """|change of c . theta| (points,) from rounding in the functional and in the sums over its coordinates."""
     terms = len(proj.spec.s2) + 16 + (proj.spec.exact.count if proj.spec.exact else 0)
     norm2 = proj.norm2 if proj.whole2 is None else proj.whole2
-    return 4 * terms * machine_eps(proj.ct) * rho * namespace(proj.ct).sqrt(norm2 + proj.shift * 0)
+    return 4 * terms * machine_eps(proj.ct) * rho * namespace(proj.ct).sqrt(norm2)
 
 
 def feature_allowance(centre: Centre, proj: Projection, rho: float, room: float, edges: list[Edge]) -> Array:
@@ -180,7 +180,7 @@ def forgotten(proj: Projection) -> tuple[Array, Array]:
 def forgotten_share(hidden: tuple[Array, Array], mu: Array, V: Array) -> Array:
     """The part of V (points,), at one mu per point, that what was `forgotten` could have taken off, in [0, 1]."""
     xp, (less, limitless) = namespace(V), hidden
-    most = less * xp.where(less > 0, mu, less * 0)
+    most = less * xp.where(less > 0, mu, less)  # no limit times nothing is nothing
     share = xp.clip(most / xp.where(V > 0, V, V + tiny(V)), None, 1)
     return xp.where(limitless, share * 0 + 1, share)
 

@@ -145,8 +145,6 @@ def _with_gram_error(band: Interval, proj: Projection, eta: float, allowance: Ar
     apart = xp.maximum(xp.abs(up), xp.abs(down)) + twin.delta_num
     resolved[doubtful] = apart <= RESOLVED * xp.minimum(band.half[doubtful], twin.half)
     pick = np.flatnonzero(~to_numpy(resolved[doubtful]))
-    if len(pick) == 0:
-        return replace(band, delta_num=delta)
     lost = doubtful[pick]
     fields = {name: getattr(band, name) * 1 for name in ("lower", "upper", "mid", "half", "gap_rel")}
     for name in ("lower", "upper", "mid", "half"):

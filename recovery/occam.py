@@ -84,7 +84,8 @@ def misfit_slack(spec: Spectral) -> float:
 def misfit_root(s2: np.ndarray, y2: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Mu (T,) with sum_j y2_j / (1 + mu s2_j)^2 = target, for targets in (0, sum y2): Newton in log mu, safeguarded.
 
-    The logarithm of the sum is close to linear in log mu, and the bracket is closed form, so a handful of steps suffice.
+    The logarithm of the sum is close to linear in log mu, and the bracket is closed form, so a handful of steps come near. A step
+    that rounding makes zero is followed by halves of the bracket, up to about fifty, which end at the same root.
     """
     ratio = np.sqrt(y2.sum() / target)
     x = np.maximum(ratio - 1, np.finfo(float).tiny)

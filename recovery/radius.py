@@ -110,7 +110,7 @@ def _gram_allowance(
     xp = namespace(V)
     lossy = spec.exact is not None and bool(spec.dropped or spec.exact.dropped)
     share = moved_variance(proj, mu) / divisor(V)
-    allowance = xp.where(V > 0, share * radius / 2, radius * 0)
+    allowance = share * radius / 2
     resolved = allowance <= RESOLVED * radius
     doubtful = np.flatnonzero(to_numpy((V <= 0) | (share > 2e-3 * RESOLVED) | lossy))
     if len(doubtful) and eps > 0:

@@ -144,4 +144,6 @@ def test_elements_written_out_attain_their_edges_and_meet_both_balls_and_the_exa
         assert np.linalg.norm(rest[:, noisy], axis=1) == pytest.approx(np.full(3, eta), rel=1e-7)
         assert rest[:, exact or []] == pytest.approx(np.zeros((3, len(exact or []))), abs=1e-10)
     assert (band.gap_rel < 1e-9).all()
+    assert band.mid == pytest.approx((band.lower + band.upper) / 2, rel=1e-12)
+    assert band.half == pytest.approx((band.upper - band.lower) / 2, rel=1e-12)
     assert (band.lower <= band.primal_lower + 1e-12).all()

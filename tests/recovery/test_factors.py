@@ -133,6 +133,7 @@ def test_inner_products_may_explain_a_thousandth_more_than_there_is():
     b, k = np.array([[square, 0.0], [0.0, 1.0]]), np.array([1001000.0, 1.0])
     found = spec.project(b, k)
     assert found.c02.tolist() == [0.0, 0.0]
+    assert found.norm2.tolist() == k.tolist()  # as given, though the parts add up to more
     assert found.c02_floor == pytest.approx((2 + 16) * EPS * k, rel=1e-15, abs=0)
     text = r"point 1: b explains 1.44 times kxx = 1, so"
     refused(lambda: spec.project(np.array([[square, 0.0], [0.0, 1.2]]), k), InputError, text)
@@ -173,7 +174,7 @@ def test_the_dominating_problem_is_made_for_all_points_or_for_those_asked_for():
         assert name in vars(proj)
         assert everything.ct[[0, 2]] == pytest.approx(some.ct, rel=1e-12)
         assert everything.c02[[0, 2]] == pytest.approx(some.c02, rel=1e-12)
-        assert some.rows[1] == pytest.approx(proj.rows[1][[2, 0]] * (1 + 8 * EPS), rel=EPS / 2)
+        assert some.rows[1] == pytest.approx(proj.rows[1][[2, 0]] * (1 + 8 * EPS), rel=EPS / 2, abs=0)
     assert (spec.widened.given, spec.widened.dropped) == (None, 0)
     assert (spec.widened.given, spec.loosened.given) == (None, None)
     anew = spec.given[0] + np.diag(spec.delta)

@@ -136,6 +136,14 @@ def test_a_root_at_the_end_and_a_bracket_without_one_cost_nothing():
     assert len(solve(F, lo[:0], hi[:0], lo[:0], hi[:0])) == 0
 
 
+@pytest.mark.parametrize(("value", "evaluations"), [(8 * EPS, 1), (8.5 * EPS, 2), (-8 * EPS, 1), (-8.5 * EPS, 2)])
+def test_no_value_smaller_than_eight_units_is_asked_for(value, evaluations):
+    """Also where the tolerance is zero; the ends have values of 1, so that units are those of 1."""
+    asked = []
+    solve(lambda t, _: asked.append(t) or t * 0 + (value if len(asked) == 1 else 0), np.zeros(1), np.ones(1), np.ones(1), -np.ones(1), tol=0.0)  # fmt: skip
+    assert len(asked) == evaluations
+
+
 def test_values_that_repeat_divide_by_nothing():
     """Two of three values, or two of three places, may coincide to the bit: the step is then a bisection, and no warning."""
     values = iter([1.0, 1.0, -1.0, -1.0, 0.0])
