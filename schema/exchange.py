@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
-from orledger.schema import catalogue, chain, declaring, explaining, migrate, opening, placing, viewing
+from orledger.schema import catalogue, chain, declaring, explaining, migrate, opening, parquet, placing, viewing
 from orledger.schema.describing import TableInfo, tables
 from orledger.schema.layouts import literal
 
@@ -29,9 +27,6 @@ LEFT_OUT = ("migration",)
 
 COMPACT_ROWS = 4_000_000
 """Rows of a group in a compact export: the larger the group, the more repeated values are stored once."""
-
-SORTED_ROWS = 4_000_000
-"""Records sorted at once. One sort of all of them spills from its start to its end, and takes more than its share of time."""
 
 
 def export(path: Path, folder: Path, *, compact: bool = False) -> dict[str, Any]:
@@ -53,7 +48,15 @@ def export(path: Path, folder: Path, *, compact: bool = False) -> dict[str, Any]
     # What is sorted and does not fit into memory goes beside the target, where there has to be room anyway.
     temporary = placing.temporary_beside(top)
     sorting = temporary.with_name(f"{temporary.name}.sort")
-    con = opening.connect(path, "read", threads=1, enable_external_access=True, temp_directory=str(sorting))
+    # The parts are read once: keeping them in memory would drive out what is needed.
+    con = opening.connect(
+        path,
+        "read",
+        threads=1,
+        enable_external_access=True,
+        enable_external_file_cache=False,
+        temp_directory=str(sorting),
+    )
     inside = temporary / folder.absolute().relative_to(top)
     try:
         inside.mkdir(parents=True)
@@ -151,36 +154,13 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
 def _write(con: duckdb.DuckDBPyConnection, table: TableInfo, folder: Path, *, compact: bool) -> dict[str, Any]:
     file = folder / f"{table.name}.parquet"
     smaller = f", COMPRESSION_LEVEL 19, PARQUET_VERSION v2, ROW_GROUP_SIZE {COMPACT_ROWS}" if compact else ""
-    parts = _sorted_parts(con, folder) if table.name == "record" and (table.rows or 0) > SORTED_ROWS else []
-    rows = f"SELECT * FROM {rows_of(*parts)}" if parts else _in_order(table.name)
+    many = table.name == "record" and (table.rows or 0) > parquet.SORTED_ROWS
+    parts = parquet.sorted_parts(con, folder) if many else []
+    rows = f"SELECT * FROM {parquet.rows_of(*parts)}" if parts else parquet.IN_ORDER.format(table=table.name)
     con.execute(f"COPY ({rows}) TO {literal(str(file))} (FORMAT parquet, COMPRESSION zstd{smaller})")
     for part in parts:
         part.unlink()
     return {"rows": table.rows, "columns": [c.name for c in table.columns], "sha256": _sha256(file)}
-
-
-def _in_order(table: str, where: str = "TRUE") -> str:
-    return f'SELECT * FROM "{table}" WHERE {where} ORDER BY ALL NULLS FIRST'
-
-
-# The first cell of every part: a new one begins where the one before has its rows. Nothing but what the cells hold decides.
-PARTS = """
-SELECT min(cell_id) FROM (
-    SELECT cell_id, (sum(count(*)) OVER (ORDER BY cell_id) - 1) // ? AS part FROM record GROUP BY cell_id
-) GROUP BY part ORDER BY 1
-"""
-
-
-def _sorted_parts(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Path]:
-    """Files with the records of one range of cells after the other, each sorted: read in this order they are sorted as a whole."""
-    first = [cell for (cell,) in con.execute(PARTS, [SORTED_ROWS]).fetchall()]
-    parts = []
-    for number, (start, end) in enumerate(zip_longest(first, first[1:])):
-        parts.append(folder / f"record.{number:06}.part")
-        rows, given = ("cell_id >= ?", [start]) if end is None else ("cell_id >= ? AND cell_id < ?", [start, end])
-        target = f"{literal(str(parts[-1]))} (FORMAT parquet, COMPRESSION snappy)"
-        con.execute(f"COPY ({_in_order('record', rows)}) TO {target}", given)
-    return parts
 
 
 def _load(con: duckdb.DuckDBPyConnection, name: str, entry: dict[str, Any], folder: Path) -> None:
@@ -191,22 +171,12 @@ def _load(con: duckdb.DuckDBPyConnection, name: str, entry: dict[str, Any], fold
         )
     file = folder / f"{name}.parquet"
     try:
-        con.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM {rows_of(file)}')
+        con.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM {parquet.rows_of(file)}')
         rows = con.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0]
     except duckdb.Error as error:
         raise VerificationError(f"{file} cannot be loaded: {error}") from error
     if rows != entry["rows"]:
         raise VerificationError(f"{file} holds {rows} rows, and the manifest says {entry['rows']}")
-
-
-def rows_of(*files: Path) -> str:
-    """The rows of the Parquet ``files`` in SQL, one file after the other."""
-    return f"read_parquet([{', '.join(literal(exactly(file)) for file in files)}])"
-
-
-def exactly(path: Path) -> str:
-    """The pattern that matches ``path`` and no other: DuckDB takes a name with brackets, stars or question marks for one."""
-    return re.sub(r"([*?[])", r"[\1]", str(path))
 
 
 def _sha256(file: Path) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import UsageError, VerificationError
-from orledger.schema import catalogue, exchange, explaining, migrate, viewing
+from orledger.schema import catalogue, exchange, explaining, migrate, parquet, viewing
 from orledger.schema.reading import Results
 from orledger.wording import counted
 
@@ -44,7 +44,7 @@ def open_lake(folder: Path, **config: Any) -> Results:
                     con.execute(f"SET {name} = {_text(value) if isinstance(value, str) else value}")
             # From here on: these files, nothing else, and no way back.
             here = folder.absolute()  # DuckDB compares the text of a pattern, too
-            con.execute(f"SET allowed_directories = [{_text(str(here))}, {_text(exchange.exactly(here))}]")
+            con.execute(f"SET allowed_directories = [{_text(str(here))}, {_text(parquet.exactly(here))}]")
             con.execute("SET enable_external_access = false")
             con.execute("SET lock_configuration = true")
         except BaseException:
@@ -94,7 +94,7 @@ def _attach(con: duckdb.DuckDBPyConnection, table: str, folder: Path, corpora: S
         if not (corpus / f"{table}.parquet").is_file():  # of an older schema, which had no such table
             continue
         name = corpus.relative_to(folder).as_posix() if corpus != folder else corpus.name
-        rows = exchange.rows_of((corpus / f"{table}.parquet").absolute())
+        rows = parquet.rows_of((corpus / f"{table}.parquet").absolute())
         parts.append(f"SELECT *, {_text(name)} AS corpus FROM {rows}")
     if not parts:
         con.execute(f"ALTER TABLE {table} ADD COLUMN corpus VARCHAR")
