@@ -93,8 +93,8 @@ def digits(value: float, style: Style) -> Digits:
     if style.kind == "integer":
         text, exponent = f"{round(number):,d}", None
     elif style.kind == "fixed":
-        text, exponent = ("0" if number == 0 else f"{number:.{style.digits}f}"), None
-        if number != 0 and float(text) == 0:
+        text, exponent = f"{number:.{style.digits}f}", None
+        if float(text) == 0:
             if style.bounded and number > 0:
                 return Digits(f"<{10.0**-style.digits:.{style.digits}f}", None, style.suffix)
             text, exponent = _scientific(number, 2)
@@ -110,7 +110,7 @@ def digits(value: float, style: Style) -> Digits:
         return p_value(number)
     elif style.kind == "general":
         text, exponent = f"{number:.{style.digits}g}", None
-        if "e" in text or not 1e-3 <= abs(number) < 1e4:
+        if "e" in text or abs(number) < 1e-3:
             text, exponent = _scientific(number, style.digits)
             text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
@@ -126,9 +126,7 @@ def digits(value: float, style: Style) -> Digits:
 
 def p_value(p: float) -> Digits:
     """A p-value: two decimals from 0.1 up, two significant digits from 0.001 up, scientific below; never 0."""
-    if p >= 0.0995:
-        return digits(p, fixed(2))
-    return digits(p, significant(2) if p >= 9.95e-4 else scientific(2))
+    return digits(p, fixed(2) if p >= 0.0995 else significant(2))
 
 
 def _significant(number: float, count: int) -> tuple[str, int | None]:
