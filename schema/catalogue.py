@@ -8,7 +8,7 @@ the same name, and what is not mentioned stays.
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.schema import chain
 from orledger.schema.transactions import transaction
@@ -138,26 +138,48 @@ def _replaced(old: Sequence[T], new: Sequence[T], name: Callable[[T], Hashable])
 
 def read(con: DuckDBPyConnection, case: str) -> Catalogue:
     """The catalogue of ``case`` as it stands in the database."""
-    known = {row[0] for row in con.execute("SELECT DISTINCT block FROM cell WHERE case_name = ?", [case]).fetchall()}
-    metrics = con.execute(
-        "SELECT block, arms, metric, label, idx, unit, better, description FROM metric WHERE case_name = ?"
-        " ORDER BY position NULLS LAST, block, metric, arms, label, idx",
-        [case],
-    ).fetchall()
-    keys = con.execute(
-        "SELECT block, key, type, description FROM key WHERE case_name = ? ORDER BY position", [case]
-    ).fetchall()
-    arms = con.execute(
-        "SELECT arm, label, description FROM arm WHERE case_name = ? ORDER BY position", [case]
-    ).fetchall()
-    study = con.execute("SELECT study, title, citation FROM study WHERE case_name = ?", [case]).fetchall()
-    return Catalogue(
-        case,
-        tuple(Metric(block, *row[1:]) for row in metrics for block in _blocks(row[0], known)),
-        tuple(Key(*row) for row in keys),
-        tuple(Arm(*row) for row in arms),
-        study[0] if study else None,
+    return _read(con, "WHERE case_name = ?", [case])[case]
+
+
+def read_all(con: DuckDBPyConnection) -> list[Catalogue]:
+    """The catalogue of every case that has cells or a catalogue, in the order of their names."""
+    found = _read(con, "", [])
+    return [found[case] for case in sorted(found)]
+
+
+def _read(con: DuckDBPyConnection, where: str, values: list[str]) -> dict[str, Catalogue]:
+    """Catalogues by case. Each table is asked once for all of them: a small query costs more than its rows."""
+
+    def rows(query: str, order: str = "") -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for case, *row in con.execute(f"{query} {where} {order}", values).fetchall():
+            found.setdefault(case, []).append(tuple(row))
+        return found
+
+    blocks = {
+        case: {row[0] for row in found} for case, found in rows("SELECT DISTINCT case_name, block FROM cell").items()
+    }
+    metrics = rows(
+        "SELECT case_name, block, arms, metric, label, idx, unit, better, description FROM metric",
+        "ORDER BY position NULLS LAST, block, metric, arms, label, idx",
     )
+    keys = rows("SELECT case_name, block, key, type, description FROM key", "ORDER BY position")
+    arms = rows("SELECT case_name, arm, label, description FROM arm", "ORDER BY position")
+    studies = rows("SELECT case_name, study, title, citation FROM study")
+    return {
+        case: Catalogue(
+            case,
+            tuple(
+                Metric(block, *row[1:])
+                for row in metrics.get(case, ())
+                for block in _blocks(row[0], blocks.get(case, ()))
+            ),
+            tuple(Key(*row) for row in keys.get(case, ())),
+            tuple(Arm(*row) for row in arms.get(case, ())),
+            studies[case][0] if case in studies else None,
+        )
+        for case in {**blocks, **metrics, **keys, **dict.fromkeys(values)}
+    }
 
 
 def _blocks(text: str, known: Collection[str]) -> Iterable[str]:

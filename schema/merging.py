@@ -99,7 +99,7 @@ def _verified(path: Path, out: Path) -> Iterator[tuple[Path, list[Catalogue]]]:
             exchange.import_folder(path, file)
         with closing(opening.connect(file)) as con:
             findings = chain.verify(con)
-            described = [catalogue.read(con, case) for case in catalogue.cases(con)]
+            described = catalogue.read_all(con)
         if findings:
             first = findings[0]
             raise VerificationError(

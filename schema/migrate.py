@@ -10,6 +10,7 @@ import hashlib
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,8 @@ class SqlFile:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def shipped_migrations() -> list[SqlFile]:
+@cache
+def shipped_migrations() -> tuple[SqlFile, ...]:
     """The migrations of this package in order; two files with one number are an error."""
     entries = ((e, NUMBERED.match(e.name)) for e in files("orledger.schema.migrations").iterdir())
     found = [SqlFile(e.name, e.read_text(encoding="utf-8"), int(match.group(1))) for e, match in entries if match]
@@ -51,7 +53,7 @@ def shipped_migrations() -> list[SqlFile]:
     numbers = [f.number for f in found]
     if numbers != list(range(1, len(found) + 1)):
         raise DatabaseError(f"the shipped migrations are numbered {numbers}, not 1 to {len(found)} without a gap")
-    return found
+    return tuple(found)
 
 
 def version_of_ours(con: DuckDBPyConnection) -> int | None:

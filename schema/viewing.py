@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from orledger.schema.catalogue import Catalogue
     from orledger.study import Study
 
 # How the generated views are recorded in the table migration.
@@ -114,15 +115,15 @@ def _key_column(key: str, column: str, kind: str) -> str:
 
 def read(con: DuckDBPyConnection) -> list[Layout]:
     """The layouts of the database behind ``con``."""
-    return _layouts(con, catalogue.cases(con))
+    return _layouts(con, catalogue.read_all(con))
 
 
-def _layouts(con: DuckDBPyConnection, cases: Iterable[str]) -> list[Layout]:
+def _layouts(con: DuckDBPyConnection, described: Sequence[Catalogue]) -> list[Layout]:
     tables = con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
     ).fetchall()
     taken = [*ACROSS, *(row[0] for row in tables)]
-    return layouts([catalogue.read(con, case) for case in cases], taken)
+    return layouts(described, taken)
 
 
 def script(found: Iterable[Layout]) -> str:
@@ -174,8 +175,8 @@ class ViewTexts:
 
 def standing(con: DuckDBPyConnection, brought: Sequence[Study] = ()) -> ViewTexts:
     """What the database has and should have, by its catalogue and the studies that are installed or ``brought``."""
-    cases = catalogue.cases(con)
-    return ViewTexts(_held(con), _layouts(con, cases), _of_studies(cases, brought))
+    described = catalogue.read_all(con)
+    return ViewTexts(_held(con), _layouts(con, described), _of_studies([c.case for c in described], brought))
 
 
 def refresh(con: DuckDBPyConnection, brought: Sequence[Study] = (), *, anew: bool = False) -> bool:

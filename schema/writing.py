@@ -248,14 +248,12 @@ def _settle(con: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
     con.execute(f"UPDATE cell SET {changes} FROM (SELECT {unnested}) AS new WHERE cell.cell_id = new.cell_id", lists)
 
 
-def insert_rows(
-    con: DuckDBPyConnection, table: str, names: Sequence[str], rows: Sequence[Sequence[Any]], at_once: int = 50
-) -> None:
-    """Adds ``rows``, whose columns are ``names``, many to a statement: one statement each takes many times as long."""
-    for start in range(0, len(rows), at_once):
-        batch = rows[start : start + at_once]
-        places = ", ".join(f"({', '.join('?' * len(names))})" for _ in batch)
-        con.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES {places}", [v for row in batch for v in row])
+def insert_rows(con: DuckDBPyConnection, table: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Adds ``rows``, whose columns are ``names``, column by column: a value in a place of its own takes many times as long."""
+    if rows:
+        listed = ", ".join(names)
+        types = [str(column[1]) for column in con.execute(f"SELECT {listed} FROM {table} LIMIT 0").description or ()]
+        _insert(con, f"{table} ({listed})", types, rows)
 
 
 def _insert(con: DuckDBPyConnection, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

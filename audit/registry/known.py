@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # Tests whose n counts units that every side has.
 MATCHED = ("signed_rank", "sign", "sign_anytime", "mcnemar", "friedman", "skillings_mack", "spearman", "slope")
 
+Said = tuple[str, str, str, str | None, int | None]
+
 DECLARED, PLANNED, PRESENT, UNKNOWN = "declared", "planned", "present", "not known yet"
 
 
@@ -39,20 +41,25 @@ class RegisteredUnits:
     basis: str
 
     @property
-    def fixed(self) -> tuple[object, ...]:
+    def said(self) -> Said:
         """What follows from the text alone."""
-        return astuple(self)[:5]
+        return self.comparison, self.test, self.sides, self.family, self.family_size
 
 
 def known(con: DuckDBPyConnection, hypothesis: Hypothesis) -> Iterator[RegisteredUnits]:
     """What the database behind ``con`` knows about the comparisons of ``hypothesis`` now; only plans and states are read."""
     surface = Surface({(layout.case, layout.block): layout for layout in viewing.read(con)})
+    for c, said in zip(hypothesis.comparisons, _said(hypothesis), strict=True):
+        unit, units, basis = _units(con, surface, c)
+        yield RegisteredUnits(*said, ", ".join(unit), units, basis)
+
+
+def _said(hypothesis: Hypothesis) -> Iterator[Said]:
+    """What the text of ``hypothesis`` says of each of its comparisons."""
     sizes = Counter(c.family for c in hypothesis.comparisons)
     for c in hypothesis.comparisons:
-        unit, units, basis = _units(con, surface, c)
         sides = json.dumps([name for name, _ in c.sides], ensure_ascii=False)
-        size = None if c.family is None else sizes[c.family]
-        yield RegisteredUnits(c.id, c.test, sides, c.family, size, ", ".join(unit), units, basis)
+        yield c.id, c.test, sides, c.family, None if c.family is None else sizes[c.family]
 
 
 def store(con: DuckDBPyConnection, registration: str, hypothesis: Hypothesis) -> None:
@@ -77,7 +84,7 @@ def stored(con: DuckDBPyConnection, registration: str, hypothesis: Hypothesis) -
     Empty for a text that an earlier version registered, or several databases that were merged.
     """
     found = [RegisteredUnits(*row) for row in con.execute(STORED, {"hash": registration}).fetchall()]
-    if found and {k.fixed for k in found} != {k.fixed for k in known(con, hypothesis)}:
+    if found and {k.said for k in found} != set(_said(hypothesis)):
         raise VerificationError(
             f"{hypothesis.id}: the comparisons that were registered as {registration[:12]} are not those of its text",
             hint="orledger verify names what was changed; restore the database from a copy",

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def slope(x: ArrayLike, y: ArrayLike, side: str = "two-sided", *, level: float = 0.95) -> TestResult:
     """The least-squares slope of ``y`` on ``x`` (n,) with its standard error, Student interval, r squared and p against zero."""
     check_side(side)
-    import statsmodels.api as sm
+    from statsmodels.regression.linear_model import OLS  # the whole of statsmodels takes a second more to load
 
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.size != b.size or a.size < 3 or np.ptp(a) == 0:
         raise DataError(f"a slope needs at least 3 points at 2 different positions; got {a.size} points")
-    fit = sm.OLS(b, sm.add_constant(a)).fit()
+    fit = OLS(b, np.column_stack([np.ones(a.size), a])).fit()
     low, high = fit.conf_int(alpha=1 - level)[1]
     two_sided = float(fit.pvalues[1])
     one_sided = two_sided / 2 if (fit.params[1] > 0) == (side == "greater") else 1 - two_sided / 2
