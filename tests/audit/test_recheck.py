@@ -192,7 +192,8 @@ def test_a_wrong_leading_digit_never_passes(publication, findings):
         if check.target in operand_ids(check):
             continue
         wrong = corrupted(number.printed)
-        alone = Publication(publication.numbers, (check,)).with_printed(check.target, wrong)
+        named = {name: publication.numbers[name] for name in (check.target, *operand_ids(check))}
+        alone = Publication(named, (check,)).with_printed(check.target, wrong)
         tried += 1
         if recheck(alone)[0].verdict in GOOD:
             survivors.append((finding.id, number.printed, wrong))

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -14,6 +15,7 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE = 300_000  # milliseconds; a busy machine is slow
+DESK = {"width": 1440, "height": 900}
 PRINTED = {"width": "210mm", "height": "297mm"}
 
 
@@ -34,11 +36,11 @@ def browser():
         found.close()
 
 
-@pytest.fixture
-def tab(browser, path):
+@contextmanager
+def opened(browser, path):
     """The page on a desk; nothing it says to the console and nothing it asks of the world goes unnoticed."""
     said, asked = [], []
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page = browser.new_page(viewport=DESK)
     page.set_default_timeout(PATIENCE)
     page.on("console", lambda m: said.append(m.text))
     page.on("pageerror", lambda e: said.append(str(e)))
@@ -50,45 +52,60 @@ def tab(browser, path):
     assert asked == []
 
 
-def test_tables_sort_and_filter(tab):
+@pytest.fixture
+def tab(browser, path):
+    """A page of one's own."""
+    with opened(browser, path) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def desk(browser, report):
+    """A page for the tests to which it does not matter what others sorted, opened or closed on it."""
+    with opened(browser, report) as page:
+        yield page
+
+
+def test_tables_sort_and_filter(desk):
     cells = "#blocks tbody tr td:nth-child(8)"
-    before = [int(t) for t in tab.locator(cells).all_inner_texts()]
-    tab.locator("#blocks thead th:nth-child(8) button").click()
-    assert [int(t) for t in tab.locator(cells).all_inner_texts()] == sorted(before)
-    assert tab.locator("#blocks thead th:nth-child(8)").get_attribute("aria-sort") == "ascending"
-    tab.locator("#blocks thead th:nth-child(8) button").press("Enter")
-    assert [int(t) for t in tab.locator(cells).all_inner_texts()] == sorted(before, reverse=True)
-    tab.locator("input[data-filter=recheck-t]").fill("inconsistent")
-    assert 0 < tab.locator("#recheck-t tbody tr:visible").count() < tab.locator("#recheck-t tbody tr").count()
+    before = [int(t) for t in desk.locator(cells).all_inner_texts()]
+    desk.locator("#blocks thead th:nth-child(8) button").click()
+    assert [int(t) for t in desk.locator(cells).all_inner_texts()] == sorted(before)
+    assert desk.locator("#blocks thead th:nth-child(8)").get_attribute("aria-sort") == "ascending"
+    desk.locator("#blocks thead th:nth-child(8) button").press("Enter")
+    assert [int(t) for t in desk.locator(cells).all_inner_texts()] == sorted(before, reverse=True)
+    desk.locator("input[data-filter=recheck-t]").fill("inconsistent")
+    assert 0 < desk.locator("#recheck-t tbody tr:visible").count() < desk.locator("#recheck-t tbody tr").count()
 
 
-def test_a_number_opens_to_its_records_and_its_query(tab):
+def test_a_number_opens_to_its_records_and_its_query(desk):
     """By keyboard, with focus in the dialog; the rows are those that the shown query gives."""
-    link = tab.locator("h3#table-Barms + figure a.n").first
+    link = desk.locator("h3#table-Barms + figure a.n").first
     link.press("Enter")
-    dialog = tab.locator("dialog.behind")
+    dialog = desk.locator("dialog.behind")
     dialog.wait_for()
     assert re.match(r"Table Barms, .+: \S", dialog.locator("h2").inner_text())
     promised = int(re.match(r"(\d+) records? of", dialog.locator("h3").first.inner_text())[1])
     assert dialog.locator("table").first.locator("tbody tr").count() == promised
     assert dialog.locator("pre.sql").first.text_content().startswith("SELECT")
-    tab.keyboard.press("Escape")
-    assert tab.locator("dialog.behind").count() == 0
+    desk.keyboard.press("Escape")
+    assert desk.locator("dialog.behind").count() == 0
 
 
-def test_queries_open_with_rows_and_a_copy_button(tab):
-    disclosure = tab.locator("#case-a details[data-rows]").first
+def test_queries_open_with_rows_and_a_copy_button(desk):
+    disclosure = desk.locator("#case-a details[data-rows]").first
     disclosure.locator("summary").first.press("Enter")
     disclosure.locator("table tbody tr").first.wait_for()
     assert disclosure.locator("button.copy").inner_text() == "Copy the SQL"
-    later = tab.locator("#closer")
+    later = desk.locator("#closer")
     later.locator("summary").click()
     later.locator("table tbody tr").first.wait_for()
     later.locator("input").fill("absent here")
     assert 0 < later.locator("tbody tr:visible").count() < later.locator("tbody tr").count()
 
 
-def test_the_contents_find_tables_and_say_where_one_is(tab):
+def test_the_page_opens_at_once_and_its_contents_find_tables_and_say_where_one_is(tab):
+    assert tab.evaluate("document.querySelectorAll('*').length") < 40_000
     assert tab.locator("nav a[aria-current]").inner_text() == "Findings"
     tab.locator("#find").fill("ladder")
     shown = tab.locator("nav li:visible a").all_inner_texts()
@@ -104,18 +121,15 @@ def test_the_contents_find_tables_and_say_where_one_is(tab):
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_nothing_overflows_and_captions_stand_outside_the_scrollers(tab, width):
-    tab.set_viewport_size({"width": width, "height": 844})
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert tab.locator(".scroll .caption, .scroll caption").count() == 0
-    wide = tab.evaluate(
+def test_nothing_overflows_and_captions_stand_outside_the_scrollers(desk, width):
+    desk.set_viewport_size({"width": width, "height": 844})
+    assert desk.evaluate("document.documentElement.scrollWidth") <= width
+    assert desk.locator(".scroll .caption, .scroll caption").count() == 0
+    wide = desk.evaluate(
         "[...document.querySelectorAll('.caption')].filter(c => c.getBoundingClientRect().right > innerWidth).length"
     )
     assert wide == 0
-
-
-def test_the_page_is_small_enough_to_open_at_once(tab):
-    assert tab.evaluate("document.querySelectorAll('*').length") < 40_000
+    desk.set_viewport_size(DESK)
 
 
 def test_print_has_its_contents_first_and_cuts_nothing(tab):

@@ -45,6 +45,7 @@ def test_a_worker_killed_in_a_cell_is_retried_and_the_cell_stored_once(toy_db: P
     assert check(db).findings == ()
 
 
+@pytest.mark.slow
 def test_a_cell_that_kills_every_worker_fails_and_the_others_go_on(db: Path) -> None:
     summary = run_toy(db, toy_plan(4, per_job=1, dies_at=2), "ray", 2)
     assert (summary.done, summary.failed) == (3, 1)
