@@ -77,12 +77,13 @@ def kappa_invariance(m: np.ndarray, c: np.ndarray, kappa: float, kappa_prime: fl
 def _runner_up(m: np.ndarray, c: np.ndarray, kappa: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(argmin, gap to the runner-up, is the gap within the rounding of m - kappa c) along the last axis."""
     values = m - kappa * c
-    best = values.argmin(-1)
+    # Stable, so that of equal values the first are taken on every kind of processor.
+    two = np.argsort(values, axis=-1, kind="stable")[..., :2]
+    best = two[..., 0]
     if m.shape[-1] == 1:
         return best, np.full(best.shape, np.inf), np.zeros(best.shape, dtype=bool)
-    two = np.argpartition(values, 1, axis=-1)[..., :2]
     low = np.take_along_axis(values, two, -1)
-    gap = np.abs(low[..., 1] - low[..., 0])
+    gap = low[..., 1] - low[..., 0]
     size = np.take_along_axis(np.abs(m) + abs(kappa) * np.abs(c), two, -1).max(-1)
     return best, gap, gap <= 4 * np.finfo(float).eps * size
 

@@ -55,7 +55,11 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
     t = xp.where(inside | (excess[:, 0] > 0), t, t * 0 - float("inf"))
     p = centre.pieces(t, ct, c02)
     reach = xp.clip(size + p.drift, 0, None)
-    extra = xp.clip(reach * reach / p.V - p.quad, 0, None)
+    # Without a null-space part the dual is all rounding close to the end of the noise ball, where mu grows without end.
+    # The norm of its point is not: the point comes to rest.
+    d = centre.step(p, reach / p.V)
+    extra = xp.where(c02 > 0, reach * reach / p.V - p.quad, ((d + 2 * centre.theta) * d).sum(1))
+    extra = xp.clip(extra, 0, None)
     drift, width = centre.at_infinity(ct, c2)
     outside = (c02 <= 0) & (size - drift > width * (1 + 64 * machine_eps(ct)))
     extra = xp.where(outside | (proj.norm2 <= tiny(ct)), extra * 0 + float("inf"), extra)

@@ -91,8 +91,19 @@ def test_the_noise_ball_alone_ends_64_rounding_units_beyond_its_width(side):
     spec = one_row(1.0, side * 0.5)
     values = side * (1.5 + EPS * np.array([-64.0, 0.0, 64.0, 65.0]))
     found = covering_radius(spec, spec.project(np.repeat([[1.0, 0.0]], 4, 0)), values, 1.0)
-    np.testing.assert_allclose(found[:2], 1.5, rtol=1e-13)
-    assert np.isfinite(found).tolist() == [True, True, True, False]
+    np.testing.assert_allclose(found, [1.5, 1.5, 1.5, inf], rtol=1e-13)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_last_point_of_the_noise_ball_needs_its_own_norm_and_not_more(side):
+    """|(a, b/2) - (1, 2)| <= 5/4 ends in the direction (3, 2) at (1, 4) + (3/4, 2) = (7/4, 6), of norm 25/4, where 3a + 2b = 69/4.
+
+    Values a few rounding units before and behind it; a norm depends on the root of the distance from the end.
+    """
+    spec = Spectral.from_features(np.diag([1.0, 0.5]), side * np.array([1.0, 2.0]))
+    values = side * (17.25 + 16 * EPS * np.arange(-6.0, 7.0))
+    found = covering_radius(spec, spec.project(np.repeat([[3.0, 2.0]], 13, 0)), values, 1.25)
+    np.testing.assert_allclose(found, 6.25, rtol=1e-6)
 
 
 def test_values_between_the_occam_solution_and_the_least_squares_one():

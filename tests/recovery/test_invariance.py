@@ -109,6 +109,8 @@ EPS = 2.0**-52
         ((1.0, 1 + 9 * EPS), (0.5, 0.5), 2.0, False),
         ((-1.0, -1 - 8 * EPS), (-0.5, -0.5), 2.0, True),
         ((1.0, 1 + 5 * EPS, 100.0), (0.0, 0.0, 0.0), 1.0, False),  # the two best alone
+        ((0.0, 1.0, 7 * EPS), (0.0, 1 - 7 * EPS, 0.0), 1.0, True),  # of two equal runners-up the first
+        ((0.0, 7 * EPS, 1.0), (0.0, 0.0, 1 - 7 * EPS), 1.0, False),
     ],
 )
 def test_a_tie_is_a_gap_of_four_rounding_units(m, c, kappa, tied):
