@@ -270,3 +270,8 @@ def test_the_share_that_was_forgotten():
     less, without = np.array([0.5, 0.5, 0.0, 0.0, 0.0, 2.0]), np.array([False, False, False, True, False, False])
     mu, V = np.array([0.2, 100.0, np.inf, 1.0, 3.0, 1.0]), np.array([4.0, 4.0, 4.0, 4.0, 0.0, 0.0])
     assert forgotten_share((less, without), mu, V).tolist() == [0.2 * 0.5 / 4, 1.0, 0.0, 1.0, 0.0, 1.0]
+
+
+def test_a_share_without_limit_is_all_whatever_a_noisy_direction_could_take_besides():
+    hidden = (np.array([0.0, 0.5, 0.5]), np.array([True, True, False]))
+    assert forgotten_share(hidden, np.ones(3), np.full(3, 2.0)).tolist() == [1.0, 1.0, 0.25]
