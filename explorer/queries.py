@@ -31,7 +31,8 @@ def page(x: Explorer, request: Request, results: Copied) -> Response:
             columns, rows, total = x.ask(results, query, SHOWN)
             shown |= {"columns": columns, "rows": rows, "total": total, "seconds": time.perf_counter() - began}
         except OrledgerError as error:
-            shown["error"] = error
+            # Not the error itself: its traceback holds this page, and both would wait for the garbage collector.
+            shown["error"] = {"message": error.message, "hint": error.hint}
     shown["schema"] = results.remember(("schema",), lambda: tables(results.con))
     shown["examples"] = results.remember(("examples",), lambda: metrics.examples(results))
     return x.page("explorer_sql.html.j2", request, results, limits=x.limits, **shown)

@@ -38,6 +38,7 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
 
         from orledger.explorer.app import application
         from orledger.explorer.guard import new_token
+        from orledger.explorer.memory import steady
         from orledger.explorer.mirror import AbsentError, NotYetError
         from orledger.explorer.site import Explorer
         from orledger.schema.sandbox import confined
@@ -45,6 +46,7 @@ def serve(db: Path, host: str, port: int, other: Path | None, browser: bool) -> 
         raise UsageError(
             f"the explorer needs {error.name}, which is not installed", hint="pip install 'orledger[serve]'"
         ) from error
+    steady()  # before DuckDB starts a thread
     if other is not None:
         from orledger.schema.reading import open_results
 
