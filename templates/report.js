@@ -72,6 +72,11 @@
     }
   };
 
+  addEventListener("resize", () => reachable(document));
+  document.addEventListener("load", ({ target }) => { // an image has no size before it is there
+    if (target.tagName === "IMG") reachable(target.closest("figure") ?? document);
+  }, true);
+
   // Tables that are made when somebody looks at them.
   const tableOf = (columns, rows, isText) => {
     const cell = (tag, value, column) => element(tag, { textContent: value ?? "", className: isText(column) ? "text" : "" });

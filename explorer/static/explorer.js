@@ -41,6 +41,7 @@
     const moved = [...live.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
     const focus = live.contains(document.activeElement) ? name(document.activeElement) : null;
     live.innerHTML = text;
+    dispatchEvent(new Event("resize")); // what scrolls is looked for anew
     for (const summary of live.querySelectorAll("details > summary")) if (open.has(name(summary))) summary.parentElement.open = true;
     const boxes = [...live.querySelectorAll(".scroll")];
     if (boxes.length === moved.length) boxes.forEach((box, i) => { box.scrollLeft = moved[i]; });

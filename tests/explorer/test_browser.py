@@ -22,7 +22,7 @@ from orledger.explorer.app import application
 from orledger.explorer.site import Explorer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
@@ -113,6 +113,26 @@ def test_every_page_obeys_the_rules_of_accessibility(browser: Browser, address: 
         page.goto(address + path)
         found = axe.run(page).response["violations"]
         assert [(v["id"], v["nodes"][0]["html"]) for v in found] == [], path
+
+
+def test_what_comes_late_or_in_a_narrow_window_scrolls_with_the_keyboard(browser: Browser, address: str) -> None:
+    page, problems = opened(browser, address, 390)
+    held: list[Route] = []
+    page.route("**/*.svg", lambda route: held.append(route))
+    with page.expect_request("**/*.svg"):
+        page.goto(f"{address}/figure/better-differences", wait_until="domcontentloaded")  # the scripts have run
+    box = "document.querySelector('figure .scroll')"
+    assert page.evaluate(f"{box}.tabIndex") == -1, "nothing is there to scroll to"
+    held.pop().continue_()
+    page.wait_for_load_state("load")
+    assert page.evaluate(f"{box}.scrollWidth > {box}.clientWidth")
+    assert page.evaluate(f"{box}.tabIndex") == 0
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{address}/cells")
+    assert page.locator(".scroll[tabindex]").count() == 0
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.wait_for_selector(".scroll[tabindex='0']")
+    assert problems == []
 
 
 def test_filters_chart_query_and_downloads(browser: Browser, address: str) -> None:
