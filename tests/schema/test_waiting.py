@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,6 +23,15 @@ class Deaf:
             self.ended.set()
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """The key is heard also where the tests are a background job of a shell, which has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("nth", [1, 3])
 def test_a_key_ends_the_work_however_early_it_comes(nth: int) -> None:
     con, main = Deaf(nth), threading.main_thread()
