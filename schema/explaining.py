@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # What DuckDB says when a block is not what was written.
 DAMAGE = re.compile(r"[Cc]orrupt|checksum|Could not read enough bytes")
 
+# The file that DuckDB could not write, which need not be the database: an export, or what does not fit into memory.
+NAMED = re.compile(r'file \\?"([^"\\]+)')
+
 
 class LockedError(DatabaseError):
     """Another process has the database open; ``pid`` and ``holder`` say which, ``snapshot`` where a copy stands."""
@@ -36,6 +39,12 @@ def snapshot_path(path: str | Path) -> Path:
     """Where a run publishes a readable copy of the database at ``path``."""
     path = Path(path)
     return path.with_name(f"{path.stem}.snapshot{path.suffix}")
+
+
+def _final(path: Path) -> Path:
+    """``path``, or the folder beside which it is being written as ``.NAME.NUMBER.part``."""
+    under = next((p for p in path.parents if re.fullmatch(r"\..+\.part", p.name)), None)
+    return under.parent if under is not None else path
 
 
 @contextmanager
@@ -66,8 +75,10 @@ def explain(path: Path, error: Exception, *, read_only: bool = False) -> Databas
             f"{path} was written by a newer DuckDB than {duckdb.__version__}", hint="pip install --upgrade duckdb"
         )
     if "No space left" in text or "File too large" in text or "Disk quota" in text:
+        named = NAMED.search(text)
         return DatabaseError(
-            f"the disk of {path} is full: {text}", hint="free some space and run again; what was committed is kept"
+            f"the disk of {_final(Path(named[1])) if named else path} is full: {text}",
+            hint="free some space and run again; what was committed is kept",
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return DatabaseError(

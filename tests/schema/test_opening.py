@@ -379,3 +379,16 @@ def test_a_file_that_did_not_change_since_it_was_read_is_looked_at_once(
     shutil.copy(db, other)
     connect(other).close()
     assert looked == [db, db, other]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('Could not write file "/b/.out.7.part/record.parquet": No space left on device', "/b"),
+        ('{"exception_message":"Could not write file \\"/b/spill.tmp\\": No space left on device"}', "/b/spill.tmp"),
+        ("No space left on device", "/a/results.duckdb"),
+    ],
+)
+def test_a_full_disk_is_that_of_the_file_that_could_not_be_written(text: str, named: str) -> None:
+    found = explaining.explain(Path("/a/results.duckdb"), duckdb.IOException(text))
+    assert str(found).startswith(f"the disk of {named} is full")
