@@ -14,7 +14,7 @@ from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, Row, Table
 from orledger.reports.tables.values import Blank, Count, Number, Range, Text, Value, best, join
 from orledger.schema.frames import the_number
 from orledger.schema.selecting import Selection
@@ -74,7 +74,7 @@ def accuracy(source: Source, grid: int) -> Table:
         n = Number(part["seed"].n_unique(), rules.INTEGER).of_records(part, "rmse")
         rows.append(Row(f"rel {level:g}", (s.power_of_ten(level), n, *best(cells, medians), gain_cell, ratio_cell)))
     quotes = rule_quotes(source, *TESTS[grid])
-    noisy = np.concatenate(gains_all) if gains_all else np.empty(0)
+    noisy = np.concatenate([np.empty(0), *gains_all])
     if noisy.size:
         medians_noisy = [float(np.median(g)) for g in gains_all if g.size]
         quotes |= {
@@ -101,7 +101,7 @@ def accuracy(source: Source, grid: int) -> Table:
         Column("rel noise", Text("rel. noise"), "l"), Column("n", sym.N, "r"), *(Column(k, Text(v)) for k, v in RULES.items()),
         Column("gain", Text("gain")), Column("M/o", Text("M/o")),
     )  # fmt: skip
-    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=PrintSize("scriptsize", 3.0))
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=TIGHT)
 
 
 def ratios(part: pl.DataFrame, first: str, second: str) -> Sample:
@@ -244,7 +244,7 @@ def table_astab(source: Source) -> Table:
         unit=s.unit_words(source.cited.tests()),
     )  # fmt: skip
     columns = (Column("rel noise", Text("rel. noise"), "l"), *(Column(k, Text(v)) for k, v in RULES.items()))
-    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("footnotesize", 5.0))
+    return Table(caption, columns, tuple(groups), quotes=quotes)
 
 
 def grouped(frame: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:

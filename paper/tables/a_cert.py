@@ -14,7 +14,7 @@ from orledger.paper.tables.a import once_without_noise
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, PrintSize, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Range, Text, Value, bracketed, join
 from orledger.schema.frames import as_number
 from orledger.schema.selecting import Selection
@@ -124,8 +124,7 @@ def table_acert(source: Source) -> Table:
         not independent: coverage bounds are descriptive.""",
         points=points,
     )  # fmt: skip
-    layout = PrintSize("footnotesize", 6.0) if len(block.levels) < 3 else PrintSize("scriptsize", 2.5)
-    return Table(caption, columns, groups, layout=layout)
+    return Table(caption, columns, groups, layout=PrintSize() if len(block.levels) < 3 else TIGHT)
 
 
 def level_header(level: float) -> Value:
@@ -144,7 +143,8 @@ def certificate_column(
     exact, grid = (certs.filter(pl.col("label").is_null()), certs.filter(pl.col("label") == "grid97"))
     cond = block.at(block.conditional, level)
     rung, band = cond.filter(pl.col("m") == DELIVERED), block.at(block.band, level)
-    seeds, points = cells.height, block.at(block.points, level).height
+    delivered = block.at(block.points, level)
+    seeds = delivered["cell_id"].n_unique()
     rho, eps = s.values(cells, "rho_oc"), s.values(cells, "eps_hat")
     scope: dict[str, tuple[Value, Value]] = {
         "cells": (
@@ -152,9 +152,9 @@ def certificate_column(
             join(
                 Number(seeds, rules.INTEGER),
                 " × ",
-                Number(points / max(seeds, 1), rules.INTEGER),
+                Number(delivered.height / seeds, rules.INTEGER),
                 names=("seeds", "points"),
-            ).of_records(block.at(block.points, level), "error"),
+            ).of_records(delivered, "error"),
         ),
         "outside": (Text("noise draws outside the budget"), s.count(s.values(cells, "noise_exceeds_eta"))),
         "rho oc": (sym.RHO_OC, seed_median(rho, rules.significant(5), block.why("cell", "rho_oc", level))),
@@ -172,14 +172,17 @@ def certificate_column(
             ),
         ),
     }
-    delivered = block.at(block.points, level).join(exact, on=["cell_id", "idx"], how="semi")
     missed = int((exact["delivered_error"] > exact["certificate"]).sum())
     n = exact.height
     no_certificate = block.why("global", "certificate", level)
     no_grid = block.why("global", "certificate", level, "grid97")
     no_half, no_band = block.why("conditional", "half", level), block.why("gp_band", "half", level)
     no_delta = block.why("cell", "delta_num", level)
-    both = Blank().of_records(exact, "certificate").of_records(delivered, "error")
+    both = (
+        Blank()
+        .of_records(exact, "certificate")
+        .of_records(delivered.join(exact, on=["cell_id", "idx"], how="semi"), "error")
+    )
     bound = (
         covered
         if isinstance(covered, Absent)

@@ -15,7 +15,7 @@ from orledger.reports.source import NothingToShowError
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import Column, Group, Row, Table
 from orledger.reports.tables.values import Blank, Count, Number, Text, Value
 from orledger.schema.selecting import Selection
 
@@ -90,7 +90,7 @@ def table_afloor(source: Source) -> Table:
         Column("repetition", Text("repetition"), "l"), Column("curves", Text("curves"), "r"),
         *(Column(f"lam2 {w:g}", s.power_of_ten(w) if w >= 1 else Number(w, rules.SHORT)) for w in weights),
     )  # fmt: skip
-    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, tuple(groups), quotes=quotes)
 
 
 def floor_row(
@@ -173,7 +173,7 @@ def table_aport(source: Source) -> Table:
                 )
         groups.append(Group(portability_rows(source, ratios, other), Text(f"{other} over {backends[0]}")))
     caption = portability_caption([q for k, q in quotes.items() if k.startswith(backends[1])], backends[1])
-    return Table(caption, PORT_COLUMNS, tuple(groups), quotes=quotes, layout=PrintSize("footnotesize", 6.0))
+    return Table(caption, PORT_COLUMNS, tuple(groups), quotes=quotes)
 
 
 PORT_COLUMNS = (

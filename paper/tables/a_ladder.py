@@ -13,7 +13,7 @@ from orledger.paper.tables.a_cert import by_seed, level_header, load, premium, s
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Span, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, PrintSize, Row, Span, Table
 from orledger.reports.tables.values import Blank, Number, Text, Value, join
 from orledger.schema.frames import as_number
 
@@ -72,7 +72,7 @@ def table_aladder(source: Source) -> Table:
             for k, h in (("half", "half"), ("premium", "w/err"), ("tightening", "tighter"), ("coverage", "cov"))
         ]
     spans = tuple(Span(1 + 4 * i, 4, level_header(lv)) for i, lv in enumerate(block.levels))
-    layout = PrintSize("footnotesize", 5.0) if len(block.levels) < 3 else PrintSize("scriptsize", 2.5)
+    layout = PrintSize() if len(block.levels) < 3 else TIGHT
     quotes = {} if law is None else {"law deviation": law}
     return Table(caption, tuple(columns), (Group(tuple(rows)), last), spans, quotes=quotes, layout=layout)
 

@@ -14,7 +14,7 @@ from orledger.paper.prose import prose
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Span, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, Row, Span, Table
 from orledger.reports.tables.values import Blank, Number, Text, Value, best, bracketed
 from orledger.schema.selecting import Selection
 
@@ -40,7 +40,6 @@ def table_bshift(source: Source) -> Table:
     frame = arms_frame(source, ["coverage", "width_median", "interval_score"], ("shift",))
     source.need(frame, "finished shift cells of b/main")
     facts = source.rows(Selection("b", "main", ["cell"], ["r2", "severity"], KEYS, where={"regime": ("shift",)}))
-    known = {d: facts.filter(pl.col("dataset") == d) for d in facts["dataset"].unique()}
     r2 = dict(facts.drop_nulls("r2").group_by("dataset").agg(pl.col("r2").median()).iter_rows())
     severity = dict(
         facts.filter(pl.col("label") == "centroid").group_by("dataset").agg(pl.col("severity").median()).iter_rows()
@@ -48,7 +47,7 @@ def table_bshift(source: Source) -> Table:
     rows = []
     order = sorted(frame["dataset"].unique().to_list(), key=lambda d: (r2.get(d) is None, r2.get(d), d))
     for dataset in order:
-        part = frame.filter(pl.col("dataset") == dataset)
+        part, known = (f.filter(pl.col("dataset") == dataset) for f in (frame, facts))
         cells: list[Value] = []
         scores: list[Value] = []
         means: list[float | None] = []
@@ -73,11 +72,9 @@ def table_bshift(source: Source) -> Table:
         facts_why = partial(source.why, "b", "main", "cell", keys={"regime": "shift", "dataset": dataset})
         head = (
             Text(str(dataset), mono=True),
-            s.number(r2.get(dataset), rules.fixed(3), facts_why("r2")).of_records(
-                known.get(dataset, facts.head(0)), "r2"
-            ),
+            s.number(r2.get(dataset), rules.fixed(3), facts_why("r2")).of_records(known, "r2"),
             s.number(severity.get(dataset), rules.fixed(2), facts_why("severity", "centroid")).of_records(
-                known.get(dataset, facts.head(0)).filter(pl.col("label") == "centroid"), "severity"
+                known.filter(pl.col("label") == "centroid"), "severity"
             ),
             n_cell,
         )
@@ -102,7 +99,7 @@ def table_bshift(source: Source) -> Table:
         for m, h in (("coverage", "cov"), ("width", "wid"), ("score", "IS"))
     ]
     spans = tuple(Span(4 + 3 * i, 3, Text(label)) for i, label in enumerate(SHIFT_ARMS.values()))
-    return Table(caption, tuple(columns), (Group(tuple(rows)),), spans, layout=PrintSize("scriptsize", 2.5))
+    return Table(caption, tuple(columns), (Group(tuple(rows)),), spans, layout=TIGHT)
 
 
 @table("Barms", "Case B: all arms", case="b")
@@ -158,4 +155,4 @@ def table_barms(source: Source) -> Table:
         Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("coverage", Text("coverage")), Column("width", Text("median half-width")),
         Column("score", Text("interval score")), Column("penalty", Text("penalty share")),
     )  # fmt: skip
-    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, tuple(groups), quotes=quotes)

@@ -15,7 +15,7 @@ from orledger.reports.origin import answered
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Span, Table
+from orledger.reports.tables.table import Column, Group, Row, Span, Table
 from orledger.reports.tables.values import Blank, Count, Number, Text, Value, join
 from orledger.schema.layouts import literal
 from orledger.schema.selecting import Selection
@@ -95,7 +95,7 @@ def table_babl(source: Source) -> Table:
         Column("blow up", Text("blow-up"), "r"), Column("leak", Text("leak"), "r"), Column("score", Text("score"), "r"),
     )  # fmt: skip
     spans = (Span(3, 3, Text("medians over delivered cells")),)
-    return Table(caption, columns, (Group(tuple(rows)),), spans, quotes=quotes, layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, (Group(tuple(rows)),), spans, quotes=quotes)
 
 
 # Which rows of the audit compare what; {} is the scale as the hypothesis files call it.
@@ -150,4 +150,4 @@ def table_battr(source: Source) -> Table:
         Column("scale", Text("scale"), "l"), Column("effect", Text("effect"), "l"), Column("ratio", Text("ratio"), "r"),
         Column("interval", Text("95% interval"), "l"), Column("p", sym.P, "r"), Column("n", sym.N, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
-    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("footnotesize", 3.5))
+    return Table(caption, columns, tuple(groups), quotes=quotes)

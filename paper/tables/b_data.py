@@ -14,7 +14,7 @@ from orledger.paper.tables.b import KEYS
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, Row, Table
 from orledger.reports.tables.values import Number, Text, Value, join
 from orledger.schema.frames import as_number
 from orledger.schema.selecting import Selection
@@ -65,7 +65,7 @@ def table_baudit(source: Source) -> Table:
         Column("origin", Text("origin"), 1.0), Column("target", Text("target"), 1.04), Column("distinct", Text("distinct"), "r"),
         Column("R2 file order", join(sym.R2, " in order"), "r"), Column("R2 shuffled", join(sym.R2, " shuffled"), "r"), Column("verdict", Text("audit"), "l"),
     )  # fmt: skip
-    return Table(caption, columns, (Group(tuple(rows)),), layout=PrintSize("scriptsize", 3.0))
+    return Table(caption, columns, (Group(tuple(rows)),), layout=TIGHT)
 
 
 @table("Blevels", "Case B: conformal levels", case="b")
@@ -98,4 +98,4 @@ def table_blevels(source: Source) -> Table:
         Column("dataset", Text("dataset"), "l"), Column("regime", Text("regime"), "l"), Column("n train", sym.N_TR, "r"), Column("n test", sym.N_TE, "r"),
         Column("n cal", sym.N_C, "r"), Column("level", join("level ", sym.LEVEL)), Column("k", sym.K, "r"), Column("achieved", join("achieved ", sym.ACHIEVED)),
     )  # fmt: skip
-    return Table(caption, columns, (Group(tuple(rows)),), layout=PrintSize("footnotesize", 3.5))
+    return Table(caption, columns, (Group(tuple(rows)),))

@@ -88,7 +88,7 @@ def table_bgap(source: Source) -> Table:
         Column("arm", Text("arm"), "l"), Column("coverage", Text("coverage"), "r"), Column("reached", Text("reached"), "r"),
         Column("width", Text("mean half-width"), "r"), Column("score", Text("interval score"), "r"),
     )  # fmt: skip
-    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("scriptsize", 4.0))
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("scriptsize"))
 
 
 QUANTITIES = {
@@ -146,7 +146,7 @@ def table_bgapsurv(source: Source) -> Table:
         Column("quantity", Text("quantity"), "l"), Column("region", Text("region"), "l"), Column("single", Text("single seed"), "r"),
         Column("many", Text("median [quartiles]"), "r"), Column("range", Text("range"), "r"),
     )  # fmt: skip
-    return Table(caption, columns, tuple(groups), layout=PrintSize("scriptsize", 4.0))
+    return Table(caption, columns, tuple(groups), layout=PrintSize("scriptsize"))
 
 
 def single_seed(source: Source) -> dict[str, Number]:

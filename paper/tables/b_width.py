@@ -14,7 +14,7 @@ from orledger.paper.tables.b import KEYS
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, Row, Table
 from orledger.reports.tables.values import Absent, Blank, Count, Number, Text, Value, join
 from orledger.schema.frames import as_number
 from orledger.schema.selecting import Selection
@@ -90,7 +90,7 @@ def table_bfloor(source: Source) -> Table:
         effect=s.effect_words(cited), interval=s.interval_words(cited), unit=s.unit_words(cited),
     )  # fmt: skip
     groups = (Group(tuple(shares)), Group(tuple(sizes)), Group(tuple(bought)))
-    return Table(caption, columns, groups, quotes=quotes, layout=PrintSize("scriptsize", 2.5))
+    return Table(caption, columns, groups, quotes=quotes, layout=TIGHT)
 
 
 def change(row: s.Cited, decimals: int) -> Value:
@@ -170,4 +170,4 @@ def table_btail(source: Source) -> Table:
     )  # fmt: skip
     if not rows:
         rows = [Row("none", (Text("no cell has such a point"), *[Blank()] * 7))]
-    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes)

@@ -15,7 +15,7 @@ from orledger.reports.audit_rows import TestRow
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, Row, Table
 from orledger.reports.tables.values import Absent, Number, Range, Text, Value, best, bracketed, join
 from orledger.schema.frames import the_number
 from orledger.schema.selecting import Selection
@@ -100,7 +100,7 @@ def table_c(source: Source) -> Table:
         Column("n", sym.N, "r"),
         *(Column(a, h) for a, h in ARMS.items()),
     )
-    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes, layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, (Group(tuple(rows)),), quotes=quotes)
 
 
 def words(values: list[str | None]) -> str:
@@ -154,7 +154,7 @@ def pairs_table(source: Source, metric: str, reference: str, what: str) -> Table
     groups = []
     quotes: dict[str, Value] = {}
     found = PAIRS[metric, reference]
-    for benchmark, dim in frame.select("benchmark", "dim").unique(maintain_order=True).iter_rows():
+    for benchmark, dim in dict.fromkeys(frame.select("benchmark", "dim").iter_rows()):
         rows = [
             pair_row(f"{benchmark} {dim:g} {arm}", benchmark_name(benchmark, dim), arm, paired_row(source, one.format(benchmark)), quotes)
             for arm, (one, _) in found.items()
@@ -177,7 +177,7 @@ def pairs_table(source: Source, metric: str, reference: str, what: str) -> Table
         Column("benchmark", Text("benchmark"), "l"), Column("arm", Text("arm"), "l"), Column("n", sym.N, "r"), Column("difference", Text("difference"), "r"),
         Column("interval", Text("95% interval")), Column("counts", Text("better/worse/tied")), Column("p", sym.P, "r"), Column("floor", Text("floor"), "r"),
     )  # fmt: skip
-    return Table(caption, columns, tuple(groups), quotes=quotes, layout=PrintSize("scriptsize", 3.3))
+    return Table(caption, columns, tuple(groups), quotes=quotes, layout=TIGHT)
 
 
 def pair_row(key: str, label: Value, arm: str, row: s.Cited, quotes: dict[str, Value]) -> Row:

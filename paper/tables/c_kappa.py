@@ -17,7 +17,7 @@ from orledger.paper.tables.c import ARMS, KEYS, benchmark_name, dispersions, par
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Span, Table
+from orledger.reports.tables.table import TIGHT, Column, Group, Row, Span, Table
 from orledger.reports.tables.values import Count, Number, Text, Value, join
 from orledger.schema.frames import as_number
 from orledger.schema.selecting import Selection
@@ -34,7 +34,7 @@ def paths(source: Source, budget: str | None = None) -> dict[tuple[str, float, f
     frame = part_of(source, budget, list(ARMS), ["action"]).filter(pl.col("label").is_null()).drop_nulls("action")
     source.need(frame, "action paths in c/main")
     found: dict[tuple[str, float, float], dict[str, tuple[float, ...]]] = {}
-    for (*key, arm), part in frame.sort("idx").group_by([*KEYS, "arm"], maintain_order=True):
+    for (*key, arm), part in frame.sort("idx").group_by([*KEYS, "arm"]):
         found.setdefault(tuple(key), {})[arm] = tuple(part["action"].to_list())
     return found
 
@@ -59,7 +59,7 @@ def inert_rows(source: Source, budget: str | None, quotes: dict[str, Value]) -> 
     widths = widths.with_columns((pl.col("osc") / pl.col("mean_c")).alias("d"))
     rows = []
     steps = 0
-    for benchmark, dim in exact or sorted({k[:2] for k in found}):
+    for benchmark, dim in [*exact, *sorted({k[:2] for k in found} - exact.keys())]:
         seeds = [p for k, p in sorted(found.items()) if k[:2] == (benchmark, dim)]
         steps = max([steps, *(len(path) for p in seeds for path in p.values())])
         mine = widths.filter((pl.col("benchmark") == benchmark) & (pl.col("dim") == dim))
@@ -109,17 +109,14 @@ def table_ckappa(source: Source) -> Table:
         Column("escape", Text("escape"), "r"), Column("ucb", Text("UCB = 1×")),
     )  # fmt: skip
     spans = (Span(1, 2, sym.DISPERSION), Span(3, 5, Text("inert seeds")))
-    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=PrintSize("scriptsize", 2.5))
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=TIGHT)
 
 
 def escape(widths: pl.DataFrame, why: s.Why) -> Value:
     """The median over seeds of the first step with a dispersion above the limit; never when most seeds have none."""
     if widths.is_empty():
         return s.absent(why)
-    firsts = [
-        as_number(part.filter(pl.col("d") > ESCAPE)["idx"].min())
-        for _, part in widths.group_by("seed", maintain_order=True)
-    ]
+    firsts = [as_number(part.filter(pl.col("d") > ESCAPE)["idx"].min()) for _, part in widths.group_by("seed")]
     middle = float(np.median([np.inf if f is None else f for f in firsts]))
     shown: Value = Number(middle, rules.SHORT) if np.isfinite(middle) else Text("never")
     return shown.of_records(widths, "osc", "mean_c")
@@ -196,7 +193,7 @@ def table_cinv(source: Source) -> Table:
         Column("path same", Text("identical"), "r"), Column("path differs", Text("differ"), "r"),
     )  # fmt: skip
     spans = (Span(1, 2, Text("one step")), Span(3, 2, Text("whole trajectory")))
-    return Table(caption, columns, tuple(groups), spans, quotes=quotes, layout=PrintSize("footnotesize", 6.0))
+    return Table(caption, columns, tuple(groups), spans, quotes=quotes)
 
 
 def trajectories(
@@ -206,7 +203,7 @@ def trajectories(
     counts = [0, 0, 0, 0]
     for pair, (low, high) in PAIRS.items():
         mine = joined.filter((pl.col("pair") == pair) & (pl.col("arm") == low))
-        for key, part in mine.group_by(KEYS, maintain_order=True):
+        for key, part in mine.group_by(KEYS):
             arms = found.get(key, {})
             if low in arms and high in arms:
                 always = bool((part["fires"] > 0).all())

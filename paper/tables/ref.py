@@ -14,7 +14,7 @@ from orledger.reports.source import NothingToShowError
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import Column, Group, Row, Table
 from orledger.reports.tables.values import Absent, Count, Number, Text, Value, join
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def table_regime(source: Source) -> Table:
         Column("evidence", Text("evidence here"), 2.0),
         Column("verdict", Text("says"), "l"),
     )
-    return Table(caption, columns, (Group(tuple(rows)),), layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, (Group(tuple(rows)),))
 
 
 DICTIONARY: tuple[tuple[str, Value, Value, str], ...] = (
@@ -171,7 +171,7 @@ def table_dictionary(source: Source) -> Table:  # noqa: ARG001 - every builder t
         Column("bayes", Text("Bayesian learning"), 2.2),
         Column("function", Text("function"), "l"),
     )
-    return Table(caption, columns, (Group(rows),), layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, (Group(rows),))
 
 
 PROVENANCE: tuple[tuple[str, Value, Value], ...] = (
@@ -192,4 +192,4 @@ def table_provenance(source: Source) -> Table:  # noqa: ARG001 - every builder t
     rows = tuple(Row(key, (known, here)) for key, known, here in PROVENANCE)
     caption = prose("What the theory behind the ledger takes over, and what the paper adds to it.")
     columns = (Column("known", Text("known before"), 2.5), Column("here", Text("added"), 2.7))
-    return Table(caption, columns, (Group(rows),), layout=PrintSize("footnotesize", 4.0))
+    return Table(caption, columns, (Group(rows),))

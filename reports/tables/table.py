@@ -80,6 +80,9 @@ class PrintSize:
     separation: float = 4.0
 
 
+TIGHT = PrintSize("scriptsize", 2.5)  # for a table that is too wide in the usual print
+
+
 @dataclass(frozen=True)
 class Table:
     """A finished table. Frozen: writers render it and change nothing.
