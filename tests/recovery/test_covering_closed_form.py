@@ -138,3 +138,13 @@ def test_a_null_part_beyond_the_reach_of_the_search_counts():
     rho = float(covering_radius(spec, proj, np.array([1.7]), 0.5)[0])
     assert 1e8 < rho < 2.1e9
     assert local_interval(spec, proj, rho, 0.5).upper[0] == pytest.approx(1.7, rel=1e-9)
+
+
+@pytest.mark.parametrize(("x", "y"), [((3.0, 1.0), (1.0, 2.0)), ((3.0, 1.0), (1.0, 5.0)), ((3.0, 1.0), (2.0, 1.0))])
+def test_no_ball_is_smaller_than_the_smallest_consistent_one(x, y):
+    """The noise ball ends at zero up to rounding, and so does the Occam radius: what is added to it is all rounding."""
+    spec = Spectral.from_features(np.array(x)[:, None], np.array(y))
+    eta = float(np.linalg.norm(y))
+    rho = occam(spec, eta).rho
+    values = rho * np.array([-0.5, 0.1, 0.25, 0.5, 0.75])
+    assert (covering_radius(spec, spec.project(np.ones((5, 1))), values, eta) >= rho).all()
