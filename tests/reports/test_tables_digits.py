@@ -9,7 +9,6 @@ import pytest
 from orledger.audit.recheck.frames import load_published
 from orledger.paper.names import RULES
 from orledger.paper.published import publication
-from orledger.reports.origin import Records
 from orledger.reports.tables.fitting import WIDTH, _widths
 from orledger.reports.tables.table import TIGHT, PrintSize
 from orledger.reports.tables.values import Join, MedianIQR, Number, Range, Value
@@ -113,15 +112,6 @@ def test_a_number_has_as_many_digits_as_in_the_paper(audited_tables, paper, name
                     if digits != paper[there, side, word][kind != "fixed"]:
                         wrong.append((row, column, word, kind, digits))
     assert wrong == []
-
-
-def test_every_origin_has_the_columns_that_it_names(audited_tables):
-    for name, table in audited_tables.items():
-        for row in table.rows():
-            for cell in row.cells:
-                for part in cell.origin.parts:
-                    if isinstance(part, Records):
-                        assert set(part.columns) <= set(part.frame.columns), (name, row.key)
 
 
 def test_a_table_too_wide_for_the_usual_print_is_set_tight(audited_tables):

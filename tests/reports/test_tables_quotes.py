@@ -93,10 +93,3 @@ def test_counterexamples_are_steps_that_fired_and_moved(audited, audited_tables)
 def test_only_cells_that_can_refute_the_criterion_are_bold(audited_tables):
     bold = {(r.key, k.key) for r in audited_tables["Cinv"].rows() for k, c in zip(audited_tables["Cinv"].columns, r.cells, strict=True) if c.bold}  # fmt: skip
     assert bold == {(f"{n} fires", k) for n in ("osc/low", "osc", "sharp") for k in ("step moved", "path differs")}
-
-
-def test_the_heading_of_inert_seeds_stands_over_their_columns(audited_tables):
-    t = audited_tables["Ckappa"]
-    under = [[c.key for c in t.columns[s.start : s.start + s.width]] for s in t.spans]
-    inert = ["inert 1-2", "inert 2-5", "inert 1-5", "ladder", "ladder interval"]
-    assert under == [["dispersion", "dispersion grid"], inert]
