@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 
 from orledger.reports.audit_rows import AuditRows, Citations
 from orledger.reports.figures.style import GREY, TEXT_WIDTH, laid_out
+from orledger.reports.figures.ticking import keep_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -168,6 +169,7 @@ def settle(figure: Figure) -> None:
 
     The layout engine's solver may differ in the last bits from one run to the next, and files would then differ too.
     """
+    keep_ticks(figure)
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
