@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +27,24 @@ from orledger.cli_output import check_file, check_folder, filling, out_option, w
 from orledger.wording import counted, sized
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
     from orledger.schema.addresses import Place
 
 LINES = 15  # rows of a comparison that the terminal shows before it says how many more there are
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """While inside, Python looks for unused cycles rarely: a figure makes many objects and most are kept until it is saved."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 1000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 @click.command()
@@ -91,7 +106,7 @@ def figures(
     if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
     check_folder(out)
-    with reading(db) as results, filling(out) as folder, steps("figures") as step:
+    with reading(db) as results, filling(out) as folder, steps("figures") as step, rarely_collected():
         paths = write_figures(
             results, folder, names, wanted, chosen_studies(results, references),
             width=width, dpi=dpi, style=style, progress=step,
@@ -155,7 +170,7 @@ def report(
     with reading(db) as results:
         planned = expected_cells(results, warn)
         contents = Contents(results, planned, chosen=chosen_studies(results, references))
-        with steps("report") as step:
+        with steps("report") as step, rarely_collected():
             if not only_pdf:
                 write_file(out, render_report(results, title=title, contents=contents, step=step))
             if latex is not None and pdf is not False:

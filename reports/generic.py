@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from orledger.audit.registry.reading import parse_hypothesis
+from orledger.audit.registry.reading import registered_hypothesis
 from orledger.audit.ties import equalised
 from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
@@ -274,7 +274,7 @@ def subjects(results: Database) -> list[Subject]:
         f" (SELECT registration AS hash FROM test_result WHERE audit_id = {literal(audit.audit_id)}) USING (hash) ORDER BY r.hash"
     )
     for _, text, file in results.sql(query).iter_rows():
-        hypothesis = parse_hypothesis(text, file, stored=True)
+        hypothesis = registered_hypothesis(text, file)
         for c in hypothesis.comparisons:
             row, place = audit.test(f"{hypothesis.id}/{c.id}"), _plain(c)
             if row is None or place is None:

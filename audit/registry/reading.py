@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from orledger import studies
@@ -33,6 +34,12 @@ def shipped_hypotheses(chosen: Iterable[Study] | None = None) -> list[Hypothesis
     """The hypotheses that come with ``chosen`` studies (all installed ones by default), in order of their files."""
     found = studies.installed() if chosen is None else chosen
     return [parse_hypothesis(text, name) for s in found for name, text in s.files("hypotheses", ".toml").items()]
+
+
+@lru_cache(maxsize=64)
+def registered_hypothesis(text: str, file: str) -> Hypothesis:
+    """The hypothesis in a registered ``text``; a report asks for each several times."""
+    return parse_hypothesis(text, file, stored=True)
 
 
 def parse_hypothesis(text: str, file: str, *, stored: bool = False) -> Hypothesis:

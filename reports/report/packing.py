@@ -94,10 +94,10 @@ class Pack:
         """A value as JSON; the long identifiers of cells are numbers of a list that is carried once."""
         if is_cell and isinstance(value, str):
             return self.cells.setdefault(value, len(self.cells))
+        if value is None or isinstance(value, (str, int)):  # most values; a union of types is slower
+            return value
         if isinstance(value, float):
             return float(f"{value:.{DIGITS}g}") if value - value == 0 else str(value)
-        if value is None or isinstance(value, bool | int | str):
-            return value
         if isinstance(value, datetime | date | Decimal):
             return str(value)
         return json.dumps(value, ensure_ascii=False, default=str)

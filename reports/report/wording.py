@@ -82,9 +82,9 @@ class Said:
 
 def registered(registrations: Sequence[Mapping[str, Any]]) -> dict[str, Hypothesis]:
     """The registered hypotheses by the hash of their text."""
-    from orledger.audit.registry.reading import parse_hypothesis  # stands on scipy, and the templates do without
+    from orledger.audit.registry.reading import registered_hypothesis  # stands on scipy, and the templates do without
 
-    return {r["hash"]: parse_hypothesis(r["text"], r["file"], stored=True) for r in registrations}
+    return {r["hash"]: registered_hypothesis(r["text"], r["file"]) for r in registrations}
 
 
 def said(test: Mapping[str, Any], hypothesis: Hypothesis | None, names: Names) -> Said:
