@@ -1,4 +1,4 @@
-"""Ticks of a finished figure, placed once: the library places and measures them four times a pass, and that is a third of drawing."""
+"""Ticks of a finished figure, placed once: in one pass the library places and measures the same ticks several times."""
 
 from __future__ import annotations
 
