@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
+from orledger import studies
 from orledger.errors import DatabaseError, UsageError
 from orledger.schema import migrate, objects
 from orledger.schema.explaining import missing, translated
@@ -21,6 +23,8 @@ from orledger.schema.placing import MadeMeanwhileError, discard, publish, tempor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from orledger.study import Study
 
 Mode = Literal["read", "write"]
 
@@ -73,9 +77,21 @@ def _whole(variable: str, default: int, least: int, most: int) -> int:
 
 State = tuple[object, ...]
 
-# Files that this process looked through, with the state of before, and that run nothing of their own: the list of all
-# functions, most of them DuckDB's, takes a third of the time of opening a file.
-_harmless: dict[Path, State | None] = {}
+
+@dataclass(frozen=True)
+class Look:
+    """A file that this process looked through in ``state``, and that runs nothing of its own, with its schema version.
+
+    ``studies`` are those installed when its views were found to be what they and the catalogue make; None for views that were
+    not looked at. Looking takes more than half of the time of opening a file.
+    """
+
+    state: State
+    version: int
+    studies: tuple[Study, ...] | None = None
+
+
+_looks: dict[Path, Look] = {}
 MOST_REMEMBERED = 1000
 
 
@@ -105,18 +121,18 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
     missing, foreign, damaged, made by a newer orledger, locked by another process, or not writable; and, for reading,
     one whose schema or views are older than this package's. A file that would run anything of its own is refused with a
     VerificationError (``objects``); reading without ``checked`` is for whoever looks for just that. A file that stays in the
-    same ``state`` is not looked through for functions, triggers and changed tables a second time.
+    same ``state`` is not looked through a second time.
     """
     path = Path(path)
     before = state(path)
     if mode == "read":
-        con, version = _connect_reading(path, config)
+        con, version = _connect_reading(path, config, before)
         try:
             _require_current(path, version)
             if checked:
                 with translated(path, read_only=True):
                     _require_code(path, con, version, before)
-                    objects.require_views(path, con)
+                    _require_views(path, con, version, before)
         except BaseException:
             con.close()
             raise
@@ -127,9 +143,9 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
             create(path)
             created = True
     if not created:
-        if before is None or _harmless.get(path) != before:
+        if _look(path, before) is None:
             # A look through a read-only connection first: refusing a file after opening it for writing could change it.
-            con, version = _connect_reading(path, {})
+            con, version = _connect_reading(path, {}, before)
             with closing(con), translated(path, read_only=True):
                 _require_code(path, con, version, before)
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
@@ -147,22 +163,37 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
     return con
 
 
+def _look(path: Path, before: State | None) -> Look | None:
+    """What was seen of the file at ``path``, if it still is in that state."""
+    found = _looks.get(path)
+    return found if found is not None and found.state == before else None
+
+
 def _require_code(path: Path, con: duckdb.DuckDBPyConnection, version: int, before: State | None) -> None:
     """Refuses a file that would run something of its own, unless it is in the state ``before`` in which it was looked through."""
-    if before is None or _harmless.get(path) != before:
+    if _look(path, before) is None:
         objects.require_code(path, con, version)
-        _remember(path, before)
+        _remember(path, before, version)
 
 
-def _remember(path: Path, now: State | None) -> None:
-    if len(_harmless) >= MOST_REMEMBERED:
-        _harmless.clear()
-    _harmless[path] = now
+def _require_views(path: Path, con: duckdb.DuckDBPyConnection, version: int, before: State | None) -> None:
+    """Refuses a file with views that are not ours, unless they were compared in the state ``before`` with the studies of now."""
+    known, now = _look(path, before), studies.installed()
+    if known is None or known.studies is not now:
+        objects.require_views(path, con)
+        _remember(path, before, version, now)
+
+
+def _remember(path: Path, now: State | None, version: int, compared: tuple[Study, ...] | None = None) -> None:
+    if len(_looks) >= MOST_REMEMBERED:
+        _looks.clear()
+    if now is not None:
+        _looks[path] = Look(now, version, compared)
 
 
 def wrote(path: Path) -> None:
     """To be called as soon as a connection that wrote is closed: the file was looked through before, and locked in between."""
-    _remember(path, state(path))
+    _remember(path, state(path), len(migrate.shipped_migrations()))
 
 
 @contextmanager
@@ -186,7 +217,7 @@ def writing(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def stored_version(path: Path) -> int:
     """The schema version of the database at ``path``, which may be older than this package's; 0 for one without tables."""
-    con, version = _connect_reading(path, {})
+    con, version = _connect_reading(path, {}, None)
     con.close()
     return version
 
@@ -207,8 +238,8 @@ def create(path: Path) -> None:
         discard(temporary)
 
 
-def _connect_reading(path: Path, config: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection, int]:
-    """A connection for reading, and the version of the schema behind it."""
+def _connect_reading(path: Path, config: dict[str, Any], before: State | None) -> tuple[duckdb.DuckDBPyConnection, int]:
+    """A connection for reading, and the version of the schema behind it; ``before`` is the state of the file."""
     if path.is_dir():
         raise DatabaseError(
             f"{path} is a folder, not a database", hint="name the file inside it, such as results.duckdb"
@@ -223,7 +254,8 @@ def _connect_reading(path: Path, config: dict[str, Any]) -> tuple[duckdb.DuckDBP
     with translated(path, read_only=True):
         con = duckdb.connect(str(path), read_only=True, config={**READING, **limits, **config})
         try:
-            version = _require_schema(path, con)
+            known = _look(path, before)
+            version = _require_schema(path, con) if known is None else known.version
         except BaseException:
             con.close()
             raise

@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orledger.errors import DatabaseError, QueryRefusedError, VerificationError
-from orledger.schema import explaining, migrate, objects, opening
+from orledger.errors import DatabaseError, QueryRefusedError
+from orledger.schema import explaining, migrate, opening
 from orledger.schema.explaining import LockedError
 from orledger.schema.opening import connect
 from orledger.schema.reading import SnapshotWarning, open_results
@@ -340,45 +340,6 @@ def test_the_log_of_a_database_that_is_gone_is_named_and_kept(db: Path) -> None:
         opening.connect(db, "write")
     assert log.read_bytes() == b"a log"
     assert not db.exists()
-
-
-@pytest.mark.parametrize("log", [False, True], ids=["in the file", "in its log"])
-def test_a_file_that_was_read_is_looked_at_again_once_it_changed(toy_db: Path, db: Path, log: bool) -> None:
-    """A function that was added after the reading, whether a checkpoint brought it into the file or not, is refused."""
-    shutil.copy(toy_db, db)
-    seen = opening.state(db)
-    connect(db).close()
-    assert opening.state(db) == seen
-    with duckdb.connect(str(db)) as con:
-        con.execute("PRAGMA disable_checkpoint_on_shutdown" if log else "SELECT 1")
-        con.execute("CREATE MACRO round(x, n) AS 0")
-    assert db.with_name(f"{db.name}.wal").exists() == log
-    with pytest.raises(VerificationError, match="a function was added"):
-        connect(db, "write")
-    with pytest.raises(VerificationError, match="a function was added"):
-        connect(db)
-    assert opening.state(db.with_name("nothing")) is None
-
-
-def test_a_file_that_did_not_change_since_it_was_read_is_looked_at_once(
-    toy_db: Path, db: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(toy_db, db)
-    looked: list[Path] = []
-    real = objects.require_code
-    monkeypatch.setattr(objects, "require_code", lambda path, *rest: (looked.append(path), real(path, *rest)))
-    connect(db).close()
-    connect(db).close()
-    connect(db, "write").close()
-    assert looked == [db]
-    with duckdb.connect(str(db)) as con:
-        con.execute("CREATE TABLE mine AS SELECT 1 AS a")
-    connect(db, "write").close()
-    assert looked == [db, db]
-    other = db.with_name("other.duckdb")
-    shutil.copy(db, other)
-    connect(other).close()
-    assert looked == [db, db, other]
 
 
 @pytest.mark.parametrize(
