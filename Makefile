@@ -23,7 +23,7 @@ help:
 	@echo "make coverage   which branches of audit/ and recovery/ their tests take"
 	@echo "make mutants    faults put into a copy of the package: which of them no test notices"
 	@echo "make lint    ruff and mypy"
-	@echo "make docs    write docs/database.md and docs/commands.md from the code, and build the site into out/site"
+	@echo "make docs    write docs/database.md and docs/commands.md from the code, run the commands of all pages, and build the site into out/site"
 	@echo "make pictures   the pictures of the explorer, with the Chromium of the system"
 	@echo "make bench   the benchmarks, side by side with the peers"
 	@echo "make gpu-check   the Gram form and the smoke cases on a GPU, compared with the CPU; says so where there is none"
@@ -59,8 +59,9 @@ demo: $(VENV)/demo.stamp
 	@echo "  $(BIN)/orledger sql --db $(DB) --tables"
 	@echo "  $(BIN)/orledger sql --db $(DB) \"SELECT block, state, count(*) AS cells FROM cell GROUP BY ALL ORDER BY ALL\""
 
+# Three processes also on two cores: some wait for a browser, a signal or a process that they started.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 3
 
 slow: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q --slow -n 2
@@ -89,10 +90,11 @@ lint: $(VENV)/test.stamp
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target build/typecheck .
 	cd build/typecheck && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p orledger
 
-# The pages that come from the code, then the site, strict about links; the folders install under one name, so it reads an installed copy.
+# The pages that come from the code, the commands of all pages, then the site, strict about links; the folders install under one name, so it reads an installed copy.
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m orledger.schema.describing > docs/database.md
 	$(BIN)/python -m orledger.cli_docs > docs/commands.md
+	$(BIN)/python -m pytest -q -n 2 --pages -m pages
 	rm -rf out/site-source build/lib
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target out/site-source .
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -47,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests that take minutes")
+    parser.addoption("--pages", action="store_true", help="also run the commands of every page of the documentation")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -117,10 +118,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
     if config.getoption("--slow"):
         return
-    skip = pytest.mark.skip(reason="takes minutes; run with --slow")
+    left_out = {"slow": "takes minutes; run with --slow"}
+    if not config.getoption("--pages"):
+        left_out["pages"] = "the commands of a page; run with --pages, as make docs does"
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+        for mark in left_out.keys() & item.keywords:
+            item.add_marker(pytest.mark.skip(reason=left_out[mark]))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

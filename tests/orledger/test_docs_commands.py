@@ -1,4 +1,4 @@
-"""Every command of the documentation is run, in the order of its page."""
+"""Every command of the documentation is run, in the order of its page: those of two pages here, all of them by ``make docs``."""
 
 from __future__ import annotations
 
@@ -88,7 +88,16 @@ def run_page(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch, *needs: st
     assert problems == []
 
 
-@pytest.mark.parametrize("page", with_blocks("console", "sh"), ids=named)
+FIRST = ("README.md", "docs/tutorial.md")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if named(page) in FIRST else pytest.mark.pages, id=named(page))
+        for page in with_blocks("console", "sh")
+    ],
+)
 def test_the_commands_of_a_page_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_page(page, desk, monkeypatch, None, "cuda")
 
@@ -216,6 +225,7 @@ def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.pages
 def test_the_example_study_works_from_its_own_package(location: Path, tmp_path: Path) -> None:
     """Installed beside orledger, it brings a case, a view, a table, a figure and a hypothesis, and no word of any other study."""
     told = [c for c in commands(ROOT / "docs" / "adding.md") if c.block.needs == "location-study"]
