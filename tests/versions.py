@@ -1,7 +1,8 @@
-"""The tests that need no torch, on another interpreter or with the oldest dependencies that pyproject.toml allows.
+"""The tests on another interpreter or with the oldest dependencies that pyproject.toml allows.
 
 ``python tests/versions.py python3.13`` makes an environment in build/versions, installs the package into it with the versions
-of constraints.txt, and runs the tests of audit/, recovery/ and schema/; ``--lowest`` takes those of constraints-lowest.txt.
+of constraints.txt, and runs the tests of audit/, recovery/ and schema/, which need no torch; ``--whole`` installs every extra
+and runs all tests, ``--lowest`` takes the versions of constraints-lowest.txt.
 """
 
 from __future__ import annotations
@@ -30,16 +31,20 @@ FOLDERS = ("tests/audit", "tests/recovery", "tests/schema")
 @click.command()
 @click.argument("python", default="python3")
 @click.option("--lowest", is_flag=True, help="The oldest versions that are allowed, instead of those that were tested.")
+@click.option("--whole", is_flag=True, help="All tests, with every extra: torch may come with gigabytes for GPUs.")
 @click.option("--processes", default=2, show_default=True, help="How many share the tests.")
-def main(python: str, lowest: bool, processes: int) -> None:
-    """Runs the core tests on PYTHON."""
+def main(python: str, lowest: bool, whole: bool, processes: int) -> None:
+    """Runs the tests on PYTHON."""
+    if whole and lowest:
+        raise click.UsageError("--whole needs the versions that were tested: leave out --lowest")
     name = f"{Path(python).name}{'-lowest' if lowest else ''}"
     place = ROOT / "build" / "versions" / name
     subprocess.run([python, "-m", "venv", "--clear", str(place)], check=True)
     versions = ROOT / ("constraints-lowest.txt" if lowest else "constraints.txt")
     extras = "serve,sign" if lowest else "serve,sign,stores"
     pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "-c", str(versions)]
-    subprocess.run([*pip, *NEEDED, f"{ROOT}[{extras}]"], check=True)
+    wanted = [f"{ROOT}[all,dev]"] if whole else [*NEEDED, f"{ROOT}[{extras}]"]
+    subprocess.run([*pip, *wanted], check=True)
     tests = [
         str(place / "bin" / "python"),
         "-P",
@@ -56,7 +61,9 @@ def main(python: str, lowest: bool, processes: int) -> None:
         str(ROOT),
     ]
     done = subprocess.run(
-        [*tests, *(str(ROOT / f) for f in FOLDERS)], cwd=place, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        [*tests, *(str(ROOT / f) for f in (["tests"] if whole else FOLDERS))],
+        cwd=place,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     raise SystemExit(done.returncode)
 
