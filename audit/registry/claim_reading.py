@@ -28,16 +28,16 @@ def read_claims(t: TomlTable, defaults: dict[str, Any], *, stored: bool = False)
 
     A ``stored`` text may have sides, or a ``combine``, that its claim leaves out of account; a new one is refused.
     """
-    pair = t.data.get("pair", defaults.get("pair", ()))
-    inherited = only(defaults, ("pair", "better", "unit", *QUANTITY_KEYS))
-    if not set(inherited.get("unit", ())) <= set(pair):
-        del inherited["unit"]
-    t.data = {**inherited, **t.data}
+    t.data = {**only(defaults, ("pair", "better", *QUANTITY_KEYS)), **t.data}
     name, statement = t.text("id"), t.text("statement")
     kind = t.choice("kind", CLAIMS)
+    pair = read_keys(t, "pair")
+    if "unit" in defaults and "unit" not in t.data:
+        unit = read_keys(TomlTable(defaults, t.file, "defaults"), "unit")
+        t.data |= {"unit": [*unit]} if set(unit) <= set(pair) else {}
     options = {
         "kind": kind,
-        "pair": read_keys(t, "pair"),
+        "pair": pair,
         "combine": t.choice("combine", ("ratio", "difference"), None),
         "stat": t.choice("stat", CLAIM_STATS, None),
         "within": read_keys(t, "within", ()),

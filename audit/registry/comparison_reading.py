@@ -81,10 +81,11 @@ def _check_options(t: TomlTable, test: str, shared: dict[str, Any]) -> None:
             raise t.fail(key, f"to stand with one of {', '.join(tests)}, not with {test}")
     if shared["refusals"] == Refusals.LOSS and test == "signed_rank":
         raise t.fail(
-            "refusals", f"{Refusals.WORST!r} or {Refusals.BOUNDS!r} with signed_rank: a loss has no rank of its own"
+            "refusals",
+            f"{str(Refusals.WORST)!r} or {str(Refusals.BOUNDS)!r} with signed_rank: a loss has no rank of its own",
         )
     if shared["refusals"] == Refusals.WORST and test != "signed_rank":
-        raise t.fail("refusals", f"{Refusals.LOSS!r} or {Refusals.BOUNDS!r} with {test}: signs have no ranks")
+        raise t.fail("refusals", f"{str(Refusals.LOSS)!r} or {str(Refusals.BOUNDS)!r} with {test}: signs have no ranks")
     if shared["margin"] is not None and shared["margin"] <= 0:
         raise t.fail("margin", "a number above 0")
     if shared["expect"] is not None and not 0.5 < shared["expect"] < 1:

@@ -9,7 +9,7 @@ from orledger.audit.registry.hypotheses import STATS
 from orledger.audit.registry.quantities import REDUCERS, Aggregate, Once, Quantity, RecordSource
 from orledger.audit.statistics.bound import Bound
 from orledger.schema.selecting import OPERATORS, Condition
-from orledger.toml_tables import TomlError, TomlTable
+from orledger.toml_tables import MOST, TomlError, TomlTable
 
 QUANTITY_KEYS = (
     "case", "block", "arm", "metric", "label", "where", "over_idx", "idx", "divide_by", "event", "identical", "refused",
@@ -66,16 +66,22 @@ def _condition(t: TomlTable, key: str, value: Any) -> Condition:
         if len(value) != 1 or next(iter(value)) not in OPERATORS:
             raise t.fail(key, f"one of {', '.join(OPERATORS)} with a value")
         operator, constant = next(iter(value.items()))
-        if not isinstance(constant, (str, int, float)):
+        if not _constant(constant):
             raise t.fail(key, "a text or a number to compare with")
         return Condition(operator, (constant,))
     if isinstance(value, list):
-        if not value or not all(isinstance(v, (str, int, float)) for v in value):
+        if not value or not all(map(_constant, value)):
             raise t.fail(key, "texts or numbers")
         return Condition("in", tuple(value))
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+    if not _constant(value):
         raise t.fail(key, "a text, a number, a list of them, or a comparison such as { gt = 0 }")
     return Condition("eq", (value,))
+
+
+def _constant(value: Any) -> bool:
+    """Whether a value of a file can be compared with: a text or a finite number, and neither true nor false."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, str) or (number and abs(value) <= MOST)
 
 
 def _index(t: TomlTable) -> tuple[str, int] | None:

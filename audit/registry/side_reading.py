@@ -47,6 +47,8 @@ def _variants(t: TomlTable) -> Iterator[tuple[str, str, tuple[tuple[str, Quantit
     pairwise = t.table("pairwise", None)
     if pairwise is not None:
         key, values = _one_key(pairwise)
+        if len(values) < 2:
+            raise pairwise.fail(key, "a list of at least two values to make pairs of")
         for v, w in combinations(values, 2):
             sides = tuple((str(u), read_quantity(t, {}, {key: u})) for u in (v, w))
             yield f"/{v}-{w}", f": {v} against {w}", sides
@@ -90,6 +92,7 @@ def _opponents(
 
 
 def _one_key(t: TomlTable) -> tuple[str, list[Any]]:
-    if len(t.data) != 1 or not isinstance(next(iter(t.data.values())), list):
+    key, values = next(iter(t.data.items()), ("", None))
+    if len(t.data) != 1 or not values or not isinstance(values, list):
         raise TomlError(f"{t.file}: table [{t.place}]: expected one key with the list of its values, found {t.data!r}")
-    return next(iter(t.data.items()))
+    return key, values
