@@ -114,7 +114,11 @@ def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
         bounded = "between 0 and 1" if flat.max() <= 1 else "between 0 and 100"
         told.append(f"pairs: exact signed-rank test, because all values lie {bounded} and differences are on one scale")
         return "signed_rank"
-    typical = np.abs(np.nanmedian(matrix, axis=1))
+    measured = matrix[np.isfinite(matrix).any(axis=1)]
+    if not len(measured):
+        told.append("pairs: sign test, because no unit has a value")
+        return "sign"
+    typical = np.abs(np.nanmedian(measured, axis=1))
     low, high = typical.min(), typical.max()
     if low > 0 and high / low <= SPREAD:
         told.append("pairs: exact signed-rank test, because typical values of all units are within a factor of ten")

@@ -94,20 +94,24 @@ def _events(path: Path) -> Iterator[tuple[Scalars, dict[str, str]]]:
     kinds: dict[str, str] = {}
     for data in _messages(path):
         try:
-            event = Event.FromString(data)
-        except DecodeError as error:
+            yield from _said(Event.FromString(data), kinds)
+        except (DecodeError, ValueError) as error:  # the latter for a tensor with half a number
             raise _damaged(path, "a record that is no event") from error
-        found: Scalars = {}
-        hyper: dict[str, str] = {}
-        for value in event.summary.value:
-            if value.metadata.plugin_data.plugin_name:  # said once, with the first value of a tag
-                kinds[value.tag] = value.metadata.plugin_data.plugin_name
-            if kinds.get(value.tag) == "hparams":
-                hyper |= _hyperparameters(value.metadata.plugin_data.content)
-            elif (number := _number(value, kinds.get(value.tag))) is not None:
-                found[value.tag, event.step] = number
-        if found or hyper:
-            yield found, hyper
+
+
+def _said(event: Any, kinds: dict[str, str]) -> Iterator[tuple[Scalars, dict[str, str]]]:
+    """The scalars and the hyperparameters of an event that has any; ``kinds`` keeps what is known about tags."""
+    found: Scalars = {}
+    hyper: dict[str, str] = {}
+    for value in event.summary.value:
+        if value.metadata.plugin_data.plugin_name:  # said once, with the first value of a tag
+            kinds[value.tag] = value.metadata.plugin_data.plugin_name
+        if kinds.get(value.tag) == "hparams":
+            hyper |= _hyperparameters(value.metadata.plugin_data.content)
+        elif (number := _number(value, kinds.get(value.tag))) is not None:
+            found[value.tag, event.step] = number
+    if found or hyper:
+        yield found, hyper
 
 
 def _messages(path: Path) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ def recognised(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str | None
     columns = table.columns
     if "run_id" in columns and any(c.startswith("metrics.") for c in columns):
         return _mlflow_frame(table), "MLflow (search_runs)"
-    if {"Run ID", "Source Type", "Status"} <= set(columns):
+    if {"Run ID", "Name", "Source Type", "Status"} <= set(columns):
         return _page(table, MLFLOW_PAGE, "Status", ("FINISHED",)), "MLflow (download of the runs page)"
     if {"Name", "State", "Created"} <= set(columns) or {"Name", "State", "Runtime"} <= set(columns):
         return _page(table, WANDB_PAGE, "State", ("finished",)), "Weights and Biases (download of the runs table)"
@@ -43,7 +43,7 @@ def recognised(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str | None
 
 def _mlflow_frame(table: pl.DataFrame) -> pl.DataFrame:
     kept = {c: m[2] for c in table.columns if (m := MLFLOW_KEPT.fullmatch(c))}
-    names = list(kept.values())
+    names = [*kept.values(), UNFINISHED]
     if "tags.mlflow.runName" in table.columns and "run_name" not in names:
         kept["tags.mlflow.runName"] = "run_name"
     taken = {c: (n if names.count(n) < 2 else c) for c, n in kept.items()}
@@ -56,7 +56,7 @@ def _page(table: pl.DataFrame, bookkeeping: Sequence[str], state: str, finished:
     kept = [c for c in table.columns if c not in bookkeeping and not c.startswith("_")]
     return table.select(
         pl.col("Name").alias("run_name"),
-        *(c for c in kept if c != "run_name"),
+        *(c for c in kept if c not in ("run_name", UNFINISHED)),
         _unfinished(state, finished).alias(UNFINISHED),
     )
 

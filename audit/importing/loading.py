@@ -147,11 +147,6 @@ def _left(
         yield f"{counted(len(gone), 'cell')} of the study no longer in {files} stay{'s' * (len(gone) == 1)}; a new --db begins without"
 
 
-def cell_id(mapping: Mapping, key: Sequence[str]) -> str:
-    """The id of a cell: study, block and keys, whatever file brought its numbers."""
-    return _id(_spec(mapping, key))
-
-
 def _id(spec: str) -> str:
     return sha256(spec.encode()).hexdigest()[:24]
 
@@ -221,4 +216,4 @@ def _refused(mapping: Mapping, changes: Sequence[Change], names: dict[str, str])
     )
 
 
-__all__ = ["HASH_VERSION", "SOURCE", "Imported", "cell_id", "import_files", "import_frame"]
+__all__ = ["HASH_VERSION", "SOURCE", "Imported", "import_files", "import_frame"]
