@@ -95,7 +95,7 @@ def printed_form(instance_text: str) -> str:
 
 def _kind(instance: Instance) -> str:
     before = normal(instance.sentence)[max(0, instance.number.start - 3) : instance.number.start + 1]
-    if re.search(r"[pP]\s*[<>=≤≥]?$", before.rstrip()):
+    if re.search(r"(?<![A-Za-z])[pP]\s*[<>=≤≥]?$", before.rstrip()):
         return "p-value"
     if instance.number.percent:
         return "percentage"

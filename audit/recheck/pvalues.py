@@ -11,7 +11,7 @@ from scipy import stats
 from orledger.audit.recheck.claims import every, less
 from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rounding import Enclosure, exactly, hull
-from orledger.audit.recheck.rules import CountOf, ImpossibleError, Recomputed, rule
+from orledger.audit.recheck.rules import CountOf, ImpossibleError, Recomputed, UnusableError, rule
 from orledger.audit.statistics import attainable, counts
 from orledger.audit.statistics.spearman import spearman as rank_correlation
 
@@ -189,7 +189,11 @@ def spearman_p(rho: Enclosure, n: int) -> Enclosure:
     """p-value of a printed Spearman coefficient by the t approximation."""
     if rho.low > 1 or rho.high < -1:
         raise ImpossibleError(f"a rank correlation of {rho.middle:g} is beyond one")
-    return hull([exactly(_spearman_t(max(rho.low, -1.0), n)), exactly(_spearman_t(min(rho.high, 1.0), n))])
+    if n < 3:
+        raise UnusableError(f"the t approximation needs 3 pairs, and there are {n}")
+    ends = max(rho.low, -1.0), min(rho.high, 1.0)
+    nearest = min(max(0.0, ends[0]), ends[1])  # to zero, where p is largest
+    return hull(exactly(_spearman_t(x, n)) for x in (*ends, nearest))
 
 
 @rule

@@ -218,6 +218,8 @@ class Plain:
                 i = group_end(source, j)
                 if kind == "t":
                     self.write(source, j + 1, i - 1, fixed, depth)
+            elif kind == "t" and source[j : j + 1] == "\\":  # \frac\alpha2
+                i = self._macro(source, j, len(source), fixed, depth)
             elif kind == "t" and j < len(source):  # \frac12
                 self.write(source, j, j + 1, fixed, depth)
                 i = j + 1

@@ -7,6 +7,7 @@ keeps its digits: what they allow is an interval of `rounding`.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -27,6 +28,7 @@ _NUMBER = re.compile(
 )
 _BARE_POWER = re.compile(r"(?P<relation>[<>=≤≥≈~]\s*)?10\s*\^\s*\{?\s*(?P<exponent>[-+]?\s*\d+)\s*\}?")
 _MISSING = frozenset({"", "-", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "...", "…", "·", "*", "✗", "×"})
+_FARTHEST = 300  # the largest exponent of ten, of either sign, that is read as a number
 _FRACTION = re.compile(r"(\d[\d,]*)\s*/\s*(\d[\d,]*)(?![\d.])")
 
 
@@ -58,11 +60,6 @@ class PrintedNumber:
         """The number itself, as a count is."""
         return exactly(self.value)
 
-    @property
-    def decimals(self) -> int:
-        """Digits after the point."""
-        return max(0, -self.last)
-
 
 @dataclass(frozen=True, slots=True)
 class CellNumbers:
@@ -92,16 +89,25 @@ def normal(text: str) -> str:
     return re.sub(r"(?<![\w)\]}%.])–(?=\.?\d)", "-", text)
 
 
-def _number(match: re.Match[str]) -> PrintedNumber:
+def _number(match: re.Match[str]) -> PrintedNumber | None:
+    """The number that was found; None for one that double precision does not hold."""
     digits = re.sub(rf"[,{THIN}]", "", match["digits"])
     sign = "-" if match["sign"] in ("-", "−") else ""
-    exponent = int(re.sub(r"[^\d+-]", "", re.split(r"\^|[eE]", match["power"])[-1])) if match["power"] else 0
-    exact = Decimal(f"{sign}{digits}").scaleb(exponent)
+    exponent = _exponent(re.split(r"\^|[eE]", match["power"])[-1]) if match["power"] else 0
+    if exponent is None:
+        return None
+    value = float(Decimal(f"{sign}{digits}").scaleb(exponent))
     last = -len(digits.partition(".")[2]) + exponent
     relation = (match["relation"] or "=").strip()
-    return PrintedNumber(
-        match[0].strip(), float(exact), last, relation, match["percent"] is not None, match.start(), match.end()
-    )
+    found = match[0].strip(), value, last, relation, match["percent"] is not None, match.start(), match.end()
+    return PrintedNumber(*found) if math.isfinite(value) else None
+
+
+def _exponent(text: str) -> int | None:
+    """The power of ten that is printed; None for one beyond those of numbers in double precision."""
+    exponent = re.sub(r"[^\d+-]", "", text)
+    size = exponent.lstrip("+-").lstrip("0")
+    return None if len(size) > 3 or int(size or 0) > _FARTHEST else int(exponent)
 
 
 def read_number(text: str) -> PrintedNumber | None:
@@ -112,8 +118,8 @@ def read_number(text: str) -> PrintedNumber | None:
         return _number(found)
     power = _BARE_POWER.fullmatch(text)
     if power:
-        exponent = int(power["exponent"].replace(" ", ""))
-        return PrintedNumber(text, 10.0**exponent, exponent, (power["relation"] or "=").strip(), False, 0, len(text))
+        exponent, relation = _exponent(power["exponent"]), (power["relation"] or "=").strip()
+        return None if exponent is None else PrintedNumber(text, 10.0**exponent, exponent, relation, end=len(text))
     return None
 
 
@@ -195,8 +201,8 @@ def numbers_in(text: str) -> Iterator[PrintedNumber]:
                 continue
             digits = match.start("digits")
             again = _NUMBER.match(text, digits)
-            if again:
-                yield _number(again)
+            if again and (number := _number(again)):
+                yield number
             continue
         if _NAME_BEFORE.search(before):
             continue
@@ -204,15 +210,15 @@ def numbers_in(text: str) -> Iterator[PrintedNumber]:
         if ends:  # [21,135] are the ends of an interval; the comma groups no digits
             position = ends.end(1)
             first = _NUMBER.match(text[: ends.end(1)], ends.start(1))
-            if first:
-                yield _number(first)
+            if first and (number := _number(first)):
+                yield number
             continue
         power = _BARE_POWER.match(text, match.start("digits")) if match["digits"] == "10" else None
         if power:
             position = power.end()
-            exponent = int(power["exponent"].replace(" ", ""))
-            relation = (match["relation"] or "=").strip()
-            yield PrintedNumber(power[0], 10.0**exponent, exponent, relation, False, match.start(), power.end())
+            exponent, relation = _exponent(power["exponent"]), (match["relation"] or "=").strip()
+            if exponent is not None:
+                yield PrintedNumber(power[0], 10.0**exponent, exponent, relation, False, match.start(), power.end())
             continue
         after = text[match.end() : match.end() + 2]
         if (
@@ -221,4 +227,5 @@ def numbers_in(text: str) -> Iterator[PrintedNumber]:
             and not re.match(r"[xks]\b", after)
         ):
             continue
-        yield _number(match)
+        if number := _number(match):
+            yield number

@@ -50,6 +50,8 @@ def read_document(path: Path) -> Document:
         text, notes = readable(path.read_text(encoding="utf-8-sig", errors="replace"), path.name)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint="name a file that exists") from error
+    except RecursionError as error:
+        raise UsageError(f"{path} has groups inside groups, too deep to be read", hint="take them out") from error
     document = _bounded(with_decimal_points(_READERS[ending](path, text)))
     return replace(document, notes=(*document.notes, *notes))
 
