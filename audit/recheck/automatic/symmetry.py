@@ -73,7 +73,8 @@ def check_tables(document: Document) -> Iterator[Finding]:
 
 def _judged(triples: Sequence[Triple]) -> Iterator[Finding]:
     """The estimates against the middles, on the scale where most of them fit; nothing where too few do."""
-    best = max((_fitting(triples, scale) for scale in ("linear", "log")), key=lambda found: (-found.misses, found.hits))
+    fittings = [_fitting(triples, scale) for scale in ("linear", "log")]
+    best = max(fittings, key=lambda found: (found.hits >= _FEWEST, -found.misses, found.hits))
     if best.hits < _FEWEST or best.misses > max(1, (best.hits + best.misses) // 10) or best.chance > _RARE:
         return
     words = "middle" if best.scale == "linear" else "geometric middle"
