@@ -38,7 +38,7 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
     if comparison.test == "median":
         return _median(comparison, units[0], dropped)
     strata = [_runs(comparison, u) for u in units]
-    common = sorted(set.intersection(*(set(s) for s in strata)))
+    common = sorted(set.intersection(*(set(s) for s in strata)), key=_order)
     if not common:
         return _result(comparison, 0, dropped, method=TOO_FEW, computed=False)
     runs = [[s[unit] for unit in common] for s in strata]
@@ -48,7 +48,8 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
     if comparison.test == "improvement":
         x, y = ([sign * r for r in arm] for arm in runs)
         found = improvement(x, y, comparison.level)
-        means = np.array([a.mean() - b.mean() for a, b in zip(*runs, strict=True)])
+        with np.errstate(invalid="ignore"):  # two infinite means are a draw
+            means = np.array([a.mean() - b.mean() for a, b in zip(*runs, strict=True)])
         wins, losses, draws = count_wins(means, comparison.better)
         return _result(
             comparison, len(common), dropped, method=METHOD, effect=float(found.value), low=float(found.low),
@@ -72,10 +73,16 @@ def _profiles(
     n: int,
     dropped: tuple[Dropped, ...],
 ) -> TestResult:
-    """Profiles of all sides on common thresholds; where lower is better, the share of runs below."""
+    """Profiles of all sides on common thresholds; where lower is better, the share of runs below.
+
+    The thresholds lie between finite values; a run that is infinite, such as a ratio to zero, is above all of them.
+    """
     sign = 1.0 if comparison.better == "higher" else -1.0
     pooled = np.concatenate([r for arm in runs for r in arm])
-    thresholds = np.linspace(pooled.min(), pooled.max(), THRESHOLDS)
+    finite = pooled[np.isfinite(pooled)]
+    if not finite.size:
+        return _result(comparison, 0, dropped, method=TOO_FEW, computed=False)
+    thresholds = np.linspace(finite.min(), finite.max(), THRESHOLDS)
     details |= {"thresholds": thresholds.tolist(), "share": {}, "low": {}, "high": {}}
     for name, arm in zip(names, runs, strict=True):
         found = profile([sign * r for r in arm], sign * thresholds, comparison.level)
@@ -111,6 +118,11 @@ def _mean_ranks(comparison: Comparison, units: Sequence[Units], names: Sequence[
         comparison, x.shape[0], matched.dropped, method=UNITS_METHOD, effect_name="mean ranks, best first", details=details,
         interval_method=UNITS_METHOD,
     )  # fmt: skip
+
+
+def _order(unit: Sequence[str | None]) -> list[tuple[bool, str]]:
+    """By which units are sorted: a key without a value, such as no label, comes first."""
+    return [(key is not None, key or "") for key in unit]
 
 
 def _runs(comparison: Comparison, units: Units) -> dict[tuple[str, ...], NDArray[np.float64]]:

@@ -136,5 +136,9 @@ def _redrawn(sizes: Sequence[int], generator: np.random.Generator, each: int = 1
 
 
 def _estimate(value: Any, drawn: NDArray[np.float64], level: float) -> Estimate:
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Estimate(np.asarray(value), low, high)
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(drawn, ends, axis=0)
+    if np.isnan(found).any():  # between two infinite draws
+        found = np.where(np.isnan(found), np.quantile(drawn, ends, axis=0, method="lower"), found)
+    return Estimate(np.asarray(value), found[0], found[1])

@@ -1,0 +1,113 @@
+"""Comparisons that measure and do not test, from units written by hand: too few of them, runs of units, infinite values."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hand_units import units
+from hypothesis_text import comparison
+
+from orledger.audit.evaluation.resampled import THRESHOLDS, measured
+from orledger.audit.statistics.result import TOO_FEW, Dropped, TestResult
+
+INFINITE = math.inf
+KEYS = ("split", "rel")
+SIDES = {1: 'arm = "a"', 2: 'arms = ["a", "b"]'}
+
+
+def found(test: str, *sides: list[tuple], better: str = "lower", unit: str = "split", absent: tuple = ()) -> TestResult:
+    """What ``test`` measures of ``sides``, each a list of (split, rel, value)."""
+    c = comparison(f'test = "{test}"\n{SIDES[len(sides)]}\nunit = ["{unit}"]\nbetter = "{better}"\n')
+    read = [units(side, absent if k == 0 else (), KEYS) for k, side in enumerate(sides)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return measured(c, read, [name for name, _ in c.sides])
+
+
+@pytest.mark.parametrize(
+    ("test", "sides"),
+    [
+        ("median", [[]]),
+        ("mean_ranks", [[("u", "0", 1.0)], [("u", "0", 2.0)]]),
+        ("improvement", [[("u", "0", 1.0)], [("v", "0", 2.0)]]),
+        ("interquartile_mean", [[]]),
+        ("profile", [[("u", "0", INFINITE)], [("u", "0", INFINITE)]]),
+    ],
+)
+def test_too_few_units_leave_an_estimate_uncomputed(test, sides):
+    result = found(test, *sides)
+    assert (result.method, result.computed, result.effect, result.p) == (TOO_FEW, False, None, None)
+
+
+def test_the_median_of_six_units_lies_in_their_range():
+    """Order statistics: both ends of six values miss the median with probability 2 / 2^6."""
+    result = found("median", [(str(k), "0", float(k * k)) for k in range(1, 7)])
+    assert (result.effect, result.low, result.high, result.level) == (12.5, 1.0, 36.0, 1 - 2 / 64)
+    assert result.details == {"mean": pytest.approx(91 / 6), "lowest": 1.0, "highest": 36.0}
+
+
+@pytest.mark.parametrize(("better", "chance", "wins"), [("lower", 13 / 16, (2, 0, 0)), ("higher", 3 / 16, (0, 2, 0))])
+def test_the_chance_that_a_run_is_better_is_averaged_over_units(better, chance, wins):
+    """On u every run of a is lower; on v two of the four pairs are, and one ties: (1 + 5/8) / 2."""
+    a = [("u", "0", 1.0), ("u", "1", 2.0), ("v", "0", 1.0), ("v", "1", 3.0)]
+    b = [("u", "0", 3.0), ("u", "1", 4.0), ("v", "0", 3.0), ("v", "1", 2.5)]
+    result = found("improvement", a, b, better=better)
+    assert result.effect == chance
+    assert (result.wins, result.losses, result.draws) == wins
+    assert result.details == {"runs": {"a": 4, "b": 4}, "fewest_runs_per_unit": 2}
+
+
+def test_a_unit_without_a_key_is_a_unit_like_others():
+    a, b = ([(None, "0", x), ("u", "0", 1.0)] for x in (1.0, 2.0))
+    result = found("improvement", a, b)
+    assert (result.n, result.effect) == (2, 0.75)
+    assert (result.wins, result.losses, result.draws) == (1, 0, 1)
+
+
+def test_runs_that_are_absent_are_named_and_partial_where_the_unit_has_others():
+    result = found(
+        "improvement", [("u", "0", 1.0)], [("u", "0", 2.0)], absent=(("u", "1", "failed"), ("v", "0", "refused", True))
+    )
+    assert result.dropped == (Dropped("u/1", "a: failed", False, True), Dropped("v/0", "a: refused", True, False))
+
+
+def test_the_middle_half_of_all_runs_is_averaged():
+    result = found("interquartile_mean", [("u", str(k), x) for k, x in enumerate((0.0, 2.0, 4.0, 100.0))])
+    assert result.effect == 3.0
+
+
+def test_infinite_runs_are_beyond_the_middle_half_and_the_interval_says_so():
+    """Two of eight runs are infinite: a draw of them can have four, and then its middle half has no finite mean."""
+    runs = [("u", str(k), x) for k, x in enumerate((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, INFINITE, INFINITE))]
+    result = found("interquartile_mean", runs)
+    assert result.effect == 3.5
+    assert result.low is not None
+    assert 0.0 < result.low < 3.5
+    assert result.high == INFINITE
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_a_profile_is_the_share_of_runs_beyond_each_threshold(better):
+    a, b = [("u", "0", 0.0), ("v", "0", 1.0)], [("u", "0", 0.25), ("v", "0", 0.75)]
+    details = found("profile", a, b, better=better).details
+    thresholds = np.linspace(0.0, 1.0, THRESHOLDS)
+    assert details["thresholds"] == thresholds.tolist()
+    for name, values in (("a", (0.0, 1.0)), ("b", (0.25, 0.75))):
+        beyond = [np.mean([x < t if better == "lower" else x > t for x in values]) for t in thresholds]
+        assert details["share"][name] == pytest.approx(beyond)
+
+
+def test_an_infinite_run_of_a_profile_is_above_every_threshold():
+    a, b = [("u", "0", 0.0), ("v", "0", INFINITE)], [("u", "0", 0.5), ("v", "0", 1.0)]
+    details = found("profile", a, b).details
+    assert details["thresholds"] == np.linspace(0.0, 1.0, THRESHOLDS).tolist()
+    assert details["share"]["a"] == [0.0, *[0.5] * (THRESHOLDS - 1)]
+
+
+def test_two_infinite_means_are_a_draw():
+    a, b = [("u", "0", INFINITE)], [("u", "0", INFINITE)]
+    result = found("improvement", a, b)
+    assert (result.effect, result.wins, result.losses, result.draws) == (0.5, 0, 0, 1)
