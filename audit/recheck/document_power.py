@@ -98,8 +98,6 @@ def _changed_sentence(sentence: Sentence, instance: Instance, printed: str) -> S
     text = normal(sentence.text)
     end = instance.number.end
     start = end - len(_digits(instance))
-    while start > 0 and text[start:end].strip() != _digits(instance).strip() and end - start < 40:
-        start -= 1
     return replace(sentence, text=text[:start] + printed + text[end:])
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from orledger.audit.recheck.automatic.checking import recheck_document
 from orledger.audit.recheck.drafting import draft
+from orledger.audit.recheck.inventory import instances
 from orledger.audit.recheck.reading import opening
 from orledger.audit.recheck.reading.latex_text import plain
-from orledger.audit.recheck.reading.numbers import numbers_in, read_entry, read_number
+from orledger.audit.recheck.reading.numbers import normal, numbers_in, read_entry, read_number
 from orledger.audit.recheck.reading.opening import read_document
 from orledger.errors import UsageError
 
@@ -195,3 +196,15 @@ def test_what_is_too_long_is_refused_or_read_in_part(document, monkeypatch):
 def test_a_field_beyond_what_a_table_holds_is_told_with_its_line(document):
     with pytest.raises(UsageError, match=r"t\.csv, line 2: field larger than field limit"):
         document("a,b\n" + "x" * 140_000 + ",2\n", "t.csv")
+
+
+def test_a_changed_digit_stands_where_the_number_stood(document):
+    text = "We had 10^{4} and − 5 or 3 × 10^{-2}, 30 % of .5, p < .001, 1,413 in [21,135] and 10²³."
+    paper = document(text + "\n\n| a | b |\n|---|---|\n| x | 3.1 ± 0.2 |\n| y | 0.5 [0.1, 0.9] |\n")
+    printed = [instance.number.text.lstrip("< ") for instance in instances(paper)]
+    assert printed == ["10^{4}", "- 5", "3 × 10^{-2}", "30 %", ".5", ".001", "1,413", "21", "135", "10^{23}", "3.1", "0.2", "0.5", "0.1", "0.9"]  # fmt: skip
+    for instance, number in zip(instances(paper), printed, strict=True):
+        whole = normal(
+            instance.sentence if instance.group[0] == "sentence" else paper.grids[0].rows[instance.position[0]][1].text
+        )
+        assert whole[: instance.number.end].endswith(number)

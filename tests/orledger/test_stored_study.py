@@ -71,6 +71,20 @@ def test_what_cannot_be_asked_is_told(logged: Path, asked: dict, problem: str) -
         results.ask(**asked)
 
 
+def test_a_unit_that_is_a_key_is_taken(logged: Path) -> None:
+    with orledger.open(logged) as results:
+        (finding,) = results.ask(unit=["seed"]).findings
+    tested = next(t for t in finding.tests if t.comparison.id == "difference")
+    assert (tested.comparison.unit, tested.result.n) == (("seed",), 2)
+
+
+def test_a_database_without_results_has_nothing_to_ask(tmp_path: Path) -> None:
+    with orledger.study("mine", tmp_path / "r.duckdb"):
+        pass
+    with orledger.open(tmp_path / "r.duckdb") as results, pytest.raises(UsageError, match="holds no results yet"):
+        results.ask()
+
+
 def test_several_studies_are_told_apart(logged: Path) -> None:
     with orledger.study("other", logged) as s:
         s.cell(dataset="a").log("x", loss=1.0)
