@@ -46,10 +46,9 @@ class Mutant:
     def name(self) -> str:
         return f"{self.module} {self.operator} {self.occurrence} {dict(self.arguments)}"
 
-    @property
-    def rank(self) -> str:
+    def rank(self, seed: int) -> str:
         """Its place in the draw: the same whatever else is in the draw."""
-        return hashlib.sha256(f"{SEED} {self.name}".encode()).hexdigest()
+        return hashlib.sha256(f"{seed} {self.name}".encode()).hexdigest()
 
     @functools.cached_property
     def text(self) -> str | None:
@@ -157,8 +156,8 @@ def difference(module: str, text: str) -> tuple[str, str]:
     return "\n".join(gone), "\n".join(come)
 
 
-def every(folder: str, modules: list[str]) -> list[Mutant]:
-    """All mutants of these modules that are worth making, in the order of the draw."""
+def every(folder: str, modules: list[str], seed: int = SEED) -> list[Mutant]:
+    """All mutants of these modules that are worth making, in the order of the draw that the seed gives."""
     wanted, found = set(toml("targets.toml")["operators"]), []
     for module in modules:
         with tempfile.TemporaryDirectory() as place, use_db(str(Path(place) / "session"), WorkDB.Mode.create) as db:
@@ -175,4 +174,4 @@ def every(folder: str, modules: list[str]) -> list[Mutant]:
             if s.operator_name.removeprefix("core/") in wanted and not head:
                 arguments = tuple(sorted((s.operator_args or {}).items()))
                 found.append(Mutant(folder, module, line, s.operator_name, s.occurrence, arguments))
-    return sorted(found, key=lambda m: m.rank)
+    return sorted(found, key=lambda m: m.rank(seed))

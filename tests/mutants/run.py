@@ -171,6 +171,7 @@ def told(rows: list[tuple[str, int, list[Mutant]]], kept: Kept) -> None:
 
 @click.command()
 @click.option("--number", default=100, show_default=True, help="Mutants drawn of a target that has many.")
+@click.option("--seed", default=making.SEED, show_default=True, help="Another seed draws other mutants.")
 @click.option("--whole", default=250, show_default=True, help="A target with fewer mutants than this is tried whole.")
 @click.option(
     "--folder", "only", multiple=True, help="Targets whose folder or module, or faults whose name, has this in it."
@@ -186,6 +187,7 @@ def told(rows: list[tuple[str, int, list[Mutant]]], kept: Kept) -> None:
 @click.option("--verbose", is_flag=True, help="A line for every mutant.")
 def main(
     number: int,
+    seed: int,
     whole: int,
     only: tuple[str, ...],
     faults: bool,
@@ -218,7 +220,7 @@ def main(
     for target in toml("targets.toml")["target"] if mutants else ():
         if not chosen(only, [target["folder"], *target["modules"]]):
             continue
-        there = making.every(target["folder"], target["modules"])
+        there = making.every(target["folder"], target["modules"], seed)
         drawn = [m for m in (there if len(there) < whole else there[:number]) if m.text is not None]
         rows.append((target["folder"], len(there), drawn))
         unknown = [m for m in drawn if kept.of(m) is None or (again and kept.of(m)["killer"] is None)]
