@@ -154,7 +154,9 @@ def _coarser(comparison: Comparison, m: Matched, evaluation: Builder) -> list[Ev
         return [e]
 
     def p(shifted: NDArray[np.float64], side: str) -> float:
-        return cluster_sign_flip(shifted, clusters, side, ranks=ranks).p or 0.0
+        found = cluster_sign_flip(shifted, clusters, side, ranks=ranks).p
+        assert found is not None
+        return found
 
     within = within_margin(d, comparison.margin, p, comparison.better)
     return [replace(e, within=within, shown=shown(comparison, within))]
@@ -179,7 +181,7 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduc
     elif comparison.test == "skillings_mack":
         result = skillings_mack(x if comparison.better == "lower" else -x, names)
     elif comparison.test == "mcnemar" and reduced:
-        result = mcnemar_units(x[:, 0] - x[:, 1], f"{comparison.blocked} of the nested differences", **options)
+        result = mcnemar_units(x[:, 0], f"{comparison.blocked} of the nested differences", **options)
     elif comparison.test == "mcnemar":
         a, b = x[:, 0] > 0, x[:, 1] > 0
         result = mcnemar(int((a & ~b).sum()), int((b & ~a).sum()), int((a & b).sum()), int((~a & ~b).sum()), **options)
@@ -215,13 +217,15 @@ def judge(comparison: Comparison, result: TestResult, p: float | None = None, fl
 def _direction(comparison: Comparison, result: TestResult) -> float:
     """Negative when the first side lies below the second, by the statistic that decided."""
     assert result.statistic is not None
-    m = result.n_nonzero
+    m, effect = result.n_nonzero, result.effect
     if result.centred:
         return result.statistic
     if result.test == "signed_rank":
         return result.statistic - m * (m + 1) / 4
     if result.test in ("sign", "sign_anytime", "mcnemar"):
         return result.statistic - m / 2
+    assert effect is not None
     if result.test == "proportion":
-        return (result.effect or 0.0) - (comparison.nominal or 0.0)
-    return result.effect or 0.0
+        assert comparison.nominal is not None
+        return effect - comparison.nominal
+    return effect

@@ -187,7 +187,7 @@ def _absent(
     declined = pl.col("state").is_in(["refused", "failed"]) | (
         (pl.col("state") == "done") & pl.col("refusal").is_not_null()
     )
-    return missing.select(*wanted, reason, declined.alias("declined")).unique(maintain_order=True).sort(wanted)
+    return missing.select(*wanted, reason, declined.alias("declined")).unique().sort(*wanted, "reason")
 
 
 def _planned(ledger: UnitReader, quantity: Quantity, wanted: Sequence[str]) -> pl.DataFrame:

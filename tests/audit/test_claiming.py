@@ -104,6 +104,12 @@ def test_two_units_are_drawn_twice_or_once_each():
     assert (wide.low, wide.high) == (0, 9)
 
 
+def test_one_of_three_units_may_be_drawn_every_time():
+    """The median of three draws is the lowest of three units in 7 of 27 draws, and the highest as often."""
+    got = interval('kind = "measured"\nstat = "median"\nunit = ["s"]\narm = "a"', 10.0, rows(0, 10, 20))
+    assert (got.low, got.high) == (0, 20)
+
+
 def test_shares_are_resampled_with_their_records():
     """3 of 4 and 0 of 8 records: one of each is 3 of 12, and twice the first 6 of 8."""
     body = 'kind = "measured"\nstat = "share"\nunit = ["s"]\nlevel = {}\narm = "a"'
@@ -114,8 +120,10 @@ def test_shares_are_resampled_with_their_records():
 def test_of_groups_the_extreme_one_counts_as_in_the_claim():
     sides = rows(*[(g, str(s), v) for g, v in (("p", 1.0), ("q", 5.0)) for s in range(3)])
     body = 'kind = "{}"\nlimit = 3\nstat = "mean"\nwithin = ["g"]\nunit = ["s"]\narm = "a"'
-    most, least = (interval(body.format(kind), 1.0, sides) for kind in ("at_most", "at_least"))
-    assert (most.low, most.high, least.low, least.high) == (5, 5, 1, 1)
+    for stat in ("mean", "median"):
+        asked = body.replace("mean", stat)
+        most, least = (interval(asked.format(kind), 1.0, sides) for kind in ("at_most", "at_least"))
+        assert (most.low, most.high, least.low, least.high) == (5, 5, 1, 1)
     fewer = rows(*[("p", str(s), 1.0) for s in range(4)], *[("q", str(s), 1.0) for s in range(2)])
     assert interval(body.format("at_most"), 1.0, fewer).method.endswith(
         "at least 2 units to a group, of the largest of 2 groups"
@@ -180,6 +188,8 @@ def test_a_claim_says_how_sure_and_how_clear_it_is():
     assert r.observed.endswith("([1, 1])")
     r = found(body + '\nwithin = ["g"]', rows(1, 1, 1, absent=[("q", "0", "gone")]))
     assert (r.state, r.clearly) == ("missing", ())  # a group that has nothing
+    r = found(MOST.replace("limit = 3", "limit = 0") + '\nwithin = ["g"]', rows(1, 1, 1, absent=[("q", "0", "gone")]))
+    assert r.state == "fails"  # what speaks against it is there
 
 
 def test_reasons_are_counted_and_the_rarest_left_out():
@@ -254,5 +264,8 @@ def test_refused_units_are_read_a_second_time():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(refusals, "refused_units", lambda *_: lost)
         r = check(ledger, c)
+        still = replace(c, limit=3.0)
+        held = check(remembering(still, rows(1, 1, 1, absent=[("p", "7", "arm refused", True)])), still)
     assert (r.state, r.value, r.n) == ("fails", 1.0, 3)
     assert "; with 1 refused unit as 9: 3, fails" in r.observed
+    assert (held.state, "as 9: 3, holds" in held.observed) == ("holds", True)

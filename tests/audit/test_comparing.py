@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import polars as pl
 import pytest
@@ -201,6 +202,29 @@ def test_refusals_are_counted_as_lost_and_as_won(monkeypatch):
     e, *_ = evaluate(remembering(c, a, side([2, 2, 2, 2, 2, 2])), c)
     assert e.result.details == {"p_refusals_lost": 14 / 64, "p_refusals_won": 2 / 64}
     assert (e.result.n, e.result.p, e.outcome, e.bounds_agree) == (6, 14 / 64, "undecided", False)
+
+
+def test_a_refusal_is_as_large_as_the_largest_difference_on_both_bounds(monkeypatch):
+    """Ranks of 1, 2, 3 and twice 4 are 1, 2, 3 and twice 4.5: the p of both bounds by all 32 signs of them."""
+    lost = pl.DataFrame({"split": ["4"], "rel": ["0"]})
+    monkeypatch.setattr(refusals, "refused_units", lambda _, q, __: lost if q.source.arm == "a" else lost.clear())
+    c = comparison(PAIR.format("signed_rank") + 'refusals = "bounds"\n')
+    a = side([1, 2, 3, -4], [("4", "0", "arm refused", True)])
+    e, *_ = evaluate(remembering(c, a, side([0, 0, 0, 0, 0])), c)
+    ranks = (1, 2, 3, 4.5, 4.5)
+    sums = [sum(r for r, up in zip(ranks, ups, strict=True) if up) for ups in product((0, 1), repeat=5)]
+    lost_p, won_p = (sum(abs(s - 7.5) >= abs(w - 7.5) for s in sums) / 32 for w in (1 + 2 + 3 + 4.5, 1 + 2 + 3))
+    assert (e.result.details["p_refusals_lost"], e.result.details["p_refusals_won"]) == (lost_p, won_p)
+
+
+def test_a_unit_is_not_coarser_than_itself():
+    (e,) = found(PAIR.format("sign") + 'unit = ["split", "rel"]\ncoarser = ["split", "rel"]\n', side([1, 2]), side([3, 3]))  # fmt: skip
+    assert e.variant == "declared"
+
+
+def test_an_estimate_is_about_independent_units():
+    (e,) = found('test = "median"\narm = "a"\n', side([1, 2, 3, 4, 9, 9, 9]))
+    assert (e.variant, e.independent, e.outcome, e.result.effect) == ("declared", True, "measured", 4)
 
 
 # ---- groups and single quantities -----------------------------------------------------------------------------------------

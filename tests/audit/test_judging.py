@@ -53,6 +53,7 @@ def test_a_corrected_p_and_floor_take_the_place_of_their_own():
         ("signed_rank", {"statistic": -1.0, "centred": True}, "less"),
         ("signed_rank", {"statistic": 1.0, "centred": True}, "greater"),
         ("proportion", {"effect": 0.8}, "less"),
+        ("proportion", {"effect": 0.0}, "less"),
         ("proportion", {"effect": 0.95}, "greater"),
         ("spearman", {"effect": -0.9}, "less"),
         ("slope", {"effect": 0.1}, "greater"),

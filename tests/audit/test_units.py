@@ -40,6 +40,8 @@ def ledger(module_db):
     db.cell({"k": 0, "extra": 2}, state="failed", block="more")
     db.cell({"k": 1, "extra": 1}, state="failed", block="more")
     db.cell({"k": 2}, [("a", "m", 2.0)], block="more")
+    for seed in range(80):  # two of each reason
+        db.cell({"k": 0, "seed": seed}, state="refused", reason=f"{seed * 11 % 40:02}", block="reasons")
     return UnitReader(db.results)
 
 
@@ -94,6 +96,14 @@ def test_several_values_for_a_unit_without_a_name_are_none(ledger):
     assert (values, [row[0] for row in absent]) == ([("y", 3.0, 1)], ["x"])
     many = "SELECT lpad(i::VARCHAR, 3, '0') AS k, 1.0 AS value FROM range(400) t(i), range(2)"
     assert [row[0] for row in loaded(ledger, asked(many))[1]] == [f"{i:03}" for i in range(400)]
+    two = many.replace(" 1.0 AS", " lpad((i % 7)::VARCHAR, 2, '0') AS j, 1.0 AS")
+    absent = [row[:2] for row in loaded(ledger, asked(two), ("j", "k"))[1]]
+    assert absent == sorted((f"{i % 7:02}", f"{i:03}") for i in range(400))
+
+
+def test_several_reasons_of_one_unit_stand_in_the_order_of_their_words(ledger):
+    absent = loaded(ledger, Quantity("t", "reasons", A))[1]
+    assert absent == [("0", f"cell refused: {i:02}", True) for i in range(40)]
 
 
 def test_a_unit_that_has_a_value_is_not_missing_for_another_cell_of_its_name(ledger):

@@ -110,7 +110,22 @@ class Watch:
     def pytest_runtest_teardown(self, item: Any) -> None:
         known = item._fixtureinfo.name2fixturedefs
         shared = {f"fixture {d[-1].baseid} {n}" for n, d in known.items() if d[-1].scope != "function"}
-        self.uses[item.nodeid] = shared
+        self.uses.setdefault(item.nodeid, set()).update(shared)
+
+    def watched(self, kept: Callable[..., Any]) -> Callable[..., Any]:
+        """``kept`` of a conftest, with what it makes on demand as a context that belongs to every test that asks for it."""
+
+        def made(where: dict[str, Any], name: str, make: Callable[[], Any]) -> Any:
+            self.uses.setdefault(next(c for c in self.stack if not c.startswith("fixture ")), set()).add(
+                f"fixture {name}"
+            )
+            self._to(f"fixture {name}")
+            try:
+                return kept(where, name, make)
+            finally:
+                self._to(None)
+
+        return made
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -142,6 +157,9 @@ def run_items(items: Sequence[pytest.Item]) -> None:
 def _measure(items: Sequence[pytest.Item], folder: Path, tell: Tell) -> None:
     cover = coverage.Coverage(data_file=None, include=[str(folder / "*")], config_file=False, branch=False)
     watch = Watch(cover)
+    for plugin in items[0].config.pluginmanager.get_plugins():
+        if hasattr(plugin, "kept"):  # what a conftest makes when a test first asks for it
+            plugin.kept = watch.watched(plugin.kept)
     items[0].config.pluginmanager.register(watch)
     cover.start()
     cover.switch_context("")

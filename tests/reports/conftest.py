@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +41,13 @@ def audited(audited_file):
     return synthetic_db.Adapter(duckdb.connect(str(audited_file), read_only=True))
 
 
+def kept(where: dict[str, Table], name: str, make: Callable[[], Table]) -> Table:
+    """What ``make`` returned when it was first asked for ``name``."""
+    if name not in where:
+        where[name] = make()
+    return where[name]
+
+
 class Tables(Mapping[str, Table]):
     """The tables of a database by name, each built when it is asked for: a test of one of them waits for no other."""
 
@@ -53,9 +60,7 @@ class Tables(Mapping[str, Table]):
         self.built: dict[str, Table] = {}
 
     def __getitem__(self, name: str) -> Table:
-        if name not in self.built:
-            self.built[name] = build(self.specs[name], self.once, **self.options)
-        return self.built[name]
+        return kept(self.built, name, lambda: build(self.specs[name], self.once, **self.options))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.specs)
