@@ -156,9 +156,7 @@ def _read(con: DuckDBPyConnection, where: str, values: list[str]) -> dict[str, C
             found.setdefault(case, []).append(tuple(row))
         return found
 
-    blocks = {
-        case: {row[0] for row in found} for case, found in rows("SELECT DISTINCT case_name, block FROM cell").items()
-    }
+    blocks = {case: {b for (b,) in found} for case, found in rows("SELECT DISTINCT case_name, block FROM cell").items()}
     metrics = rows(
         "SELECT case_name, block, arms, metric, label, idx, unit, better, description FROM metric",
         "ORDER BY position NULLS LAST, block, metric, arms, label, idx",
@@ -202,7 +200,7 @@ def store(con: DuckDBPyConnection, new: Catalogue, gone: Collection[str] = ()) -
         old = read(con, new.case)
         found = merged(old, new)
         if gone:
-            left = {row[0] for row in con.execute(ARMS_LEFT, [new.case, new.case]).fetchall()}
+            left = {arm for (arm,) in con.execute(ARMS_LEFT, [new.case, new.case]).fetchall()}
             found = _less(found, {arm for arm in gone if arm not in left})
         if found == old:
             return

@@ -197,4 +197,4 @@ def columns(con: DuckDBPyConnection, table: str) -> list[str]:
 def tables(con: DuckDBPyConnection) -> set[str]:
     """The names of the tables of the database."""
     here = "database_name = current_database() AND schema_name = 'main'"
-    return {row[0] for row in con.execute(f"SELECT table_name FROM duckdb_tables() WHERE {here}").fetchall()}
+    return {name for (name,) in con.execute(f"SELECT table_name FROM duckdb_tables() WHERE {here}").fetchall()}

@@ -122,7 +122,7 @@ def _layouts(con: DuckDBPyConnection, described: Sequence[Catalogue]) -> list[La
     tables = con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
     ).fetchall()
-    taken = [*ACROSS, *(row[0] for row in tables)]
+    taken = [*ACROSS, *(name for (name,) in tables)]
     return layouts(described, taken)
 
 
@@ -239,7 +239,7 @@ def _held(con: DuckDBPyConnection) -> dict[str, tuple[str, list[str]]]:
 
 def _names_of_views(con: DuckDBPyConnection) -> set[str]:
     query = "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
-    return {row[0] for row in con.execute(query).fetchall()}
+    return {name for (name,) in con.execute(query).fetchall()}
 
 
 def stale(now: ViewTexts) -> list[str]:
@@ -264,11 +264,11 @@ def altered(con: DuckDBPyConnection, now: ViewTexts) -> list[str]:
     for name, text in now.wanted.items():
         if name in held and held[name][0] != _sha(text):
             continue
-        known = {*_names(con), *(held[name][1] if name in held else ())}
-        views = [s for s in study_views.parse(con, text, name, known) if s.query]
+        views = [s for s in study_views.parse(con, text, name, {*_names(con), *expected}) if s.query]
         expected |= {s.name: s.query for s in views if name in held or s.name in there}
     texts = {view: _written.get((view, query)) for view, query in expected.items()}
-    anew = [view for view, text in texts.items() if text is None]
+    # A view that is gone is made as well: others may read it.
+    anew = [view for view, text in texts.items() if text is None or view not in there]
     try:
         for view in anew:
             con.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(view)} AS\n{expected[view]}")
@@ -290,7 +290,7 @@ def altered(con: DuckDBPyConnection, now: ViewTexts) -> list[str]:
 def _names(con: DuckDBPyConnection) -> set[str]:
     """The tables and views of the database."""
     tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()").fetchall()
-    return {row[0] for row in tables} | _names_of_views(con)
+    return {name for (name,) in tables} | _names_of_views(con)
 
 
 def _sha(text: str) -> str:

@@ -81,7 +81,8 @@ class Writer:
             try:
                 self._complete()
             finally:
-                self.con.close()
+                if self._own:
+                    self.con.close()
             if self._own:
                 opening.wrote(self.path)
 
@@ -235,7 +236,7 @@ def _replaced(
     ).fetchall()
     found = con.execute(
         "SELECT case_name, count(*) FROM cell WHERE cell_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1 ORDER BY 1",
-        [[row[0] for row in lost]],
+        [[cell_id for (cell_id,) in lost]],
     ).fetchall()
     return dict(found)
 

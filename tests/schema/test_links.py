@@ -299,3 +299,10 @@ def test_verification_reads_what_cells_hold_where_it_is_asked(new_db):
     new_db.execute("UPDATE record SET value = 2")
     assert [f.rule for f in chain.verify(new_db)] == ["the content hash differs"]
     assert chain.verify(new_db, contents=False) == []
+    new_db.execute("UPDATE record SET value = 1")
+    new_db.execute("CREATE OR REPLACE VIEW all_cells AS SELECT 1 AS x")
+    assert [f.where for f in chain.verify(new_db)] == ["all_cells"]
+    assert chain.verify(new_db, checked=True) == []
+    new_db.execute("CREATE MACRO doubled(x) AS 2 * x")
+    assert ["doubled" in f.where for f in chain.verify(new_db)] == [True]
+    assert chain.verify(new_db, checked=True) == []

@@ -3,120 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from orledger import studies
 from orledger.errors import DatabaseError
-from orledger.schema import catalogue, study_views, viewing
-from orledger.schema.catalogue import Arm, Catalogue, Key, Metric, merged, unknown
-from orledger.schema.layouts import Layout, layouts, literal
+from orledger.schema import catalogue, viewing
+from orledger.schema.catalogue import Arm, Catalogue, Key, Metric
+from orledger.schema.layouts import layouts
 from orledger.schema.selecting import Condition, Selection, equal, select
 from orledger.study import Case, Study
 
 
-def layout(*metrics, keys=(), case="lab", block="main", taken=()):
-    found, *_ = layouts([Catalogue(case, tuple(metrics), tuple(keys))], taken)
+def layout(*metrics, keys=()):
+    (found,) = layouts([Catalogue("lab", tuple(metrics), tuple(keys))])
     return found
 
 
 def metric(name, idx=None, **more):
     return Metric("main", "a", name, idx=idx, **more)
-
-
-# ---- layouts --------------------------------------------------------------------------------------------------------------
-
-WIDE = Layout(
-    "lab", "main", "lab_main", {"k": ("k_key", "BIGINT"), "j": ("j", "VARCHAR")}, {"m": "m_metric"}, {"s": "s"}
-)
-
-
-def test_a_layout_names_its_views_and_columns():
-    assert (WIDE.series, WIDE.cells, WIDE.view(indexed=True), WIDE.view(indexed=False)) == (
-        "lab_main_series", "lab_main_cells", "lab_main_series", "lab_main",
-    )  # fmt: skip
-    assert (WIDE.metrics(indexed=True), WIDE.metrics(indexed=False)) == ({"s": "s"}, {"m": "m_metric"})
-    assert WIDE.key_columns == ['"k_key"', '"j"']
-    assert WIDE.columns(["k", "j", "arm", "no"], "n.", {"arm"}) == [
-        'n."k_key" AS "k"', 'n."j"', 'n."arm"', 'NULL::VARCHAR AS "no"',
-    ]  # fmt: skip
-    assert WIDE.columns(["arm"]) == ['NULL::VARCHAR AS "arm"']
-    assert (WIDE.number("m", "n.", indexed=False), WIDE.number("m", indexed=True)) == ('n."m_metric"', "NULL::DOUBLE")
-
-
-def test_long_decimals_get_an_exponent_and_short_ones_do_not():
-    """DuckDB reads a number without an exponent as a decimal; from 16 characters on that would round once more."""
-    assert (literal(0.5), literal(3), literal(10**20)) == ("0.5", "3", "1" + "0" * 20)
-    assert literal(0.1234567890123) == "0.1234567890123"  # 15 characters
-    assert literal(0.12345678901234) == "0.12345678901234e0"  # 16
-    assert literal(1e-300) == "1e-300"
-
-
-def test_columns_are_named_by_what_they_are_where_names_meet():
-    found = layout(
-        metric("seed"), metric("arm"), metric("error"), metric("A"), metric("a"), metric(""), metric("s"), metric("s", "i"),
-        keys=[Key("main", "seed", "BIGINT", "a seed"), Key("main", "error", "VARCHAR"), Key("other", "x", "VARCHAR")],
-    )  # fmt: skip
-    assert found.keys == {"seed": ("seed_key", "BIGINT"), "error": ("error_key", "VARCHAR")}
-    assert {m: found.scalars[m] for m in ("seed", "arm", "s")} == {"seed": "seed_metric", "arm": "arm_metric", "s": "s"}
-    assert found.scalars["error"] == "error_metric"
-    assert found.indexed == {"s": "s"}
-    assert re.fullmatch(r"a_metric_[0-9a-f]{8}", found.scalars["a"])
-    assert found.scalars["A"].lower() != found.scalars["a"].lower()
-    assert found.scalars[""] == "_metric"
-    assert found.comments["seed_key"] == "a seed"
-    assert layout(metric("state"), metric("label")).scalars == {"state": "state", "label": "label_metric"}
-    taken = layout(metric("x"), metric("x_metric"), keys=[Key("main", "x", "VARCHAR")]).scalars
-    assert taken["x_metric"] == "x_metric"
-    assert re.fullmatch(r"x_metric_[0-9a-f]{8}", taken["x"])  # the longer name is taken as well
-
-
-def test_a_metric_says_its_unit_and_direction():
-    found = layout(
-        metric("m", description="what", unit="s", better="lower"), metric("n", unit="kg"), metric("o")
-    ).comments
-    assert found == {"m": "what; in s; lower is better", "n": "in kg", "o": ""}
-    twice = layout(metric("m", description="first"), metric("m", "i", description="second"))
-    assert twice.comments == {"m": "first"}
-
-
-def test_a_view_whose_name_is_taken_gets_a_longer_one():
-    assert layout(metric("m")).name == "lab_main"
-    for taken in ("LAB_MAIN", "lab_main_series", "lab_main_cells"):
-        assert re.fullmatch(r"lab_main_[0-9a-f]{8}", layout(metric("m"), taken=[taken]).name)
-
-
-# ---- the catalogue --------------------------------------------------------------------------------------------------------
-
-OLD = Catalogue(
-    "lab", (metric("m"), metric("n")), (Key("main", "k", "DOUBLE"), Key("main", "j", "DOUBLE")), (Arm("a", "A"), Arm("b", "B")), ("s", "t", "c")
-)  # fmt: skip
-NEW = Catalogue(
-    "lab", (metric("n", unit="s"), metric("o"), Metric("side", "a", "m")), (Key("side", "k", "DOUBLE"), Key("main", "k", "BIGINT")), (Arm("b", "BB"), Arm("c", "C"))
-)  # fmt: skip
-
-
-def test_merging_replaces_what_has_the_same_block_and_name():
-    both = merged(OLD, NEW)
-    assert [(m.block, m.metric, m.unit) for m in both.metrics] == [
-        ("main", "m", None), ("main", "n", "s"), ("main", "o", None), ("side", "m", None),
-    ]  # fmt: skip
-    assert [(k.block, k.key, k.type) for k in both.keys] == [("main", "k", "BIGINT"), ("main", "j", "DOUBLE"), ("side", "k", "DOUBLE")]  # fmt: skip
-    assert [(a.arm, a.label) for a in both.arms] == [("a", "A"), ("b", "BB"), ("c", "C")]
-    assert (both.study, both.blocks) == (("s", "t", "c"), ("main", "side"))
-
-
-def test_what_is_unknown_is_what_nothing_has_the_name_of():
-    found = unknown(OLD, NEW)
-    assert [(m.block, m.metric) for m in found.metrics] == [("main", "o"), ("side", "m")]
-    assert [(k.block, k.key) for k in found.keys] == [("side", "k")]
-    assert [a.arm for a in found.arms] == ["c"]
-    assert (found.study, unknown(NEW, OLD).study) == (None, ("s", "t", "c"))
-
-
-def test_blocks_of_an_older_file_stand_in_one_text():
-    assert catalogue._blocks("main, deep", {"main", "deep"}) == ["main", "deep"]
-    assert catalogue._blocks("main, deep", {"main, deep"}) == ["main, deep"]
 
 
 # ---- views of rows written by hand ----------------------------------------------------------------------------------------
@@ -272,6 +178,28 @@ def test_an_entry_keeps_its_place_its_study_and_its_words(undone):
     assert "said" in catalogue.cases(undone)
 
 
+def test_arms_that_no_cell_has_are_taken_out_with_the_metrics_that_only_they_have(undone):
+    words = (Metric("main", "a, gone", "both"), Metric("main", "gone", "alone"), Metric("main", "", "nobody"))
+    catalogue.store(undone, Catalogue("lab", words, (), (Arm("gone", "G"),)))
+    add(undone, "c9", {"k": 1, "j": "x"}, [], [("late", "no", None)])
+    catalogue.store(undone, Catalogue("lab", (), (), (Arm("late", "L"),)), gone=("gone", "a", "late"))
+    found = catalogue.read(undone, "lab")
+    assert [(m.metric, m.arms) for m in found.metrics] == [("m", "a, b"), ("s", "a"), ("both", "a"), ("nobody", "")]
+    assert [a.arm for a in found.arms] == ["a", "b", "late"]
+
+
+def test_a_new_arm_joins_the_first_entry_of_its_kind_and_a_new_kind_takes_the_words_of_the_first(undone):
+    first, second = (
+        replace(metric(name), arms=arm, unit=unit) for name, arm, unit in (("w", "a", "s"), ("w", "b", "m"))
+    )
+    add(undone, "w1", {"k": 1}, [("c", "w", None, None, 1.0), ("c", "w", None, 0, 1.0)], case="words")
+    catalogue.store(undone, Catalogue("words", (first, second)))
+    catalogue.complete(undone, "words")
+    assert [(m.arms, m.unit, m.idx) for m in catalogue.read(undone, "words").metrics] == [
+        ("a, c", "s", None), ("b", "m", None), ("c", "s", "index"),
+    ]  # fmt: skip
+
+
 # ---- bringing views up to date --------------------------------------------------------------------------------------------
 
 
@@ -362,9 +290,29 @@ def test_a_view_of_a_study_that_was_altered_is_named_and_one_of_another_version_
     assert altered(undone) == ["lab_best"]  # the generated ones are stale, and made anew by the next who writes
 
 
-def test_two_blocks_that_would_share_a_name_both_get_a_longer_one():
-    found = layouts([Catalogue("x", (Metric("y_z", "a", "m"),)), Catalogue("x_y", (Metric("Z", "a", "m"), Metric("w", "a", "m")))])  # fmt: skip
-    assert [len(v.name) for v in found] == [len("x_y_z_12345678")] * 2 + [len("x_y_w")]
+def test_a_view_that_is_gone_is_named_also_where_a_view_of_a_study_reads_it(undone, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST),))
+    viewing.refresh(undone)
+    undone.execute("DROP VIEW lab_main")
+    assert altered(undone) == ["lab_main"]
+    assert altered(undone) == ["lab_main"]  # what is remembered of it does not make it be there
+    monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST.replace("max", "min")),))
+    assert altered(undone) == ["lab_main"]
+
+
+def test_a_file_of_another_version_hides_no_other_file(undone, tmp_path, monkeypatch):
+    (tmp_path / "views").mkdir()
+    (tmp_path / "views" / "last.sql").write_text("CREATE VIEW lab_last AS SELECT 'CREATE TEMP VIEW' AS words;")
+    viewing.refresh(undone, [brought(tmp_path, BEST)])
+    monkeypatch.setattr(studies, "installed", lambda: (brought(tmp_path, BEST.replace("max", "min")),))
+    assert (stale(undone), altered(undone)) == (["lab/best.sql"], [])
+    undone.execute("CREATE OR REPLACE VIEW lab_last AS SELECT 1 AS words")
+    assert altered(undone) == ["lab_last"]
+
+
+def test_views_belong_to_cases(undone, tmp_path):
+    """A study without cases could bring views to every database."""
+    assert not viewing.refresh(undone, [replace(brought(tmp_path, BEST), cases=())])
 
 
 def test_a_text_of_views_that_cannot_be_applied_is_named(undone):
@@ -372,49 +320,6 @@ def test_a_text_of_views_that_cannot_be_applied_is_named(undone):
         viewing._apply(undone, "lab/best.sql", "CREATE TABLE t (i INTEGER)")
     with pytest.raises(DatabaseError, match=r"lab/best.sql could not be applied, and the database is as it was"):
         viewing._apply(undone, "lab/best.sql", "CREATE VIEW lab_main AS SELECT 1 AS x;")
-
-
-# ---- views that a study brings --------------------------------------------------------------------------------------------
-
-
-def test_statements_of_a_file_are_views_and_comments(con):
-    text = 'CREATE OR REPLACE VIEW "a ""b" AS SELECT 1 AS x;\nCOMMENT ON COLUMN "a ""b".x IS NULL;\nCREATE VIEW c AS SELECT * FROM "A ""B", lab_main;'  # fmt: skip
-    found = study_views.parse(con, text, "f.sql", ["LAB_main"])
-    assert [(s.name, s.query) for s in found] == [
-        ('a "b', "SELECT 1 AS x"), ("", ""), ("c", 'SELECT * FROM "A ""B", lab_main'),
-    ]  # fmt: skip
-    assert found[1].text.strip().startswith("COMMENT ON COLUMN")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("SELECT 1", "'SELECT 1' is refused"),
-        ("CREATE VIEW x AS SELECT * FROM nowhere", "reads 'nowhere', which is no table"),
-        ("CREATE VIEW x AS SELECT * FROM x", "reads 'x'"),
-        ("CREATE VIEW x AS SELECT * FROM system.main.lab_main", "reads 'lab_main'"),
-        ("CREATE VIEW x AS SELECT * FROM other.lab_main", "reads 'lab_main'"),
-        ("CREATE VIEW x AS SELECT * FROM read_csv('f')", "calls the table function 'read_csv'"),
-        ("CREATE VIEW x AS SELECT * FROM 'f.csv', (WITH \"f.csv\" AS (SELECT 1) SELECT 1)", "reads 'f.csv'"),
-        ("CREATE VIEW x AS SELECT (SELECT 1 FROM (SELECT * FROM glob('*')))", "calls the table function 'glob'"),
-    ],
-)
-def test_a_view_that_reads_anything_else_is_refused(con, text, message):
-    with pytest.raises(DatabaseError, match=re.escape(message)):
-        study_views.parse(con, text, "f.sql", ["lab_main"])
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT * FROM main.lab_main",
-        "WITH T AS (SELECT 1) SELECT * FROM t",
-        "SELECT * FROM range(3), generate_series(1, 2), unnest([1])",
-        "SELECT * FROM LAB_MAIN",
-    ],
-)
-def test_a_view_may_read_the_database_and_make_rows(con, query):
-    assert study_views.parse(con, f"CREATE VIEW x AS {query}", "f.sql", ["lab_main"])[0].query == query
 
 
 # ---- selections -----------------------------------------------------------------------------------------------------------

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
 
 from orledger.errors import DatabaseError
+from orledger.schema import opening
 from orledger.schema.catalogue import Arm, Catalogue, Key, Metric
 from orledger.schema.outcomes import CellOutcome, PlannedCell, planned_columns, record_columns, settled_rows
 from orledger.schema.transactions import transaction
-from orledger.schema.writing import Writer
+from orledger.schema.writing import Writer, insert_rows
 
 
 def columns(*rows):
@@ -56,6 +58,38 @@ def test_a_plan_counts_what_is_new_and_enters_the_chain_once(writer):
     assert writer.plan(cells("p2", "p3")) == 1
     assert ask(writer, "SELECT name, job_id, state, keys['k'] FROM cell WHERE cell_id = 'p3'") == [("toy/p3", "job", "planned", "p3")]  # fmt: skip
     assert {writer.states()[c] for c in ("p1", "p2", "p3")} == {"planned"}
+
+
+def test_a_connection_of_somebody_else_stays_open(monkeypatch):
+    told = []
+    monkeypatch.setattr(opening, "wrote", told.append)
+    con = duckdb.connect()
+    with Writer("in memory", con=con):
+        pass
+    assert (con.execute("SELECT 1").fetchall(), told) == ([(1,)], [])
+    monkeypatch.setattr(opening, "connect", lambda *_, **__: con)
+    with Writer("own"):
+        pass
+    assert told == [Path("own")]
+    with pytest.raises(duckdb.ConnectionException):
+        con.execute("SELECT 1")
+
+
+def test_rows_are_added_under_the_names_of_their_columns():
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t (a INTEGER, b VARCHAR, c DOUBLE)")
+    insert_rows(con, "t", ("c", "b"), [(0.5, "x"), (None, "1")])
+    insert_rows(con, "t", ("c", "b"), [])
+    assert con.execute("FROM t").fetchall() == [(None, "x", 0.5), (None, "1", None)]
+
+
+def test_a_cell_that_was_changed_past_the_ledger_is_not_vouched_for_when_it_is_stored_again(writer):
+    writer.plan(cells("past", "kept"))
+    writer.store_many([("past", done(1.0)), ("kept", done(1.0))])
+    writer.con.execute("UPDATE cell SET reason = 'edited' WHERE cell_id = 'past'")
+    writer.store_many([("past", done(1.0)), ("kept", done(1.0))])
+    newest = "SELECT key FROM ledger_item WHERE part = 'cell' AND sequence = (SELECT max(sequence) FROM ledger)"
+    assert ask(writer, newest) == [("kept",)]
 
 
 def test_states_are_a_copy(writer):
