@@ -146,6 +146,8 @@ def certificate_column(
     delivered = block.at(block.points, level)
     seeds = delivered["cell_id"].n_unique()
     rho, eps = s.values(cells, "rho_oc"), s.values(cells, "eps_hat")
+    both_radii = cells.drop_nulls(["rho_oc", "eps_hat"])
+    apart = s.values(both_radii.with_columns(((pl.col("eps_hat") - pl.col("rho_oc")).abs() / pl.col("eps_hat")).alias("v")), "v", "eps_hat", "rho_oc")  # fmt: skip
     scope: dict[str, tuple[Value, Value]] = {
         "cells": (
             Text("seeds × points"),
@@ -166,7 +168,7 @@ def certificate_column(
         "radii": (
             sym.RADII_GAP,
             s.median(
-                np.abs(eps - rho) / eps if rho.size == eps.size else [],
+                apart,
                 rules.percent(3).bound(),
                 block.why("cell", "eps_hat" if eps.size < rho.size else "rho_oc", level),
             ),
@@ -231,7 +233,7 @@ def certificate_column(
             attainment(grid, "worst", no_grid),
         ),
     }
-    half = by_seed(rung, pl.col("half"))
+    half, certified = by_seed(rung, pl.col("half")), rung.drop_nulls("certificate")
     no_rung = block.why("conditional", "half", level, f"m={DELIVERED}")
     rungs = cond.select("cell_id", "m").unique().height
     all_rungs = block.conditional["m"].n_unique() * seeds
@@ -254,9 +256,9 @@ def certificate_column(
         "tightening": (
             Text("tightening, global over conditional"),
             seed_median(
-                by_seed(rung, pl.col("certificate"), block.exact(rung)) / half,
+                by_seed(certified, pl.col("certificate"), block.exact(certified)) / by_seed(certified, pl.col("half")),
                 rules.significant(4).times(),
-                no_rung,
+                no_certificate if half.size else no_rung,
                 brackets=True,
             ),
         ),
@@ -267,6 +269,7 @@ def certificate_column(
     }
     inside = band["error"] <= band["half"]
     gp = by_seed(band, pl.col("half"))
+    pair = [f.join(other, on="cell_id", how="semi") for f, other in ((band, rung), (rung, band))]
     bayes: dict[str, tuple[Value, Value]] = {
         "gp coverage": (
             Text("GP credible band: coverage"),
@@ -280,9 +283,9 @@ def certificate_column(
         "gp ratio": (
             Text("GP over conditional half-width"),
             seed_median(
-                gp / half if gp.size == half.size else np.empty(0),
+                by_seed(pair[0], pl.col("half")) / by_seed(pair[1], pl.col("half")),
                 rules.significant(3).times(),
-                no_band if gp.size < half.size else no_rung,
+                no_rung if gp.size else no_band,
             ),
         ),
     }

@@ -157,7 +157,7 @@ def test_a_resolution_makes_whole_multiples_that_have_no_rounding():
 def test_half_of_a_resolution_is_the_even_multiple_whatever_rounding_makes_of_it():
     """Printed in hundredths at a resolution of 0.02: 1 is one half, 3 one and a half, 2 one; 0.75 of one is one."""
     c = comparison('test = "sign"\narms = ["a", "b"]\nresolution = 0.02\n')
-    sides = [[0.71, 0.70], [0.70, 0.69], [0.72, 0.69], [0.71, 0.68], [0.71, 0.69], [1000.71, 1000.70], [1000.70, 1000.69], [0.715, 0.7]]  # fmt: skip
+    sides = [[0.71, 0.70], [0.70, 0.69], [0.72, 0.69], [0.71, 0.68], [0.71, 0.69], [1000.69, 1000.68], [1000.70, 1000.69], [0.715, 0.7]]  # fmt: skip
     assert prepared(c, matched(sides), ["a", "b"]).matrix[:, 0].tolist() == [0, 0, 2, 2, 1, 0, 0, 1]
     c = comparison('test = "sign"\narms = ["a", "b"]\nresolution = 1\n')
     sides = [[1, 0.5 - ULPS], [1, 0.5 - 2 * ULPS]]  # as far from one half as rounding goes, and farther

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Key = tuple[int, str]
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
 def functions(code: CodeType) -> dict[Key, CodeType]:
@@ -29,10 +30,11 @@ def functions(code: CodeType) -> dict[Key, CodeType]:
 
 
 def _imported(code: CodeType) -> list[object]:
-    """What runs during the import: the code of the module and of its classes, without the functions."""
+    """What runs during the import: the code of the module, of its classes and of their comprehensions, without the functions."""
     own = [c for c in code.co_consts if not isinstance(c, CodeType)]
-    classes = [c for c in code.co_consts if isinstance(c, CodeType) and not c.co_flags & CO_OPTIMIZED]
-    return [code.co_code, repr(own), code.co_names, *[_imported(c) for c in classes]]
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    run = [c for c in inner if not c.co_flags & CO_OPTIMIZED or c.co_name in COMPREHENSIONS]
+    return [code.co_code, repr(own), code.co_names, *[_imported(c) for c in run]]
 
 
 def swappable(before: str, after: str) -> bool:

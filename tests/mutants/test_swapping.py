@@ -13,6 +13,7 @@ from swapping import in_memory, statement, swap, swappable
 
 TEXT = """
 LIMIT = 1
+TWICE = [2 * x for x in range(3)]
 
 def plain(x):
     return x + LIMIT
@@ -37,6 +38,7 @@ class Thing:
         ("x - y", "x + y", True),
         ("self.size + by", "self.size * by", True),
         ("LIMIT = 1", "LIMIT = 2", False),
+        ("2 * x", "3 * x", False),
         ("size = 2", "size = 3", False),
         ("by=1", "by=2", False),
         ("return x - y", "return x", False),
