@@ -59,7 +59,7 @@ def reweighted(proj: Projection, spec: Spectral) -> Projection:
     left = xp.clip(k - (ct * ct).sum(1), 0, None)
     floor = (len(b) + 16) * eps * whole
     return replace(
-        proj, spec=spec, ct=ct, c02=left, given_norm2=xp.clip(k, 0, None), c02_floor=floor, rows=given, whole2=given[1]
+        proj, spec=spec, ct=ct, c02=left, norm2=xp.clip(k, 0, None), c02_floor=floor, rows=given, whole2=given[1]
     )
 
 

@@ -29,7 +29,8 @@ class Projection:
 
     source: what is needed to write an element down again: the reduced representers (points, d) in feature form, the
     whitened inner products with the exact rows (points, rank) in kernel form with exact rows, else None.
-    given_norm2: |c|^2 (points,), which its parts add up to only within rounding; whole2: |c|^2 before exact rows were conditioned on.
+    norm2: |c|^2 (points,) after the exact rows are conditioned on, without them the prior variance k(x, x); the parts above add
+    up to it only within rounding. whole2: |c|^2 before exact rows were conditioned on.
     c02_floor: below this a null-space part c02 is rounding of |c|^2 itself (0 in feature form, where it is computed apart).
     rows: the inner products (n_rows, points) and squared norms (points,) as given, kernel form only.
     """
@@ -38,8 +39,8 @@ class Projection:
     ct: Array
     c02: Array
     shift: Array
-    source: Array | None = None
-    given_norm2: Array | None = None
+    source: Array | None
+    norm2: Array
     c02_floor: Array | float = 0.0
     rows: tuple[Array, Array] | None = None
     whole2: Array | None = None
@@ -49,11 +50,19 @@ class Projection:
 
     def __getitem__(self, index: Array) -> Projection:
         """The functionals at `index` (slice, mask or integer array)."""
-        source, norm2, whole2 = (None if v is None else v[index] for v in (self.source, self.given_norm2, self.whole2))
+        source, whole2 = (None if v is None else v[index] for v in (self.source, self.whole2))
         floor = self.c02_floor if isinstance(self.c02_floor, float) else self.c02_floor[index]
         rows = None if self.rows is None else (self.rows[0][:, index], self.rows[1][index])
         return Projection(
-            self.spec, self.ct[index], self.c02[index], self.shift[index], source, norm2, floor, rows, whole2
+            self.spec,
+            self.ct[index],
+            self.c02[index],
+            self.shift[index],
+            source,
+            self.norm2[index],
+            floor,
+            rows,
+            whole2,
         )
 
     def widened(self, index: Array) -> Projection:
@@ -95,11 +104,6 @@ class Projection:
         if self.rows is None:
             raise InputError("only functionals of a Gram matrix have inner products with its rows and a widened form")
         return self.rows
-
-    @property
-    def norm2(self) -> Array:
-        """|c|^2 after the exact rows are conditioned on: the prior variance k(x, x) without exact rows."""
-        return self.c02 + (self.ct * self.ct).sum(1) if self.given_norm2 is None else self.given_norm2
 
     @property
     def null_share(self) -> Array:

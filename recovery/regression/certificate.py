@@ -47,7 +47,7 @@ def functionals(model: CertifiedModel, head: Head, X: np.ndarray) -> Projection:
     Z, unseen = model.columns(X)
     # Far from every landmark features fade to numbers whose squares are no numbers; what they said is in `unseen` by then.
     proj = head.spec.project(np.where(np.abs(Z) < FADED, 0.0, Z))
-    return replace(proj, c02=proj.c02 + unseen, given_norm2=proj.norm2 + unseen)
+    return replace(proj, c02=proj.c02 + unseen, norm2=proj.norm2 + unseen)
 
 
 def validated_inflation(

@@ -41,6 +41,20 @@ def test_blocks_give_what_the_whole_gram_matrix_gives(block, exact):
     assert (edges.lower < edges.upper).all()
 
 
+@pytest.mark.parametrize(("block", "blocks"), [(1, 15), (2, 6), (4, 3), (5, 1)])
+def test_only_blocks_on_and_below_the_diagonal_are_evaluated(block, blocks):
+    asked = []
+
+    def counted(A, B):
+        asked.append((A[0, 0], B[0, 0]))
+        return kernel(A, B)
+
+    X = np.arange(5.0)[:, None]
+    KernelRecovery.fit(counted, X, np.ones(5), block=block, diagonal=np.ones_like)
+    assert len(asked) == blocks
+    assert all(row >= column for row, column in asked)
+
+
 def test_tensors_stay_on_their_device():
     torch = pytest.importorskip("torch")
     X, y, points = problem()

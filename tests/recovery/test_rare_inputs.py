@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from orledger.recovery import (
+    GramError,
     InputError,
     Spectral,
     lcurve_corner,
     local_interval,
     pinsker_variances,
     primal_elements,
+    radius_values,
 )
 from orledger.recovery.elimination import row_mask
 from orledger.recovery.regression.errors import ParameterError
@@ -23,6 +25,17 @@ PLANE = Spectral.from_features(np.eye(3)[:2], np.ones(2))  # two of three direct
 def test_the_share_that_the_data_cannot_see():
     found = PLANE.project(np.array([[0.0, 0, 1], [1, 0, 0], [1, 0, 1], [0, 0, 0]])).null_share
     assert np.allclose(found, [1, 0, 0.5, 0])
+
+
+def test_squares_that_are_negative_are_refused_and_rounding_of_eigenvalues_is_not():
+    """An eigenvalue of -1e-8 times the largest may be rounding; the radius without noise and data is eps |c|."""
+    w, one = np.array([-1e-8, 1.0]), np.ones(1)
+    assert radius_values(w, np.zeros((1, 2)), 4 * one, 3.0, 1.0).tolist() == [6.0]
+    with pytest.raises(GramError):
+        radius_values(2 * w - np.array([1e-8, 1.0]), np.zeros((1, 2)), one, 1.0, 1.0)
+    for beta2, kxx in ((-0.5, 1.0), (0.5, -0.5)):
+        with pytest.raises(InputError, match="both are squares"):
+            radius_values(one, np.array([[beta2]]), kxx * one, 1.0, 1.0)
 
 
 @pytest.mark.parametrize(
