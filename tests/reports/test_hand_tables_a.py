@@ -48,6 +48,14 @@ def test_the_table_of_accuracy():
     assert behind(t.quotes["gain cells at least 100"], "level") == {0.01, 0.1}
 
 
+def test_gains_of_at_least_a_hundred_are_counted_and_every_other_rule_is_compared():
+    gains = (99.5, 100, 150, 200)
+    t = table_a(HandSource([r for seed, g in enumerate(gains) for r in rules(0.1, seed, released=2 * g, morozov=2)]))
+    assert said(t.quotes["gain cells at least 100"]) == "3/4"
+    others = ("released", "ml2", "gcv", "lcurve", "oracle")
+    assert [said(t.quotes[f"Morozov minus {rule} p"]) for rule in others] == [f"no H1/rmse/{rule}" for rule in others]
+
+
 def test_gains_that_are_missing_are_missing_with_their_reason():
     t = table_a16(HandSource(rules(0.1, 0, grid=16, morozov=2, oracle=1)))
     assert shown(t)["rel 0.1"]["gain"] == "no a/rules ('released', 'morozov') rmse None 16 0.1"
@@ -86,6 +94,13 @@ def test_the_table_of_dispersion():
     assert "across the 2 to 3 noise seeds" in plain(t.caption)
     assert shown(t)["pooled median"]["released"] == "0"  # of 0.707, 0 and 0
     assert shown(t)["grid 24 rel 0.2"]["morozov"] == "no a/rules morozov rmse None 24.0 0.2"
+
+
+def test_levels_of_noise_ascend():
+    levels = [2.0**-k for k in range(9, 0, -1)]
+    rows = [r for level in levels for seed in (0, 1) for r in rules(level, seed, gcv=1 + seed, ml2=1, lcurve=2)]
+    found = [row for row in shown(table_astab(HandSource(rows))) if " rel " in row]
+    assert found == [f"grid 24 rel {level:g}" for level in levels]
 
 
 def test_a_rule_of_one_seed_is_named_as_such():

@@ -1,5 +1,7 @@
 """The tables of Case C from few records written by hand: every number in them can be worked out in the head."""
 
+from types import SimpleNamespace
+
 import polars as pl
 from hand_source import HandSource, behind, bold, cell, record, said, shown
 
@@ -57,6 +59,20 @@ def test_every_pair_is_asked_of_the_audit_by_its_own_address():
             assert said(cell(t, f"pooled {arm}", "p")) == f"no {pooled.removeprefix('-')}"
     of_ei = PAIRS["final_regret", "ei"]
     assert {arm: pooled for arm, (_, pooled) in of_ei.items()} == {"ucb": "H4/pooled-ucb", "k1": "H4/pooled", "k2": "H4/pooled-k2", "k5": "H4/pooled-k5"}  # fmt: skip
+
+
+def test_the_caption_of_pairs_says_what_the_audit_did():
+    """The effect is that of plain differences; levels and families are those of all rows."""
+
+    def row(transform, effect, alpha, family):
+        return SimpleNamespace(transform=transform, effect_name=effect, interval_method="exact", alpha=alpha, family=family)  # fmt: skip
+
+    source = HandSource([*REGRETS, *WIDTHS], BUDGETS)
+    source.cited.tests = lambda: [row("none", "median", 0.05, ""), row("log10", "ratio", 0.01, "B"), row("none", "median", 0.05, "A")]  # fmt: skip
+    caption = plain(pairs_table(source, "auc", "ei", "Regret").caption)
+    assert "Regret paired against EI on shared seeds: median (row arm minus reference" in caption
+    assert "its 95% interval (exact)" in caption
+    assert "at its level 0.01 or 0.05, after Holm's correction within “A”, “B” (the p" in caption
 
 
 # On seed 1 OR-LCB 5x goes its own way.

@@ -67,6 +67,7 @@ def test_origins_headings_and_digits_of_a_table(audited_tables, name):
             assert not shown(cell) or wanted is None or " ".join(shown(cell)) == wanted, (row.key, col.key)
     under = [[c.key for c in t.columns[s.start : s.start + s.width]] for s in t.spans]
     assert under == OVER.get(name, [])
+    assert all(s.start + s.width <= len(t.columns) for s in t.spans)
     for key, quote in t.quotes.items():
         wanted = [style for pattern, style in QUOTED.items() if re.fullmatch(pattern, key)]
         assert not wanted or not shown(quote) or [" ".join(shown(quote))] == wanted, key
