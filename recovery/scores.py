@@ -41,7 +41,7 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
         extra = xp.where(room2 > 0, extra, extra * 0 + float("inf"))
         return xp.sqrt(base + xp.where(trivial, size * 0, extra))
     grid = centre.nodes(near=1e-2)
-    signed = type(proj)(spec, ct, c02, proj.shift)
+    signed = type(proj)(spec, ct, c02, proj.shift, None, proj.norm2)
     rules = [lambda V, drift, _: (size[:, None] + drift) / V]
     (excess,) = centre.excess_on_grid(centre.on_grid(grid, None), signed, c2, rules)
     lo, hi, flo, fhi, inside = bracket(grid, centre.score(excess))
