@@ -93,6 +93,18 @@ def seed_median(sample: np.ndarray, style: rules.Style, reason: s.Why, *, bracke
     return join(mid, " ", Range(low, high, plain, what=("min", "max")), names=("", ""))
 
 
+def tightening(block: Certificates, part: pl.DataFrame) -> Sample:
+    """The global certificate over the conditional half-width, one ratio per seed that has both."""
+    certified = part.drop_nulls("certificate")
+    return by_seed(certified, pl.col("certificate"), block.exact(certified)) / by_seed(certified, pl.col("half"))
+
+
+def over(first: pl.DataFrame, second: pl.DataFrame) -> Sample:
+    """The half-width in ``first`` over that in ``second``, one ratio per seed that has both."""
+    shared = [f.join(g, on="cell_id", how="semi") for f, g in ((first, second), (second, first))]
+    return by_seed(shared[0], pl.col("half")) / by_seed(shared[1], pl.col("half"))
+
+
 def premium(part: pl.DataFrame) -> np.ndarray:
     """Half-width over error at every point whose error is not zero, as the median per seed."""
     return by_seed(part.filter(pl.col("error") > 0), pl.col("half") / pl.col("error"))
@@ -233,7 +245,7 @@ def certificate_column(
             attainment(grid, "worst", no_grid),
         ),
     }
-    half, certified = by_seed(rung, pl.col("half")), rung.drop_nulls("certificate")
+    half = by_seed(rung, pl.col("half"))
     no_rung = block.why("conditional", "half", level, f"m={DELIVERED}")
     rungs = cond.select("cell_id", "m").unique().height
     all_rungs = block.conditional["m"].n_unique() * seeds
@@ -256,7 +268,7 @@ def certificate_column(
         "tightening": (
             Text("tightening, global over conditional"),
             seed_median(
-                by_seed(certified, pl.col("certificate"), block.exact(certified)) / by_seed(certified, pl.col("half")),
+                tightening(block, rung),
                 rules.significant(4).times(),
                 no_certificate if half.size else no_rung,
                 brackets=True,
@@ -269,7 +281,6 @@ def certificate_column(
     }
     inside = band["error"] <= band["half"]
     gp = by_seed(band, pl.col("half"))
-    pair = [f.join(other, on="cell_id", how="semi") for f, other in ((band, rung), (rung, band))]
     bayes: dict[str, tuple[Value, Value]] = {
         "gp coverage": (
             Text("GP credible band: coverage"),
@@ -283,7 +294,7 @@ def certificate_column(
         "gp ratio": (
             Text("GP over conditional half-width"),
             seed_median(
-                by_seed(pair[0], pl.col("half")) / by_seed(pair[1], pl.col("half")),
+                over(band, rung),
                 rules.significant(3).times(),
                 no_rung if gp.size else no_band,
             ),

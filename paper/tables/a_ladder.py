@@ -9,7 +9,7 @@ import polars as pl
 
 from orledger.paper import symbols as sym
 from orledger.paper.prose import prose
-from orledger.paper.tables.a_cert import by_seed, level_header, load, premium, seed_median
+from orledger.paper.tables.a_cert import by_seed, level_header, load, over, premium, seed_median, tightening
 from orledger.reports.tables import format as rules
 from orledger.reports.tables import summaries as s
 from orledger.reports.tables.building import table
@@ -33,12 +33,15 @@ def table_aladder(source: Source) -> Table:
         for lv in block.levels:
             part = block.at(cond, lv).filter(pl.col("m") == m)
             half = by_seed(part, pl.col("half"))
-            tight = by_seed(part, pl.col("certificate"), block.exact(part)) / half
             why = block.why("conditional", "half", lv, f"m={m:g}")
             cells += [
                 seed_median(half, rules.scientific(3), why),
                 seed_median(premium(part), rules.significant(3), why),
-                seed_median(tight, rules.significant(3), why),
+                seed_median(
+                    tightening(block, part),
+                    rules.significant(3),
+                    block.why("global", "certificate", lv) if half.size else why,
+                ),
             ]
             cells.append(
                 s.number(as_number((part["error"] <= part["half"]).mean()), rules.fixed(3), why).of_records(
@@ -50,9 +53,9 @@ def table_aladder(source: Source) -> Table:
     ranges: list[Value | str] = []
     for lv in block.levels:
         part = block.at(cond, lv)
-        top, bottom = (by_seed(part.filter(pl.col("m") == m), pl.col("half")) for m in (rungs[-1], rungs[0]))
-        ratio = top / bottom if top.size == bottom.size else np.empty(0)
-        why = block.why("conditional", "half", lv, f"m={rungs[-1] if top.size < bottom.size else rungs[0]:g}")
+        top, bottom = (part.filter(pl.col("m") == m) for m in (rungs[-1], rungs[0]))
+        ratio = over(top, bottom)
+        why = block.why("conditional", "half", lv, f"m={rungs[-1] if top.is_empty() else rungs[0]:g}")
         ends += [seed_median(ratio, rules.significant(4).times(), why), Blank(), Blank(), Blank()]
         if lv > 0 and ratio.size:
             ranges += ["; " if ranges else "", s.spread(ratio, rules.significant(4)), " at ", level_header(lv)]

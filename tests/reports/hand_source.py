@@ -14,7 +14,7 @@ from orledger.reports.tables.values import Absent
 def record(block, keys, arm, label=None, idx=None, cell=None, **metrics):
     """One row of a wide view: the metrics of an arm in the cell with ``keys``."""
     name = "/".join(map(str, keys.values()))
-    return {"block": block, "keys": keys, "cell_id": cell or name, "cell": name, "arm": arm, "label": label, "idx": idx, "metrics": metrics}  # fmt: skip
+    return {"block": block, "keys": keys, "cell_id": cell or name, "cell": name, "computed_on": "here", "arm": arm, "label": label, "idx": idx, "metrics": metrics}  # fmt: skip
 
 
 class HandSource:
@@ -27,13 +27,13 @@ class HandSource:
     def rows(self, query):
         if isinstance(query, str):
             return next((frame for words, frame in self.answers.items() if words in query), pl.DataFrame())
-        columns = {"cell_id": pl.String, "cell": pl.String, **dict.fromkeys(query.keys, pl.Float64), "arm": pl.String, "label": pl.String}  # fmt: skip
+        columns = {"cell_id": pl.String, "cell": pl.String, "computed_on": pl.String, **dict.fromkeys(query.keys, pl.Float64), "arm": pl.String, "label": pl.String}  # fmt: skip
         texts = {k for r in self.records for k, v in r["keys"].items() if isinstance(v, str)}
         columns |= {k: pl.String for k in query.keys if k in texts}
         columns |= {"idx": pl.Int64} if query.indexed else {}
         columns |= dict.fromkeys(query.metrics, pl.Float64)
         found = [
-            {**{c: r[c] for c in ("cell_id", "cell", "arm", "label", "idx") if c in columns}, **{k: r["keys"].get(k) for k in query.keys}, **{m: r["metrics"].get(m) for m in query.metrics}}
+            {**{c: r[c] for c in ("cell_id", "cell", "computed_on", "arm", "label", "idx") if c in columns}, **{k: r["keys"].get(k) for k in query.keys}, **{m: r["metrics"].get(m) for m in query.metrics}}
             for r in self.records
             if r["block"] == f"{query.case}/{query.block}"
             and r["arm"] in query.arms
