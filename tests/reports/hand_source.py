@@ -18,10 +18,10 @@ def record(block, keys, arm, label=None, idx=None, cell=None, **metrics):
 
 
 class HandSource:
-    """What a builder asks of its source: rows of selections, rows of the audit (none), and reasons, which repeat the question."""
+    """What a builder asks of its source: rows of selections, rows of the audit by address, and reasons, which repeat the question."""
 
-    def __init__(self, records, answers=None):
-        self.records, self.answers = list(records), answers or {}
+    def __init__(self, records, answers=None, audit=None):
+        self.records, self.answers, self.audit = list(records), answers or {}, audit or {}
         self.cited = SimpleNamespace(tests=list)
 
     def rows(self, query):
@@ -50,7 +50,7 @@ class HandSource:
         return frame
 
     def test(self, address):
-        return Absent(f"no {address}")
+        return self.audit.get(address, Absent(f"no {address}"))
 
     claim = test
 
