@@ -85,7 +85,7 @@ def test_every_count_that_decides_is_bold():
     audit = {"H2/score/cp": row(outcome="greater"), "CaseA/repetitions-differ": claim("holds")}
     t = table_regime(HandSource(NOISY, audit=audit))
     for rule in ("in distribution", "dispersion"):
-        assert [part.bold for part in cell(t, rule, "evidence").parts if not isinstance(part, str)][0]
+        assert next(part.bold for part in cell(t, rule, "evidence").parts if not isinstance(part, str))
     assert isinstance(cell(t, "exploration", "verdict"), Absent)
 
 
