@@ -152,8 +152,47 @@ def _exposure(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
     noisy = max(spec.noisy_delta, 2 * cut) * (weights * weights).sum(1)
     if spec.exact is None or whitened is None:
         return noisy
-    exact = (whitened - weights @ spec.coupled) @ spec.exact.factor.T
+    exact = _weights_of_exact_rows(spec, weights, whitened)
     return noisy + float(spec.delta[spec.exact.mask].max()) * (exact * exact).sum(1)
+
+
+def _weights_of_exact_rows(spec: Spectral, weights: Array, whitened: Array) -> Array:
+    """The weights (points, count) that follow from those of the noisy rows (points, k) and what the exact rows have to give."""
+    return (whitened - weights @ spec.coupled) @ spec.exact.factor.T
+
+
+def products_error(centre: Centre, proj: Projection, rho: float, room: float, edges: list[Edge]) -> Array:
+    """How far (points,) the edges of a widened problem can move with the rounding of its functionals' products with the eigenvectors.
+
+    An error e in the inner products moves V by twice the rows' weights times e, and the mean by the data's weights times e. Where V
+    is itself close to the rounding of k(x, x), its root moves by much more than rounding: the same point in another batch, whose
+    products round differently, has another edge.
+    """
+    xp, spec, (b, kxx) = namespace(proj.ct), proj.spec, proj.entered
+    rows, eps, s = len(b), machine_eps(proj.ct), xp.sqrt(proj.spec.s2)
+    error, worst = 4 * (rows + 16) ** 0.5 * eps * xp.sqrt((b * b).sum(0)), kxx * 0
+    for edge in edges:
+        far = xp.isinf(edge.mu)
+        share = gain(edge.mu[:, None] * spec.s2) / s
+        own, data = (
+            _size(spec, proj.ct * share, proj.source),
+            _size(spec, spec.yt / s * share, spec.exact and spec.exact.data),
+        )
+        dV = 4 * (rows + 16) * eps * kxx + 2 * own * error
+        # At mu = inf either eta is the best misfit, and the edge is the power function's, or V is nothing but its error.
+        V = xp.where(far, proj.c02, edge.spread)
+        R = xp.where(far, V * 0 + (room if centre.budget == 0.0 else rho * rho), edge.spread * edge.alpha * edge.alpha)
+        moved = dV * R / divisor(xp.sqrt((V + dV) * R) + xp.sqrt(V * R))
+        worst = xp.maximum(worst, moved + data * error)
+    return worst
+
+
+def _size(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
+    """The norm (points,) of the weights of all rows, from those of the noisy rows (points, k) in the eigenbasis."""
+    squares = (weights * weights).sum(1)
+    if spec.exact is not None and whitened is not None:
+        squares = squares + (_weights_of_exact_rows(spec, weights, whitened) ** 2).sum(1)
+    return namespace(weights).sqrt(squares)
 
 
 def forgotten(proj: Projection) -> tuple[Array, Array]:

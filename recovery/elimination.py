@@ -102,8 +102,9 @@ def row_mask(exact: Any, n: int) -> np.ndarray | None:
 
 def _contradiction(residual: float, size: float, limit: float) -> SingularGramError:
     return SingularGramError(
-        f"the exact rows contradict each other: residual {residual:.3g} of data of norm {size:.3g} (limit {limit:.3g})",
-        hint="remove the repeated exact rows, or treat them as noisy rows with eta > 0",
+        f"the exact rows contradict each other, as far as float64 can tell them apart: residual {residual:.3g} "
+        f"of data of norm {size:.3g} (limit {limit:.3g})",
+        hint="remove repeated exact rows, keep fewer of a smooth kernel, or treat them as noisy rows with eta > 0",
     )
 
 

@@ -23,6 +23,7 @@ from orledger.recovery.allowance import (
     forgotten_share,
     functional_error,
     gram_allowance,
+    products_error,
 )
 from orledger.recovery.centre import Centre
 from orledger.recovery.edges import blocks, edges_of
@@ -101,7 +102,8 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     if spec.form == "features":
         return replace(band, delta_num=feature_allowance(centre, proj, rho, room, [up, down]))
     if spec.given is None:
-        return replace(band, delta_num=functional_error(proj, rho))
+        moved = products_error(centre, proj, rho, room, [up, down])
+        return replace(band, delta_num=functional_error(proj, rho) + moved)
     band = _with_gram_error(band, proj, eta, gram_allowance(spec, proj, rho, [up, down]))
     if spec.dropped or (spec.exact is not None and spec.exact.dropped):
         return _with_forgotten(band, proj, [up, down])
@@ -138,7 +140,12 @@ def _with_gram_error(band: Interval, proj: Projection, eta: float, allowance: Ar
         if len(doubtful) == 0:
             return replace(band, delta_num=delta)
     wider = wider[~seen]
-    twin = local_interval(wider.spec, wider, band.rho, eta)
+    least = occam(wider.spec, eta)
+    if band.rho < least.rho * (1 - 64 * machine_eps(band.mid)):
+        text = f"rho = {band.rho:.8g} is below the Occam radius {least.rho:.8g} at eta = {eta:.6g}, which is {band.rho_oc:.8g} without the "
+        text += f"{proj.spec.dropped} directions that were dropped as rounding: this Gram matrix does not resolve it"
+        raise EmptySetError(text, margin=band.rho - least.rho, hint=HINT)
+    twin = local_interval(wider.spec, wider, band.rho, eta, occ=least)
     up, down = twin.upper - band.upper[doubtful], band.lower[doubtful] - twin.lower
     delta[doubtful] = xp.clip(xp.maximum(up, down), 0, None) + twin.delta_num
     # Far inside the dominating problem's interval or far outside it: either way these digits are not the kernel's.
