@@ -44,6 +44,8 @@ def together(*arrays: Array) -> tuple[Array, ...]:
     xp = namespace(*arrays)
     if xp is np:
         return arrays
+    for a in arrays:
+        unmasked(a, "an array beside tensors")
     tensors = [a for a in arrays if isinstance(a, xp.Tensor)]
     real = [a.dtype for a in tensors if a.is_floating_point()] + [xp.float64] * (len(tensors) < len(arrays))
     dtype = max(real, key=lambda t: xp.finfo(t).bits) if real else xp.float64
@@ -54,23 +56,44 @@ def together(*arrays: Array) -> tuple[Array, ...]:
     )
 
 
+def unmasked(x: Array, what: str) -> None:
+    """An InputError that names `what` when `x` is a masked array with something masked: what lies below a mask is no datum."""
+    if isinstance(x, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(x)).any():
+        first = tuple(int(i) for i in np.argwhere(hidden)[0])
+        raise InputError(
+            f"{what} has {int(hidden.sum())} masked value(s), the first at index {first}",
+            hint="remove or impute them before building the certificate",
+        )
+
+
 def as_float(x: Array, what: str, *, ndim: int | None = None) -> Array:
     """`x` as a finite floating array (float64 for NumPy) with `ndim` axes, or an InputError that names `what`."""
     xp = namespace(x)
     if xp is np:
+        unmasked(x, what)
         try:
             x = np.asarray(x)
             if np.iscomplexobj(x):
                 raise InputError(
                     f"{what} is complex ({x.dtype})", hint="pass real and imaginary parts as separate rows"
                 )
-            if x.dtype.kind in "mMSU":
+            if x.dtype.kind in "mMSUT":
                 raise TypeError(f"its type is {x.dtype}")
-            x = x.astype(np.float64, copy=False)
-        except (TypeError, ValueError) as err:
+            if (
+                x.dtype.kind == "O"
+                and (text := next((v for v in x.flat if isinstance(v, (str, bytes))), None)) is not None
+            ):
+                raise TypeError(f"it holds the text {text!r:.40}")
+            with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, which is refused below
+                x = x.astype(np.float64, copy=False)
+        except (TypeError, ValueError, OverflowError) as err:
             raise InputError(f"{what} is not numeric: {err}", hint="pass an array of real numbers") from None
     elif x.is_complex() or (x.is_floating_point() and xp.finfo(x.dtype).bits < 32):
         raise InputError(f"{what} has type {x.dtype}", hint="pass a tensor of float64 (or float32)")
+    elif x.layout is not xp.strided or (x.is_meta and type(x) is xp.Tensor):
+        raise InputError(
+            f"{what} is a tensor without dense values ({x.layout}, device {x.device})", hint="pass a dense tensor"
+        )
     else:
         x = (x if x.is_floating_point() else x.to(xp.float64)).detach()
     if ndim is not None and x.ndim != ndim:
@@ -111,7 +134,8 @@ def to_numpy(x: Array) -> np.ndarray:
 def number(value: Any, what: str, *, low: float = -math.inf, high: float = math.inf, infinite: bool = False) -> float:
     """`value` as a float in [low, high] that is finite unless `infinite` is allowed, or an InputError that names `what`."""
     try:
-        if isinstance(value, (str, bytes)) or np.iscomplexobj(value):
+        value = value.detach() if hasattr(value, "detach") else value
+        if isinstance(value, (str, bytes)) or np.ma.is_masked(value) or np.iscomplexobj(value):
             raise TypeError
         value = float(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):  # RuntimeError: a tensor of several values
@@ -136,6 +160,7 @@ def items(values: Any, count: int, what: str) -> list[Any]:
 
 def multipliers(mu: Array, ref: Array, *, axes: int | None = None) -> Array:
     """`mu` = 1/nugget as an array like `ref` with values in [0, inf] and at most `axes` axes; an InputError otherwise."""
+    unmasked(mu, "mu")
     try:
         host = np.asarray(to_numpy(mu))
         if host.dtype.kind not in "fiub":

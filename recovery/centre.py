@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import Array, divisor, gain, like, machine_eps, namespace, tiny, to_numpy
+from orledger.recovery._array import Array, divisor, gain, like, machine_eps, namespace, number, tiny, to_numpy
+from orledger.recovery.errors import InputError
 from orledger.recovery.occam import Occam, occam
 from orledger.recovery.roots import log_grid
 
@@ -78,6 +79,9 @@ class Centre:
     @classmethod
     def of(cls, spec: Spectral, eta: float, occ: Occam | None = None) -> Centre:
         """The centre for noise level eta; raises EmptySetError when the data are refused."""
+        if occ is not None and not (isinstance(occ, Occam) and occ.eta == number(eta, "eta")):
+            seen = f"the Occam radius at eta = {occ.eta:.6g}" if isinstance(occ, Occam) else f"{occ!r:.60}"
+            raise InputError(f"occ is {seen} and eta = {eta!s:.20}", hint="pass occam(spec, eta), or leave occ out")
         occ = (occ if occ is not None else occam(spec, eta)).require()
         xp, s2, yt = namespace(spec.s2), spec.s2, spec.yt
         s, x0 = xp.sqrt(s2), occ.mu * s2

@@ -122,6 +122,11 @@ def conformal_radius(
         raise InputError(f"method = {method!r}; known methods are 'exact' and 'grid'")
     kappa_star = float(np.sort(scores)[order - 1])
     kappa = min(kappa_star, cap)
+    if np.isinf(kappa):
+        raise InputError(
+            f"kappa_cap = {cap}, and no ball covers the response of rank {order}",
+            hint="give a finite kappa_cap: beyond it the additive floor takes over",
+        )
     wanted = floor == "always" or (floor == "auto" and kappa < kappa_star)
     q_add = float(np.sort(_excess(spec, proj_cal, y, kappa * anchor, occ))[order - 1]) if wanted else 0.0
     found = ConformalRadius(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orledger.recovery._array import Array, machine_eps, namespace, to_numpy
+from orledger.recovery._array import Array, machine_eps, namespace, to_numpy, unmasked
 from orledger.recovery.errors import InputError, SingularGramError
 
 NOISE_UNITS, RANK_GAP, SMOOTH_UNITS = 64.0, 1e3, 1 / 16
@@ -77,6 +77,7 @@ def row_mask(exact: Any, n: int) -> np.ndarray | None:
     """The boolean mask (n,) of exact rows given as a mask or as row numbers; None when there are none."""
     if exact is None:
         return None
+    unmasked(exact, "exact")
     try:
         exact = np.asarray(to_numpy(exact))
     except ValueError:

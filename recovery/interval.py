@@ -29,6 +29,7 @@ from orledger.recovery.centre import Centre
 from orledger.recovery.edges import blocks, edges_of
 from orledger.recovery.errors import EmptySetError
 from orledger.recovery.occam import HINT, Occam, occam
+from orledger.recovery.projection import of
 
 if TYPE_CHECKING:
     from orledger.recovery.projection import Projection
@@ -77,7 +78,7 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     occ: the result of `occam(spec, eta)` when it is at hand. Raises EmptySetError when eta is below the best misfit or
     rho below the Occam radius; at rho = rho_oc the set is a single element and every half-width is zero.
     """
-    rho = nonnegative(rho, "rho")
+    rho, proj = nonnegative(rho, "rho"), of(spec, proj)
     centre = Centre.of(spec, eta, occ)
     rho_oc = centre.occ.rho
     if rho < rho_oc * (1 - 64 * machine_eps(spec.s2)):

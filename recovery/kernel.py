@@ -78,8 +78,10 @@ class KernelRecovery:
 
         Only blocks on and below the diagonal are evaluated; the others are their mirror image, so G is symmetric to the bit.
         """
-        if not (isinstance(block, (int, np.integer)) and block >= 1):
+        if isinstance(block, bool) or not (isinstance(block, (int, np.integer)) and block >= 1):
             raise InputError(f"block = {block!r}; a whole number of at least 1 is needed")
+        if not (diagonal is None or callable(diagonal)):
+            raise InputError(f"the diagonal is {diagonal!r:.60}; a function of one block of rows is needed")
         X, y = together(X, y)
         X, y = as_float(X, "X", ndim=2), as_float(y, "y", ndim=1)
         if len(X) != len(y):

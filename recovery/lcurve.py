@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import as_float, to_numpy
+from orledger.recovery._array import as_float, sized, to_numpy
 from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def lcurve_corner(misfit: np.ndarray, norm: np.ndarray, variant: str = "menger",
         x, y = np.log(x), np.log(y)
     elif scale != "linear":
         raise InputError(f"scale = {scale!r}; use 'log' or 'linear'")
+    else:
+        x, y = sized(x, "misfit"), sized(y, "norm")
     if x[0] > x[-1]:  # walk from small misfit to large, so that the corner always turns the same way
         return len(x) - 1 - int(np.argmax(CORNERS[variant](x[::-1], y[::-1])))
     return int(np.argmax(CORNERS[variant](x, y)))

@@ -151,3 +151,14 @@ class Projection:
 def _fit(column: Array, f: Array) -> Array:
     """`column` (points,) shaped to add to (points,) or (points, M), depending on whether f is (k,) or (M, k)."""
     return column if f.ndim == 1 else column[:, None]
+
+
+def of(spec: Spectral, proj: Projection) -> Projection:
+    """`proj`, whose functionals `spec` has projected: in the basis of other observations they are other functionals."""
+    if not isinstance(proj, Projection):
+        raise InputError(f"the points are a {type(proj).__name__}", hint="pass what spec.project(...) returns")
+    if proj.spec is not spec:
+        raise InputError(
+            "the points were projected by another Spectral than the one given", hint="project them with this one"
+        )
+    return proj

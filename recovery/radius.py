@@ -29,6 +29,7 @@ from orledger.recovery._array import (
 from orledger.recovery.allowance import RESOLVED, forgotten, forgotten_share, moved_variance
 from orledger.recovery.elimination import gram_cut
 from orledger.recovery.errors import GramError, InputError
+from orledger.recovery.projection import of
 from orledger.recovery.roots import bracket, log_grid, solve
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def global_radius(
     method "refined" solves the balance equation to rounding; "grid97" minimises over logspace(*grid), as is often done,
     with the artefacts that brings (Rem. gridfloor): kept so that they can be shown side by side.
     """
-    eps, eta = nonnegative(eps, "eps"), nonnegative(eta, "eta")
+    eps, eta, proj = nonnegative(eps, "eps"), nonnegative(eta, "eta"), of(spec, proj)
     delta = 10 * machine_eps(proj.ct) ** 0.5 * eps
     if method == "grid97":
         return _on_grid(proj, eps, eta, grid, delta)
@@ -149,7 +150,14 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
     if not bool(keep.all()):
         w, beta2 = w[keep], beta2[:, keep]
     c2 = beta2 / w
-    c02 = xp.clip(kxx - c2.sum(1), 0, None)
+    c02 = xp.clip(left := kxx - c2.sum(1), 0, None)
+    if bool((left < -1e-3 * kxx).any()):
+        worst = int((left / divisor(kxx)).argmin())
+        raise InputError(
+            f"point {worst}: beta2 explains {float(kxx[worst] - left[worst]):.3g} of kxx = {float(kxx[worst]):.3g}, so these are not "
+            "squared inner products with the eigenvectors of this Gram matrix",
+            hint="check the order of eigenvalues, the scaling, and that kxx is the squared norm of the same functional",
+        )
     mu, lower, upper = _balance(w, c2, c02, eps, eta)
     finite = xp.where(upper, c02 * 0, mu)
     V = c02 + (c2 / (1 + finite[:, None] * w)).sum(1)

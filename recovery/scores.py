@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from orledger.recovery._array import Array, as_float, like, machine_eps, namespace, sized, tiny
 from orledger.recovery.centre import Centre
 from orledger.recovery.errors import InputError
+from orledger.recovery.projection import of
 from orledger.recovery.roots import bracket, solve
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def covering_radius(spec: Spectral, proj: Projection, values: Array, eta: float,
     no null-space part and the value lies outside what the noise ball alone allows, by more than 64 rounding units of its
     half-width.
     """
+    proj = of(spec, proj)
     values = like(sized(as_float(values, "values", ndim=1), "values"), proj.ct)
     if len(values) != len(proj):
         raise InputError(f"there are {len(values)} values for {len(proj)} functionals")

@@ -217,6 +217,10 @@ class Spectral:
         rows = self.n + (self.exact.count if self.exact else 0)
         if B.shape[0] != rows or B.shape[1] != len(k):
             raise InputError(f"b has shape {tuple(B.shape)} and kxx {tuple(k.shape)}; b must be ({rows}, len(kxx))")
+        if len(k) and float(k.min()) < 0:
+            raise InputError(
+                f"kxx has the negative value {float(k.min()):.3g} at point {int(k.argmin())}; it is a squared norm"
+            )
         shift, whole, source, given = k * 0, xp.clip(k, tiny(k), None), None, (B, k)
         if self.exact:
             shift, B, k, source = self.exact.reduce_gram(B, k)
@@ -226,7 +230,7 @@ class Spectral:
         if bool((left < -1e-3 * whole).any()):
             worst = int((left / whole).argmin())
             raise InputError(
-                f"point {worst}: b explains {float(1 - left[worst] / whole[worst]):.3g} times kxx = {float(whole[worst]):.3g}, "
+                f"point {worst}: b explains {float(1 - left[worst] / whole[worst]):.3g} times kxx = {float(given[1][worst]):.3g}, "
                 "so these are not inner products with the rows of this Gram matrix",
                 hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
             )

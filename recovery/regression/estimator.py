@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from orledger.recovery._array import sized, unmasked
 from orledger.recovery.errors import EmptySetError
 from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.calibrators import (
@@ -270,6 +271,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self.calibration if n >= 4 else None
 
     def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+        unmasked(X, "X")
+        unmasked(y, "y")
         X, y = validate_data(
             self,
             X,
@@ -282,7 +285,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         if reset:
             self.single_ = y.ndim == 1
-        return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        return sized(X, "X"), sized(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
 
     def _adopt(self, model: CertifiedModel, inflation: np.ndarray | None, *, keep_radius: bool = False) -> Self:
         """Self with the attributes of a fitted model and its calibration."""
@@ -325,7 +328,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _new(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "model_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        unmasked(X, "X")
+        X = sized(validate_data(self, X, dtype=np.float64, reset=False), "X")
         for head in self.model_.heads:
             if head.occ.refused:
                 raise EmptySetError(f"the fit was refused: {head.occ.reason}", margin=head.occ.margin)
