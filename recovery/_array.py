@@ -8,21 +8,26 @@ from __future__ import annotations
 import math
 import sys
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from orledger.recovery.array_types import Array as Array
+from orledger.recovery.array_types import Index as Index
+from orledger.recovery.array_types import Numbers as Numbers
 from orledger.recovery.errors import InputError
 
-Array = Any
-"""A NumPy array or a torch tensor of float64 (torch also float32); all arrays of one call share namespace and device."""
+if TYPE_CHECKING:
+    import torch
 
+
+Same = TypeVar("Same", bound=Array)
 
 ENTRY_UNITS = 2.0
 """Entries of G, b and k(x, x) are taken as right to this many rounding units of the root of the two diagonal entries."""
 
 
-def namespace(*arrays: Array) -> Any:
+def namespace(*arrays: Numbers) -> Any:
     """The module whose functions act on these arrays: `torch` if any of them is a tensor, else `numpy`."""
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # nearly every call, and there are thousands
         return np
@@ -32,18 +37,18 @@ def namespace(*arrays: Array) -> Any:
     return np
 
 
-def like(x: Array, ref: Array) -> Array:
+def like(x: Numbers, ref: Array) -> Array:
     """`x` as a floating array in the namespace, dtype and device of `ref`."""
     if namespace(ref) is np:
         return np.asarray(to_numpy(x), dtype=np.float64)
     return sys.modules["torch"].as_tensor(x, dtype=ref.dtype, device=ref.device)
 
 
-def together(*arrays: Array) -> tuple[Array, ...]:
+def together(*arrays: Numbers) -> tuple[Array, ...]:
     """The arrays of one call in one namespace, type and device: torch if any of them is a tensor, the wider type of all."""
     xp = namespace(*arrays)
     if xp is np:
-        return arrays
+        return tuple(cast("Array", a) for a in arrays)  # which as_float makes arrays of
     for a in arrays:
         unmasked(a, "an array beside tensors")
     tensors = [a for a in arrays if isinstance(a, xp.Tensor)]
@@ -56,7 +61,7 @@ def together(*arrays: Array) -> tuple[Array, ...]:
     )
 
 
-def unmasked(x: Array, what: str) -> None:
+def unmasked(x: Numbers, what: str) -> None:
     """An InputError that names `what` when `x` is a masked array with something masked: what lies below a mask is no datum."""
     if isinstance(x, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(x)).any():
         first = tuple(int(i) for i in np.argwhere(hidden)[0])
@@ -66,36 +71,10 @@ def unmasked(x: Array, what: str) -> None:
         )
 
 
-def as_float(x: Array, what: str, *, ndim: int | None = None) -> Array:
-    """`x` as a finite floating array (float64 for NumPy) with `ndim` axes, or an InputError that names `what`."""
-    xp = namespace(x)
-    if xp is np:
-        unmasked(x, what)
-        try:
-            x = np.asarray(x)
-            if np.iscomplexobj(x):
-                raise InputError(
-                    f"{what} is complex ({x.dtype})", hint="pass real and imaginary parts as separate rows"
-                )
-            if x.dtype.kind in "mMSUT":
-                raise TypeError(f"its type is {x.dtype}")
-            if (
-                x.dtype.kind == "O"
-                and (text := next((v for v in x.flat if isinstance(v, (str, bytes))), None)) is not None
-            ):
-                raise TypeError(f"it holds the text {text!r:.40}")
-            with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, which is refused below
-                x = x.astype(np.float64, copy=False)
-        except (TypeError, ValueError, OverflowError) as err:
-            raise InputError(f"{what} is not numeric: {err}", hint="pass an array of real numbers") from None
-    elif x.is_complex() or (x.is_floating_point() and xp.finfo(x.dtype).bits < 32):
-        raise InputError(f"{what} has type {x.dtype}", hint="pass a tensor of float64 (or float32)")
-    elif x.layout is not xp.strided or (x.is_meta and type(x) is xp.Tensor):
-        raise InputError(
-            f"{what} is a tensor without dense values ({x.layout}, device {x.device})", hint="pass a dense tensor"
-        )
-    else:
-        x = (x if x.is_floating_point() else x.to(xp.float64)).detach()
+def as_float(given: Numbers, what: str, *, ndim: int | None = None) -> Array:
+    """`given` as a finite floating array (float64 for NumPy) with `ndim` axes, or an InputError that names `what`."""
+    xp = namespace(given)
+    x = _numbers(given, what) if xp is np else _dense(cast("torch.Tensor", given), what)
     if ndim is not None and x.ndim != ndim:
         raise InputError(f"{what} has shape {tuple(x.shape)}; {ndim} axes are needed")
     bad = ~xp.isfinite(x)
@@ -108,7 +87,37 @@ def as_float(x: Array, what: str, *, ndim: int | None = None) -> Array:
     return x
 
 
-def sized(x: Array, what: str) -> Array:
+def _numbers(given: Numbers, what: str) -> Array:
+    """`given` as a NumPy array of float64, finite or not."""
+    unmasked(given, what)
+    try:
+        x = np.asarray(given)
+        if np.iscomplexobj(x):
+            raise InputError(f"{what} is complex ({x.dtype})", hint="pass real and imaginary parts as separate rows")
+        if x.dtype.kind in "mMSUT":
+            raise TypeError(f"its type is {x.dtype}")
+        if x.dtype.kind == "O" and (text := next((v for v in x.flat if isinstance(v, (str, bytes))), None)) is not None:
+            raise TypeError(f"it holds the text {text!r:.40}")
+        with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, which is refused below
+            x = x.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as err:
+        raise InputError(f"{what} is not numeric: {err}", hint="pass an array of real numbers") from None
+    return x
+
+
+def _dense(x: torch.Tensor, what: str) -> Array:
+    """`x` as a dense tensor of float64 or float32 without a gradient, finite or not."""
+    xp = sys.modules["torch"]
+    if x.is_complex() or (x.is_floating_point() and xp.finfo(x.dtype).bits < 32):
+        raise InputError(f"{what} has type {x.dtype}", hint="pass a tensor of float64 (or float32)")
+    if x.layout is not xp.strided or (x.is_meta and type(x) is xp.Tensor):
+        raise InputError(
+            f"{what} is a tensor without dense values ({x.layout}, device {x.device})", hint="pass a dense tensor"
+        )
+    return (x if x.is_floating_point() else x.to(xp.float64)).detach()
+
+
+def sized(x: Same, what: str) -> Same:
     """`x`, when its largest entry leaves room for the products that certificates are made of; an InputError otherwise.
 
     Squares of squares are formed on the way: beyond the sixth root of the range (fourth, in single precision) they would
@@ -126,7 +135,7 @@ def sized(x: Array, what: str) -> Array:
     return x
 
 
-def to_numpy(x: Array) -> np.ndarray:
+def to_numpy(x: Numbers) -> np.ndarray:
     """`x` on the host as a NumPy array."""
     return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
 
@@ -158,7 +167,7 @@ def items(values: Any, count: int, what: str) -> list[Any]:
     return list(values)
 
 
-def multipliers(mu: Array, ref: Array, *, axes: int | None = None) -> Array:
+def multipliers(mu: Numbers, ref: Array, *, axes: int | None = None) -> Array:
     """`mu` = 1/nugget as an array like `ref` with values in [0, inf] and at most `axes` axes; an InputError otherwise."""
     unmasked(mu, "mu")
     try:

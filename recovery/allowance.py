@@ -158,6 +158,7 @@ def _exposure(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
 
 def _weights_of_exact_rows(spec: Spectral, weights: Array, whitened: Array) -> Array:
     """The weights (points, count) that follow from those of the noisy rows (points, k) and what the exact rows have to give."""
+    assert spec.exact is not None
     return (whitened - weights @ spec.coupled) @ spec.exact.factor.T
 
 
@@ -176,7 +177,7 @@ def products_error(centre: Centre, proj: Projection, rho: float, room: float, ed
         share = gain(edge.mu[:, None] * spec.s2) / s
         own, data = (
             _size(spec, proj.ct * share, proj.source),
-            _size(spec, spec.yt / s * share, spec.exact and spec.exact.data),
+            _size(spec, spec.yt / s * share, spec.exact.data if spec.exact else None),
         )
         dV = 4 * (rows + 16) * eps * kxx + 2 * own * error
         # At mu = inf either eta is the best misfit, and the edge is the power function's, or V is nothing but its error.

@@ -11,6 +11,7 @@ from orledger.recovery._array import as_float, number, to_numpy
 from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
+    from orledger.recovery.array_types import Numbers
     from orledger.recovery.interval import Interval
     from orledger.recovery.projection import Projection
     from orledger.recovery.radius import GlobalCertificate
@@ -48,7 +49,7 @@ def guarded_delivery(
     band: Interval,
     certificate: GlobalCertificate,
     proj: Projection,
-    ridge: np.ndarray,
+    ridge: Numbers,
     y_scale: float,
     *,
     gap_tol: float = GAP_TOL,
@@ -61,13 +62,15 @@ def guarded_delivery(
     mean at the balance nugget with cert + delta_num + allowance: an estimate and the bound that belongs to it, never a mixture.
     """
     mid, half = (np.array(to_numpy(v), dtype=float) for v in (band.mid, band.half))
-    gap, ridge = to_numpy(band.gap_rel), to_numpy(as_float(ridge, "ridge", ndim=1)).astype(float)
+    gap, reference = to_numpy(band.gap_rel), to_numpy(as_float(ridge, "ridge", ndim=1)).astype(float)
     gap_tol, drift_factor = number(gap_tol, "gap_tol", low=0.0), number(drift_factor, "drift_factor", low=0.0)
     y_scale = number(y_scale, "y_scale", low=0.0)
-    if not len(ridge) == len(mid) == len(proj):
-        raise InputError(f"{len(mid)} intervals, {len(ridge)} ridge values and {len(proj)} functionals do not match")
+    if not len(reference) == len(mid) == len(proj):
+        raise InputError(
+            f"{len(mid)} intervals, {len(reference)} ridge values and {len(proj)} functionals do not match"
+        )
     allowed = half + drift_factor * max(1.0, y_scale)
-    drift = np.abs(mid - ridge)
+    drift = np.abs(mid - reference)
     broken = ~(np.isfinite(mid) & np.isfinite(half))
     checks = (
         ("non-finite interval", broken, half, np.full_like(half, np.inf)),

@@ -134,7 +134,7 @@ def _blocks(n: int, size: int) -> Iterator[slice]:
 
 def _empty_square(X: Array) -> Array:
     shape = (len(X), len(X))
-    return np.empty(shape) if namespace(X) is np else X.new_empty(shape)
+    return np.empty(shape) if namespace(X) is np else namespace(X).empty(shape, dtype=X.dtype, device=X.device)
 
 
 def _evaluated(kernel: Kernel, A: Array, B: Array) -> Array:

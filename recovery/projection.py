@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from orledger.recovery._array import ENTRY_UNITS, Array, divisor, gain, machine_eps, multipliers, namespace
+from orledger.recovery._array import (
+    ENTRY_UNITS,
+    Array,
+    Index,
+    Numbers,
+    divisor,
+    gain,
+    machine_eps,
+    multipliers,
+    namespace,
+)
 from orledger.recovery.dominating import reweighted
 from orledger.recovery.errors import InputError
 
@@ -48,7 +58,7 @@ class Projection:
     def __len__(self) -> int:
         return int(self.ct.shape[0])
 
-    def __getitem__(self, index: Array) -> Projection:
+    def __getitem__(self, index: Index) -> Projection:
         """The functionals at `index` (slice, mask or integer array)."""
         source, whole2 = (None if v is None else v[index] for v in (self.source, self.whole2))
         floor = self.c02_floor if isinstance(self.c02_floor, float) else self.c02_floor[index]
@@ -110,27 +120,27 @@ class Projection:
         """|(I - W W^T) c|^2 / |c|^2, the share of each functional that the data cannot see; 0 for a zero functional."""
         return self.c02 / divisor(self.norm2)
 
-    def V(self, mu: Array) -> Array:
+    def V(self, mu: Numbers) -> Array:
         """Posterior variance at nugget 1/mu: (points,) for a number, (points, M) for M values; any mu in [0, inf]."""
         f = self.spec.damping(multipliers(mu, self.ct, axes=1))
         return _fit(self.c02, f) + (self.ct * self.ct) @ f.T
 
-    def m(self, mu: Array) -> Array:
+    def m(self, mu: Numbers) -> Array:
         """Posterior mean at nugget 1/mu, exact rows included; shapes as in V."""
         weights = self._mean_weights(mu)
         return _fit(self.shift, weights) + self.ct @ weights.T
 
-    def pf(self, mu: Array) -> Array:
+    def pf(self, mu: Numbers) -> Array:
         """|phi_x - Lam^* w_mu(x)|, the generalised power function; shapes as in V."""
         f = self.spec.damping(multipliers(mu, self.ct, axes=1))
         return namespace(f).sqrt(_fit(self.c02, f) + (self.ct * self.ct) @ (f * f).T)
 
-    def wn(self, mu: Array) -> Array:
+    def wn(self, mu: Numbers) -> Array:
         """|w_mu(x)|, the noise amplification; shapes as in V."""
         g = self._gain(mu)
         return namespace(g).sqrt((self.ct * self.ct) @ (g * g / self.spec.s2).T)
 
-    def at(self, mu: Array) -> Moments:
+    def at(self, mu: Numbers) -> Moments:
         """The four moments at one mu per point: mu (points,) -> Moments of (points,) arrays; any mu in [0, inf]."""
         mu = multipliers(mu, self.ct, axes=1)
         if tuple(mu.shape) not in ((), (1,), (len(self),)):
@@ -141,10 +151,10 @@ class Projection:
         m = self.shift + (self.ct * g) @ (self.spec.yt / xp.sqrt(self.spec.s2))
         return Moments(self.c02 + (c2 * f).sum(1), m, xp.sqrt(pf2), xp.sqrt(wn2))
 
-    def _gain(self, mu: Array) -> Array:
+    def _gain(self, mu: Numbers) -> Array:
         return gain(multipliers(mu, self.ct, axes=1)[..., None] * self.spec.s2)
 
-    def _mean_weights(self, mu: Array) -> Array:
+    def _mean_weights(self, mu: Numbers) -> Array:
         return self._gain(mu) * (self.spec.yt / namespace(self.ct).sqrt(self.spec.s2))
 
 

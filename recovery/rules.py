@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, items, like, multipliers, namespace, number, sized, to_numpy
+from orledger.recovery._array import (
+    Array,
+    Numbers,
+    as_float,
+    items,
+    like,
+    multipliers,
+    namespace,
+    number,
+    sized,
+    to_numpy,
+)
 from orledger.recovery.errors import EmptySetError, InputError
 from orledger.recovery.occam import HINT, misfit_root, misfit_slack, occam
 from orledger.recovery.roots import log_grid
@@ -73,13 +84,13 @@ def matched_mu(spec: Spectral, misfits: Array) -> np.ndarray:
     return out
 
 
-def gcv(spec: Spectral, mu: Array) -> Array:
+def gcv(spec: Spectral, mu: Numbers) -> Array:
     """Generalised cross-validation n |residual|^2 / (trace of the residual operator)^2, shape of mu."""
     trace = spec.damping(mu).sum(-1) + (spec.n - len(spec.s2))
     return spec.n * spec.misfit(mu) ** 2 / trace**2
 
 
-def log_marginal(spec: Spectral, mu: Array, scale: str = "unit") -> Array:
+def log_marginal(spec: Spectral, mu: Numbers, scale: str = "unit") -> Array:
     """Negative log marginal likelihood of y ~ N(0, tau^2 (G + I/mu)), shape of mu, for mu in (0, inf).
 
     scale "unit" fixes tau = 1; "profiled" maximises over tau for each mu (see `profiled_scale`).
@@ -98,7 +109,7 @@ def log_marginal(spec: Spectral, mu: Array, scale: str = "unit") -> Array:
     raise InputError(f"scale = {scale!r}; use 'unit' or 'profiled'")
 
 
-def profiled_scale(spec: Spectral, mu: Array) -> Array:
+def profiled_scale(spec: Spectral, mu: Numbers) -> Array:
     """The prior standard deviation tau that maximises the marginal likelihood at each mu, shape of mu."""
     mu = multipliers(mu, spec.s2)
     return namespace(mu).sqrt(mu * spec.q(mu) / spec.n)

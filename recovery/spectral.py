@@ -14,6 +14,7 @@ import numpy as np
 
 from orledger.recovery._array import (
     Array,
+    Numbers,
     as_float,
     gain,
     like,
@@ -247,21 +248,21 @@ class Spectral:
         """The smallest achievable |Lam u - y|: below it no element is consistent."""
         return float(np.sqrt(self.y02))
 
-    def damping(self, mu: Array) -> Array:
+    def damping(self, mu: Numbers) -> Array:
         """f_j(mu), shape mu.shape + (k,); mu = 0 and mu = inf are allowed."""
         mu = multipliers(mu, self.s2)
         return 1 / (1 + mu[..., None] * self.s2)
 
-    def q(self, mu: Array) -> Array:
+    def q(self, mu: Numbers) -> Array:
         """y^T (I + mu G)^-1 y, shape of mu."""
         return self.y02 + self.damping(mu) @ (self.yt * self.yt)
 
-    def misfit(self, mu: Array) -> Array:
+    def misfit(self, mu: Numbers) -> Array:
         """|Lam u_mu - y| of the ridge solution at nugget 1/mu, shape of mu; decreasing in mu."""
         f = self.damping(mu)
         return namespace(f).sqrt(self.y02 + (f * f) @ (self.yt * self.yt))
 
-    def norm(self, mu: Array) -> Array:
+    def norm(self, mu: Numbers) -> Array:
         """RKHS norm of the ridge solution, exact rows included, shape of mu; increasing in mu."""
         g = gain(multipliers(mu, self.s2)[..., None] * self.s2)
         return namespace(g).sqrt(self.exact_norm2 + (g * g) @ (self.yt * self.yt / self.s2))

@@ -79,7 +79,7 @@ State = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class Look:
+class Seen:
     """A file that this process looked through in ``state``, and that runs nothing of its own, with its schema version.
 
     ``studies`` are those installed when its views were found to be what they and the catalogue make; None for views that were
@@ -91,7 +91,7 @@ class Look:
     studies: tuple[Study, ...] | None = None
 
 
-_looks: dict[Path, Look] = {}
+_seen: dict[Path, Seen] = {}
 MOST_REMEMBERED = 1000
 
 
@@ -143,7 +143,7 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
             create(path)
             created = True
     if not created:
-        if _look(path, before) is None:
+        if _seen_of(path, before) is None:
             # A look through a read-only connection first: refusing a file after opening it for writing could change it.
             con, version = _connect_reading(path, {}, before)
             with closing(con), translated(path, read_only=True):
@@ -163,32 +163,32 @@ def connect(path: str | Path, mode: Mode = "read", *, checked: bool = True, **co
     return con
 
 
-def _look(path: Path, before: State | None) -> Look | None:
+def _seen_of(path: Path, before: State | None) -> Seen | None:
     """What was seen of the file at ``path``, if it still is in that state."""
-    found = _looks.get(path)
+    found = _seen.get(path)
     return found if found is not None and found.state == before else None
 
 
 def _require_code(path: Path, con: duckdb.DuckDBPyConnection, version: int, before: State | None) -> None:
     """Refuses a file that would run something of its own, unless it is in the state ``before`` in which it was looked through."""
-    if _look(path, before) is None:
+    if _seen_of(path, before) is None:
         objects.require_code(path, con, version)
         _remember(path, before, version)
 
 
 def _require_views(path: Path, con: duckdb.DuckDBPyConnection, version: int, before: State | None) -> None:
     """Refuses a file with views that are not ours, unless they were compared in the state ``before`` with the studies of now."""
-    known, now = _look(path, before), studies.installed()
+    known, now = _seen_of(path, before), studies.installed()
     if known is None or known.studies is not now:
         objects.require_views(path, con)
         _remember(path, before, version, now)
 
 
 def _remember(path: Path, now: State | None, version: int, compared: tuple[Study, ...] | None = None) -> None:
-    if len(_looks) >= MOST_REMEMBERED:
-        _looks.clear()
+    if len(_seen) >= MOST_REMEMBERED:
+        _seen.clear()
     if now is not None:
-        _looks[path] = Look(now, version, compared)
+        _seen[path] = Seen(now, version, compared)
 
 
 def wrote(path: Path) -> None:
@@ -254,7 +254,7 @@ def _connect_reading(path: Path, config: dict[str, Any], before: State | None) -
     with translated(path, read_only=True):
         con = duckdb.connect(str(path), read_only=True, config={**READING, **limits, **config})
         try:
-            known = _look(path, before)
+            known = _seen_of(path, before)
             version = _require_schema(path, con) if known is None else known.version
         except BaseException:
             con.close()

@@ -93,13 +93,13 @@ def seed_median(sample: np.ndarray, style: rules.Style, reason: s.Why, *, bracke
     return join(mid, " ", Range(low, high, plain, what=("min", "max")), names=("", ""))
 
 
-def tightening(block: Certificates, part: pl.DataFrame) -> Sample:
+def tightening(block: Certificates, part: pl.DataFrame) -> np.ndarray:
     """The global certificate over the conditional half-width, one ratio per seed that has both."""
     certified = part.drop_nulls("certificate")
     return by_seed(certified, pl.col("certificate"), block.exact(certified)) / by_seed(certified, pl.col("half"))
 
 
-def over(first: pl.DataFrame, second: pl.DataFrame) -> Sample:
+def over(first: pl.DataFrame, second: pl.DataFrame) -> np.ndarray:
     """The half-width in ``first`` over that in ``second``, one ratio per seed that has both."""
     shared = [f.join(g, on="cell_id", how="semi") for f, g in ((first, second), (second, first))]
     return by_seed(shared[0], pl.col("half")) / by_seed(shared[1], pl.col("half"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -26,6 +26,9 @@ from orledger.recovery.regression.maps import check_map, fit_map, median_distanc
 from orledger.recovery.regression.model import CertifiedModel, Settings, fit_model, model_of_sums
 from orledger.recovery.regression.parameters import check_parameters, row_weights
 from orledger.recovery.regression.shift import density_ratio
+
+if TYPE_CHECKING:
+    from orledger.recovery.array_types import Numbers
 
 CROSS_ROWS = 2000
 """calibration="auto" is cross up to this many rows and split beyond: there a held-out share costs nothing that shows."""
@@ -131,7 +134,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Numbers, y: Numbers, sample_weight: Numbers | None = None) -> Self:
         """The estimator fitted and calibrated on rows X (n, p) and targets y (n,) or (n, q); a refusal is recorded, not raised.
 
         sample_weight (n,): a row of weight w counts as w equal rows in the fit; held-out rows count once in the calibration, and
@@ -161,7 +164,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             inflation = validated_inflation(X, y, weight, settings, self.level, rng)
         return self._adopt(model, inflation)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Numbers, y: Numbers, sample_weight: Numbers | None = None) -> Self:
         """The estimator with the rows X (n, p), y added to those seen so far, of which only sums are kept.
 
         The first call fixes the feature map. There is no calibration afterwards: hold rows out and call `calibrate`. With sums
@@ -180,7 +183,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.sums_, self.calibration_ = sums, None
         return self._adopt(model_of_sums(sums, self.features_, settings), None)
 
-    def calibrate(self, X: Any, y: Any) -> Self:
+    def calibrate(self, X: Numbers, y: Numbers) -> Self:
         """The same estimator with `predict_interval` calibrated on held-out rows X (n, p), y, in place of what `fit` did."""
         check_is_fitted(self, "model_")
         X, y = self._rows(X, y, reset=False)
@@ -190,7 +193,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._adopt(self.model_, None, keep_radius=True)
 
     def predict(
-        self, X: Any, return_interval: Literal["observation", "function"] | None = None, level: float | None = None
+        self, X: Numbers, return_interval: Literal["observation", "function"] | None = None, level: float | None = None
     ) -> Any:
         """The predictions (n,) or (n, q); with `return_interval` also the intervals, as `predict_interval` gives them.
 
@@ -206,7 +209,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return centre, self._out(function_intervals(self.model_, X, np.atleast_1d(self.rho_)))
         raise ParameterError(f"return_interval = {return_interval!r}; use 'observation' or 'function'")
 
-    def predict_interval(self, X: Any, level: float | None = None) -> np.ndarray:
+    def predict_interval(self, X: Numbers, level: float | None = None) -> np.ndarray:
         """Lower and upper edge (n, 2) for a new observation at each row of X; (n, 2, q) with several outputs.
 
         level: another level than the one of the constructor; the calibration serves all of them. Raises NotCalibratedError
@@ -215,7 +218,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         return self._out(self._observation(self._new(X), level))
 
-    def predict_function_interval(self, X: Any) -> np.ndarray:
+    def predict_function_interval(self, X: Numbers) -> np.ndarray:
         """Lower and upper edge (n, 2) of the values that every consistent function takes at each row; (n, 2, q) with several outputs.
 
         It holds when |theta| <= rho_ and |noise| <= eta_; it is not an interval for an observation. Raises InputError when the
@@ -223,7 +226,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         return self._out(function_intervals(self.model_, self._new(X), np.atleast_1d(self.rho_)))
 
-    def predict_shifted_interval(self, X: Any, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def predict_shifted_interval(self, X: Numbers, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(intervals (n, 2), fallback (n,)) for test rows X whose inputs follow another law than the calibration rows.
 
         X is the whole test sample: density ratios are estimated from it, and the calibration rows are weighted by them. Where too
@@ -248,7 +251,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             found[fallback, 1] = np.maximum(wide[:, 1], centre) + most
         return self._out(found), fallback
 
-    def predict_frame(self, X: Any, level: float | None = None) -> Any:
+    def predict_frame(self, X: Numbers, level: float | None = None) -> Any:
         """A frame of X's own library (pandas with its index, or polars) with prediction, lower, upper, per output; polars for arrays."""
         centre, intervals = self.predict(X, return_interval="observation", level=level)
         return as_frame(X, centre, intervals)
@@ -270,10 +273,10 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return None if n < 4 else "cross" if n <= CROSS_ROWS else "split"
         return self.calibration if n >= 4 else None
 
-    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _rows(self, X: Numbers, y: Numbers, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         unmasked(X, "X")
         unmasked(y, "y")
-        X, y = validate_data(
+        rows, answers = validate_data(
             self,
             X,
             y,
@@ -284,8 +287,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             reset=reset,
         )
         if reset:
-            self.single_ = y.ndim == 1
-        return sized(X, "X"), sized(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
+            self.single_ = answers.ndim == 1
+        return sized(rows, "X"), sized(np.asarray(answers, dtype=np.float64).reshape(len(rows), -1), "y")
 
     def _adopt(self, model: CertifiedModel, inflation: np.ndarray | None, *, keep_radius: bool = False) -> Self:
         """Self with the attributes of a fitted model and its calibration."""
@@ -326,14 +329,14 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _level(self, level: float | None) -> float:
         return self.level if level is None else check_level(level)
 
-    def _new(self, X: Any) -> np.ndarray:
+    def _new(self, X: Numbers) -> np.ndarray:
         check_is_fitted(self, "model_")
         unmasked(X, "X")
-        X = sized(validate_data(self, X, dtype=np.float64, reset=False), "X")
+        rows: np.ndarray = sized(validate_data(self, X, dtype=np.float64, reset=False), "X")
         for head in self.model_.heads:
             if head.occ.refused:
                 raise EmptySetError(f"the fit was refused: {head.occ.reason}", margin=head.occ.margin)
-        return X
+        return rows
 
     def _observation(self, X: np.ndarray, level: float | None) -> np.ndarray:
         if self.calibration_ is None:

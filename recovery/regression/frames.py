@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
+    from orledger.recovery.array_types import Numbers
 
-def as_frame(X: Any, centre: np.ndarray, intervals: np.ndarray) -> Any:
+
+def as_frame(X: Numbers, centre: np.ndarray, intervals: np.ndarray) -> Any:
     """A frame with prediction, lower and upper (numbered when there are several outputs), in X's library.
 
     pandas input gives a pandas frame with the same index; polars and arrays give a polars frame.

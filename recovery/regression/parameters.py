@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.errors import ParameterError
 from orledger.recovery.regression.head import NOISE_RULES
 from orledger.recovery.regression.model import SCORES
+
+if TYPE_CHECKING:
+    from orledger.recovery.array_types import Numbers
 
 
 def _number(value: Any, low: float) -> bool:
@@ -37,7 +40,7 @@ def check_parameters(estimator: Any) -> None:
     check_level(estimator.level)
 
 
-def row_weights(weight: Any, X: np.ndarray) -> np.ndarray | None:
+def row_weights(weight: Numbers | None, X: np.ndarray) -> np.ndarray | None:
     """Weights (n,) of the rows X, or None; a ParameterError when they are negative, not finite, too few or all zero."""
     if weight is None:
         return None

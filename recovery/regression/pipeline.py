@@ -12,6 +12,8 @@ from orledger.recovery.regression.frames import as_frame
 if TYPE_CHECKING:
     import numpy as np
 
+    from orledger.recovery.array_types import Numbers
+
 
 class CertifiedPipeline(Pipeline):
     """A Pipeline whose last step is a CertifiedRegressor, with its intervals as methods of the whole.
@@ -20,28 +22,28 @@ class CertifiedPipeline(Pipeline):
     A transformer that learns from X alone keeps the exchangeability that calibration needs; one that learns from y does not.
     """
 
-    def calibrate(self, X: Any, y: Any) -> Self:
+    def calibrate(self, X: Numbers, y: Numbers) -> Self:
         """The same pipeline with its last step calibrated on held-out rows X, y, which pass through the transformers first."""
         self._final_estimator.calibrate(self._transformed(X), y)
         return self
 
-    def predict_interval(self, X: Any, level: float | None = None) -> np.ndarray:
+    def predict_interval(self, X: Numbers, level: float | None = None) -> np.ndarray:
         """Lower and upper edge (n, 2) for a new observation at each row of X."""
         return self.predict(X, return_interval="observation", level=level)[1]
 
-    def predict_function_interval(self, X: Any) -> np.ndarray:
+    def predict_function_interval(self, X: Numbers) -> np.ndarray:
         """Lower and upper edge (n, 2) of what every consistent function allows at each row of X."""
         return self.predict(X, return_interval="function")[1]
 
-    def predict_shifted_interval(self, X: Any, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def predict_shifted_interval(self, X: Numbers, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(intervals (n, 2), fallback (n,)) for test rows of another law; see `CertifiedRegressor.predict_shifted_interval`."""
         return self._final_estimator.predict_shifted_interval(self._transformed(X), level)
 
-    def predict_frame(self, X: Any, level: float | None = None) -> Any:
+    def predict_frame(self, X: Numbers, level: float | None = None) -> Any:
         """A frame of X's own library with prediction, lower and upper, whatever the transformers make of X."""
         return as_frame(X, *self.predict(X, return_interval="observation", level=level))
 
-    def _transformed(self, X: Any) -> Any:
+    def _transformed(self, X: Numbers) -> Any:
         return self[:-1].transform(X) if len(self.steps) > 1 else X
 
 
@@ -56,12 +58,12 @@ class IntervalPrediction(BaseEstimator):
         self.kind = kind
         self.level = level
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+    def fit(self, X: Numbers, y: Numbers, **params: Any) -> Self:
         """The wrapper with a clone of its estimator fitted."""
         self.estimator_ = clone(self.estimator).fit(X, y, **params)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Numbers) -> np.ndarray:
         """The intervals (n, 2) of the fitted estimator."""
         return self.estimator_.predict(X, return_interval=self.kind, level=self.level)[1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.errors import ParameterError
 from orledger.recovery.regression.parameters import row_weights
 
+if TYPE_CHECKING:
+    from orledger.recovery.array_types import Numbers
 
-def _checked(y: Any, intervals: Any) -> tuple[np.ndarray, np.ndarray]:
+
+def _checked(y: Numbers, intervals: Numbers) -> tuple[np.ndarray, np.ndarray]:
     y, intervals = np.asarray(y, dtype=float), np.asarray(intervals, dtype=float)
     if intervals.ndim < 2 or intervals.shape[1] != 2 or len(y) != len(intervals) or len(y) == 0:
         raise ParameterError(
@@ -23,19 +26,19 @@ def _checked(y: Any, intervals: Any) -> tuple[np.ndarray, np.ndarray]:
     return y, intervals
 
 
-def coverage(y: Any, intervals: Any) -> float:
+def coverage(y: Numbers, intervals: Numbers) -> float:
     """The share of responses y (n,) that lie in their intervals (n, 2); for (n, q) and (n, 2, q), over all outputs."""
     y, intervals = _checked(y, intervals)
     return float(np.mean((intervals[:, 0] <= y) & (y <= intervals[:, 1])))
 
 
-def mean_width(intervals: Any) -> float:
+def mean_width(intervals: Numbers) -> float:
     """The mean of upper minus lower edge."""
     intervals = np.asarray(intervals, dtype=float)
     return float(np.mean(intervals[:, 1] - intervals[:, 0]))
 
 
-def interval_score(y: Any, intervals: Any, level: float = 0.9, sample_weight: Any = None) -> float:
+def interval_score(y: Numbers, intervals: Numbers, level: float = 0.9, sample_weight: Numbers | None = None) -> float:
     """The mean interval (Winkler) score: width, plus 2 / (1 - level) times the distance by which a response is missed.
 
     Smaller is better, and it is proper: the true quantiles at (1 - level) / 2 on either side minimise it. sample_weight (n,)
@@ -58,7 +61,7 @@ class IntervalScorer:
 
     level: float = 0.9
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def __call__(self, estimator: Any, X: Numbers, y: Numbers, sample_weight: Numbers | None = None) -> float:
         """Minus the interval score on rows X and responses y: larger is better, as scikit-learn expects."""
         _, intervals = estimator.predict(X, return_interval="observation", level=self.level)
         return -interval_score(y, intervals, self.level, sample_weight)

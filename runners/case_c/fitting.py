@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from orledger.runners.case_c.likelihood import Array, FitData, negative_log_posterior
+from orledger.runners.case_c.likelihood import FitData, negative_log_posterior
 
 if TYPE_CHECKING:
+    from orledger.recovery.array_types import Array
     from orledger.runners.case_c.budgets import Budget
     from orledger.runners.case_c.kernel import Pairs, ParameterLayout
 
@@ -52,18 +53,24 @@ def _adam(raw: Array, layout: ParameterLayout, data: FitData, budget: Budget) ->
 
 
 def _lbfgs(raw: Array, layout: ParameterLayout, data: FitData, budget: Budget) -> tuple[Array, int]:
-    host = isinstance(raw, np.ndarray)
+    def there(vector: np.ndarray) -> Array:
+        return vector if isinstance(raw, np.ndarray) else torch.tensor(vector, dtype=raw.dtype, device=raw.device)
 
     def objective(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, gradient = negative_log_posterior(vector if host else raw.new_tensor(vector), layout, data)
-        return float(loss), gradient if host else gradient.cpu().numpy()
+        loss, gradient = negative_log_posterior(there(vector), layout, data)
+        return float(loss), _here(gradient)
 
     found = minimize(
         objective,
-        raw if host else raw.cpu().numpy(),
+        _here(raw),
         jac=True,
         method="L-BFGS-B",
         bounds=[(-budget.bound, budget.bound)] * layout.size,
         options={"maxiter": budget.steps, "maxfun": budget.evaluations, "gtol": budget.tolerance, "ftol": 0.0},
     )
-    return found.x if host else raw.new_tensor(found.x), int(found.nit)
+    return there(found.x), int(found.nit)
+
+
+def _here(x: Array) -> np.ndarray:
+    """``x`` on the host, where SciPy is."""
+    return x if isinstance(x, np.ndarray) else torch.as_tensor(x).cpu().numpy()

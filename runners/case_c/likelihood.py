@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,9 +17,9 @@ import torch
 from orledger.runners.case_c.kernel import ALPHA_HIGH, ALPHA_LOW, NOISE_LOW, SCALE_LOW, TWO_PI, ParameterLayout
 
 if TYPE_CHECKING:
+    from orledger.recovery.array_types import Array
     from orledger.runners.case_c.kernel import Pairs
 
-Array = Any
 LOG_2PI = math.log(TWO_PI)
 # Priors of the released kernel: LogNormal(0, 1) on scales, Normal(0, 1) on means, Gamma(shape, rate) on the noise variance.
 GAMMA_SHAPE, GAMMA_RATE = 1.1, 0.5

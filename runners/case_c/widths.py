@@ -33,7 +33,7 @@ def certified_widths(
     rho = occam(spectral, eta).require().rho
     kxx = np.full(cross.shape[1], output)
     projection = spectral.project(cross, kxx)
-    radius = global_radius(spectral, projection, rho, eta).radius
+    radius = np.asarray(global_radius(spectral, projection, rho, eta).radius)
     return Widths(rho, radius, _on_grid(projection, rho, eta) if grid else None)
 
 
