@@ -106,7 +106,7 @@ def floor_row(
             cells.append(s.absent(s.needing(2, x.size, "a dispersion", why)))
             continue
         cv = s.cv(x)
-        floors[w] = Number(cv, rules.INTEGER if cv == 0 else rules.fixed(3)).of(x)
+        floors[w] = Number(cv, rules.fixed(3)).of(x)
         cells.append(floors[w])
     curves = part.sort("idx").group_by("cell_id").agg(pl.col("rmse"))
     distinct = len({tuple(c) for c in curves["rmse"].to_list()})

@@ -82,7 +82,7 @@ def table_aladder(source: Source) -> Table:
 
 def law_deviation(part: pl.DataFrame) -> Number | None:
     """The largest relative deviation from width proportional to sqrt(m^2 - 1) between neighbouring rungs, over all points."""
-    wide = part.pivot("m", index=["cell_id", "idx"], values="half", sort_columns=True).drop("cell_id", "idx")
+    wide = part.pivot("m", index=["cell_id", "idx"], values="half").drop("cell_id", "idx")
     named = {float(c): c for c in wide.columns}
     rungs = sorted(named)
     if len(rungs) < 2:

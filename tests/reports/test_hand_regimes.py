@@ -2,13 +2,13 @@
 
 import pytest
 from hand_made import row
-from hand_source import HandSource, cell, shown
+from hand_source import HandSource, behind, cell, shown
 from test_hand_tables_a import rules
 
 from orledger.audit.registry.words import ClaimState
 from orledger.paper.tables.ref import table_dictionary, table_provenance, table_regime
 from orledger.reports.audit_rows import ClaimRow
-from orledger.reports.tables.values import Absent
+from orledger.reports.tables.values import Absent, Number, Text
 
 NOISY = [*rules(0.1, 0, released=20, morozov=2), *rules(0.1, 1, released=60, morozov=6), *rules(0.0, 0, released=9, morozov=1)]  # fmt: skip
 
@@ -72,6 +72,9 @@ def test_the_gain_and_the_dispersion_without_calibration_data():
     audit = {"H1/rmse/released": row(outcome="less")}
     evidence, _ = said_of("no calibration", audit)
     assert "median gain 10 at every level; its median dispersion over seeds is 0.707 against 0.707 (" in evidence
+    parts = cell(table_regime(HandSource(NOISY, audit=audit)), "no calibration", "evidence").parts
+    dispersions = [part for part in parts if isinstance(part, Number) and part.style.kind == "fixed"]
+    assert [behind(part, "arm") for part in dispersions] == [{"morozov"}, {"released"}]
     evidence, _ = said_of("no calibration", audit, [*NOISY, *rules(0.2, 0, released=60, morozov=3)])
     assert "median gain 10 to 20 by level" in evidence
     evidence, _ = said_of("no calibration", audit, rules(0.1, 0, released=20, morozov=2))
@@ -92,6 +95,7 @@ def test_every_count_that_decides_is_bold():
 def test_names_of_functions_are_set_as_code():
     t = table_dictionary(None)
     assert all(r.cells[2].mono for r in t.rows())
+    assert [part.mono for part in t.caption.parts if isinstance(part, Text)] == [True]
     for wide in (t, table_provenance(None), table_regime(HandSource(NOISY))):
         inches = [c.align for c in wide.columns if not isinstance(c.align, str)]
         assert inches

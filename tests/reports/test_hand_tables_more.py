@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from hand_made import row
 from hand_source import HandSource, behind, bold, cell, record, said, shown
 from test_hand_tables_a import ALL, GLOBAL, point, rules, without
 
@@ -12,6 +13,7 @@ from orledger.paper.tables.b_data import table_baudit, table_blevels
 from orledger.reports.source import NothingToShowError
 from orledger.reports.tables.render import plain
 from orledger.reports.tables.table import TIGHT, PrintSize
+from orledger.reports.tables.values import Text
 
 
 def solve(way, repeat, high, low, grid=24):
@@ -52,18 +54,26 @@ def test_a_dispersion_stands_over_the_floor_at_the_weight_that_was_chosen():
     """The floor at 100 is 2/3 and at 0.5 it is 0; nobody ran at 7. Of three choices the middle one has the weight."""
     chosen = [
         *choice("released", (1, 3), (100.0, 100.0)), *choice("gcv", (1, 3), (0.5, 0.5)), *choice("ml2", (1, 3), (7.0, 7.0)),
-        *choice("morozov", (2, 2, 5), (7.0, 100.0, 0.5), (0, 1, 9)), *choice("lcurve", (1,), (100.0,), (0,)),
+        *choice("morozov", (2, 2, 5), (7.0, 100.0, 0.5), (0, 1, 9)), *choice("lcurve", (1,), (100.0,), (0,)), *choice("oracle", (1, 3), (7.0, 7.0)),
     ]  # fmt: skip
     t = table_afloor(HandSource([*RUNS, *chosen, *rules(0.0, 0, oracle=1), *rules(0.0, 1, oracle=2)]))
     own = {row: (cells["lam2 100"], cells["lam2 0.5"]) for row, cells in shown(t).items() if row.startswith("own")}
     assert own == {
         "own floor released": ("1.06", ""), "own floor gcv": ("", "the floor at this weight is 0"), "own floor ml2": ("", ""),
-        "own floor morozov": ("0.866", ""),  # √3 over 3, over 2/3
+        "own floor morozov": ("0.866", ""), "own floor oracle": ("", ""),  # √3 over 3, over 2/3
     }  # fmt: skip
     assert {key: said(quote) for key, quote in t.quotes.items()} == {"released over own floor": "1.06", "morozov over own floor": "0.866"}  # fmt: skip
     assert "Last block" in plain(t.caption)
     alone = table_afloor(HandSource([*solve("same_process", 0, 1, 2), *chosen]))
     assert shown(alone)["own floor released"]["lam2 100"] == "1 of the 2 values that a floor needs"
+
+
+def test_weights_above_one_are_powers_of_ten():
+    keys = {"grid": 24, "backend": "ulp", "repeat": 0}
+    runs = [record("a/floor", keys, "solve", idx=i, rmse=1, lam2=w) for i, w in enumerate((1e6, 0.01))]
+    t = table_afloor(HandSource([*runs, record("a/floor", keys | {"grid": 16}, "solve", idx=0, rmse=1, lam2=1e6)]))
+    assert [plain(c.header) for c in t.columns[2:]] == ["10⁶", "0.01"]
+    assert shown(t)["grid 16 ulp"]["lam2 0.01"] == "no a/floor solve rmse None 16.0"
 
 
 def port(arm, backend, seed, idx=None, **metrics):
@@ -77,7 +87,7 @@ BACKENDS = [
         ("gcv", "gpu", 0, 1.1), ("oracle", "z float64", 0, 1), ("oracle", "gpu", 0, 1), ("ml2", "gpu", 0, 1), ("gcv", "tpu", 0, 3),
     )
 ]  # fmt: skip
-SOLVES = [port("solve", b, 0, i, rmse=v, misfit=1) for b, vs in (("z float64", (1, 1, 1, 1, 1)), ("gpu", (1, 1.03, 0.9, 3, 0.5))) for i, v in enumerate(vs)]  # fmt: skip
+SOLVES = [port("solve", b, 0, i, rmse=v, misfit=1) for b, vs in (("z float64", (2, 2, 2, 2, 2)), ("gpu", (2, 2.06, 1.8, 6, 1))) for i, v in enumerate(vs)]  # fmt: skip
 
 
 def test_the_table_of_backends():
@@ -91,6 +101,7 @@ def test_the_table_of_backends():
     assert [plain(g.heading) for g in t.groups] == ["gpu over z float64", "tpu over z float64"]
     assert {key: said(quote) for key, quote in t.quotes.items()} == {"gpu pairs within 1%": "20.0%", "gpu pairs within 5%": "40.0%", "gpu pairs within 20%": "60.0%"}  # fmt: skip
     assert "on gpu, 20.0% agree to 1%, 40.0% to 5% and 60.0% to 20%." in plain(t.caption)
+    assert [part.mono for part in t.caption.parts if isinstance(part, Text)] == [True]
     assert behind(cell(t, "gpu released", "ratio"), "arm") == {"released"}
     assert behind(cell(t, "gpu gcv", "ratio"), "backend") == {"gpu", "z float64"}
     assert "matched single solves" not in plain(table_aport(HandSource(BACKENDS)).caption)
@@ -99,31 +110,36 @@ def test_the_table_of_backends():
 
 
 def test_the_table_of_the_ladder():
-    """√(m² - 1) is 3/4 at m = 5/4 and √3 at 2: halves of 3 and 4.8/4 · 4√3 deviate by one fifth."""
+    """√(m² - 1) is 3/4 at m = 5/4, √3 at 2 and 2.4 at 2.6: halves of 4, 4.8 and 5 times that deviate by one fifth at most."""
     exact = [point(0, "point", i, level=0.0, error=1) for i in (0, 1)]
-    exact += [point(0, "conditional", i, f"m={m}", level=0.0, half=h, error=e) for m, h, e in (("1.25", 3, 3), ("2.0", 4.8 * 3**0.5, 99)) for i in (0, 1)]  # fmt: skip
+    exact += [point(0, "conditional", i, f"m={m}", level=0.0, half=h, error=e) for m, h, e in (("1.25", 3, 3), ("2.6", 12, 99), ("2.0", 4.8 * 3**0.5, 99)) for i in (0, 1)]  # fmt: skip
     t = table_aladder(HandSource([*ALL, *exact]))
     found = shown(t)
     assert [found["m 1.05"][f"rel 0.1 {what}"] for what in ("half", "premium", "tightening", "coverage")] == ["1.50", "1.31", "3.00", "0.750"]  # fmt: skip
     assert [found["m 1.25"][f"rel 0 {what}"] for what in ("half", "premium", "tightening", "coverage")] == ["3.00", "1.00", "no a/certificates global certificate None 0.0", "1.000"]  # fmt: skip
     assert {found["m 1.25"][f"rel 0.1 {what}"] for what in ("half", "tightening", "coverage")} == {"no a/certificates conditional half m=1.25 0.1"}  # fmt: skip
-    assert list(found["ends"].values()) == ["2 / 1.05", "no a/certificates conditional half m=1.05 0.0", "", "", "", "4.500×", "", "", ""]  # fmt: skip
+    assert [cells["m"] for cells in found.values()] == ["1.05", "1.25", "2.00", "2.60", "2.6 / 1.05"]
+    assert list(found["ends"].values())[1:] == ["no a/certificates conditional half m=1.05 0.0", "", "", "", "no a/certificates conditional half m=2.6 0.1", "", "", ""]  # fmt: skip
     assert said(t.quotes["law deviation"]) == "2.0·10⁻¹"
-    assert "(range over seeds [4.500, 4.500] at rel. 0.1)" in plain(t.caption)
+    assert "range over seeds" not in plain(t.caption)
     assert [(s.start, s.width) for s in t.spans] == [(1, 4), (5, 4)]
     assert t.layout == PrintSize()
     bare = table_aladder(HandSource(without(ALL, gone=GLOBAL)))
     assert bare.quotes == {}
     assert shown(bare)["m 2"]["rel 0.1 tightening"] == "no a/certificates global certificate None 0.1"
     third = [r | {"keys": r["keys"] | {"level": 0.2}, "cell_id": f"more {r['cell_id']}"} for r in ALL]
-    wide = table_aladder(HandSource([*ALL, *exact, *third]))
+    both = [r for r in exact if r["label"] != "m=2.6"]
+    both += [point(0, "conditional", i, "m=1.05", level=0.0, half=1, error=1) for i in (0, 1)]
+    wide = table_aladder(HandSource([*ALL, *both, *third]))
     assert wide.layout == TIGHT
-    assert "[4.500, 4.500] at rel. 0.1; [4.500, 4.500] at rel. 0.2)" in plain(wide.caption)
+    assert shown(wide)["ends"]["rel 0 half"] == "8.314×"  # 4.8 √3; without noise there is no range
+    assert "(range over seeds [4.500, 4.500] at rel. 0.1; [4.500, 4.500] at rel. 0.2)" in plain(wide.caption)
 
 
 def test_a_ladder_without_its_widest_rung_says_so():
     low = [point(0, "point", 0, level=0.0, error=1), point(0, "conditional", 0, "m=1.05", level=0.0, half=3, error=3)]
-    t = table_aladder(HandSource([*ALL, *low]))
+    middle = [point(0, "conditional", 0, "m=1.5", half=3, error=3)]
+    t = table_aladder(HandSource([*ALL, *low, *middle]))
     assert shown(t)["ends"]["rel 0 half"] == "no a/certificates conditional half m=2 0.0"
     assert t.quotes == {}  # one rung shows no law
 
@@ -163,6 +179,8 @@ def test_effects_are_asked_where_they_are_registered():
         "width_mean delivery, dropped", "width_max columns, fit rows", "interval_score columns, fit rows",
     ]  # fmt: skip
     assert (asked["width_max interaction"], asked["interval_score delivery, clamped"]) == ("CaseB/interaction-max", "CaseB/delivery-score-clamp")  # fmt: skip
+    known = table_battr(HandSource(HEADS, audit={"H5/clamp-max": row(effect=0.1, low=0.05, high=0.3)}))
+    assert list(shown(known)["width_max columns, fit rows"].values())[2:4] == ["1.26", "[1.12, 2.00]"]  # powers of ten
     heads = [cells["scale"] for cells in shown(t).values()]
     assert heads == [name if i == 0 else "" for name in ("w, median", "w, mean", "w, largest", "interval score") for i in range(5)]  # fmt: skip
 
@@ -185,6 +203,8 @@ def test_the_tables_of_data():
     assert (cell(t, "z", "origin").mono, cell(t, "z", "target").mono, cell(t, "z", "dataset").mono) == (False, True, True)  # fmt: skip
     assert behind(cell(t, "z", "R2 shuffled"), "label") == {"shuffled"}
     assert behind(cell(t, "z", "rows"), "label") == {None}
+    many = [record("b/audit", {"dataset": name}, "rf", n=1) for name in "kbfaidhcgej"]
+    assert list(shown(table_baudit(HandSource(many, {"b_audit_cells": origins})))) == sorted("kbfaidhcgej")
 
 
 def test_levels_follow_from_the_sizes():
@@ -197,3 +217,6 @@ def test_levels_follow_from_the_sizes():
         "d shift 19": ("covariate shift", "20", "5", "19", "19/20 = 0.9500", "17", "18/20 = 0.9000"),
     }  # fmt: skip
     assert behind(cell(t, "d shift 19", "k"), "seed") == {0, 1}
+    assert cell(t, "d odd 9", "dataset").mono
+    many = [s | {"keys": s["keys"] | {"regime": f"r{i}"}} for i in range(9) for s in splits[:1]]
+    assert list(shown(table_blevels(HandSource(many)))) == [f"d r{i} 19" for i in range(9)]
