@@ -19,8 +19,9 @@ def primal_elements(proj: Projection, band: Interval) -> tuple[Array, Array]:
 
     Feature form: theta, two arrays (points, d). Kernel form: two arrays (points, n_rows), the weights w of the element
     sum_i w_i lambda_i + null phi_x over all rows in their original order, with null = band.null_lower / null_upper.
-    Kernel form near a row: |c|^2 outside the rows is known to proj.c02_floor only, so the squared norm of an element may exceed
-    rho^2 by null^2 times that, next to nothing except where an interval is about as narrow as rounding.
+    Kernel form: G is known to spec.delta on its diagonal and |c|^2 outside the rows to proj.c02_floor, so the squared norm of an
+    element may exceed rho^2 by the sum of delta_i w_i^2 plus null^2 times that floor: next to nothing, except where rows are
+    nearly dependent, or an interval is about as narrow as rounding.
     """
     if len(band.mid) != len(proj):
         raise InputError(f"the interval has {len(band.mid)} points and the projection {len(proj)}")
