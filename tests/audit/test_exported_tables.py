@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 from hashlib import sha256
 
 import polars as pl
@@ -11,7 +12,7 @@ import pytest
 
 from orledger.audit.importing import events, folders, sacred
 from orledger.audit.importing.exports import recognised
-from orledger.errors import DataError
+from orledger.errors import DataError, UsageError
 
 
 def rows(columns: dict[str, list[object]], name: str = "t.csv") -> tuple[list[dict[str, object]], str | None]:
@@ -224,3 +225,11 @@ def test_the_digest_of_a_folder_is_over_the_names_and_bytes_that_are_read(tmp_pa
     assert folders.digest(tmp_path / "runs") == sha256(whole).hexdigest()
     (tmp_path / "empty").mkdir()
     assert folders.digest(tmp_path / "empty") == sha256(b"").hexdigest()
+
+
+def test_event_files_need_an_extra_and_say_which(kept, tmp_path, monkeypatch):
+    kept("a", event(simple_value=0.5))
+    monkeypatch.setitem(sys.modules, "tensorboardX.proto.event_pb2", None)
+    with pytest.raises(UsageError, match="needs the extra tensorboard") as error:
+        events.read_events(tmp_path)
+    assert error.value.hint == "pip install 'orledger[tensorboard]'"

@@ -171,3 +171,15 @@ def test_a_file_that_is_no_text_is_named(tmp_path):
         read_hypothesis(path)
     with pytest.raises(TomlError, match=r"gone\.toml: cannot be read"):
         read_hypothesis(tmp_path / "gone.toml")
+
+
+def test_a_quantity_has_a_metric_a_key_or_a_query_of_its_own():
+    message = refused(changed('metric = "m"\n', ""))
+    assert message == "mine.toml: table [comparison 1], key 'metric': expected the name of a metric, it is missing"
+
+
+def test_a_coarser_unit_of_the_defaults_is_left_out_where_it_is_no_coarser():
+    text = changed('pair = ["k"]', 'pair = ["split", "k"]\nunit = ["split", "k"]\ncoarser = ["split"]')
+    assert parse_hypothesis(text, "x.toml").comparisons[0].coarser == ("split",)
+    alone = text.replace(COMPARISON, COMPARISON + 'unit = ["split"]\n')
+    assert parse_hypothesis(alone, "x.toml").comparisons[0].coarser == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import polars as pl
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from orledger.audit.importing.asking import Questions
 from orledger.audit.importing.inference import Wishes
 from orledger.audit.importing.loading import import_files
-from orledger.audit.importing.mapping import parse_mapping
+from orledger.audit.importing.mapping import FILE_COLUMN, parse_mapping
 from orledger.audit.importing.tables import expand, stacked, without_row_numbers
 from orledger.audit.importing.turned import turned
 from orledger.audit.importing.writing import draft
@@ -217,3 +218,27 @@ def test_cells_that_a_file_no_longer_has_stay_and_are_counted(tmp_path):
         found = import_files(db, [path], mapping, replace=True)
     assert found.notes == ("1 cell of the study no longer in t.csv stays; a new --db begins without",)
     assert found.told().endswith("1 value replaced; what was there is in the table fact")
+
+
+def test_steps_are_whole_numbers_and_words_are_none():
+    text = "method,dataset,epoch,acc\n" + "".join(
+        f"{m},{d},{e},0.5{n}\n" for n, (m, d, e) in enumerate(product("ab", "uv", ("first", "last")))
+    )
+    mapping = draft(frame(text), "t.csv").guess.mapping
+    assert (mapping.idx, mapping.keys) == (None, ("dataset", "epoch"))
+
+
+def test_a_repetition_that_tells_nothing_apart_is_no_key():
+    """The fold follows from the dataset; the seed is what tells rows apart."""
+    rows = [f"{m},{d},{'uv'.index(d)},{s},0.{n}5" for n, (m, d, s) in enumerate(product("ab", "uv", "01"))]
+    mapping = draft(frame("method,dataset,fold,seed,acc\n" + "\n".join(rows) + "\n"), "t.csv").guess.mapping
+    assert mapping.keys == ("dataset", "seed")
+
+
+def test_columns_that_are_neither_text_nor_numbers_are_not_turned():
+    assert turned(pl.DataFrame({"method": ["a", "b"], "seed0": [True, False], "seed1": [False, True]})) is None
+
+
+def test_the_name_of_a_file_that_a_table_has_already_stays():
+    table = stacked([("t.csv", pl.DataFrame({"acc": ["0.5"], FILE_COLUMN: ["other"]}))])
+    assert table[FILE_COLUMN].to_list() == ["other"]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis_text import comparison
+from hypothesis_text import comparison, framed
 from test_deciding import C, R, rule
 
 from orledger.audit.datasets.gate import audit_table
@@ -16,12 +16,13 @@ from orledger.audit.datasets.origins import Trust, trust, user_file
 from orledger.audit.evaluation.comparisons import Evaluation
 from orledger.audit.evaluation.dispositions import Decision
 from orledger.audit.evaluation.levels import level_words
-from orledger.audit.evaluation.names import _misspelt
+from orledger.audit.evaluation.names import UnknownNameError, _misspelt, check_names
 from orledger.audit.evaluation.planned import Fixed, planned_units
 from orledger.audit.evaluation.summary import test_line as line_of
 from orledger.audit.evaluation.units import UnitReader, load_units
 from orledger.audit.registry.hypotheses import Hypothesis
 from orledger.audit.registry.quantities import Quantity, RecordSource
+from orledger.audit.registry.reading import parse_hypothesis
 from orledger.audit.registry.words import Outcome, Refusals, Registered, Variant, Verdict
 from orledger.audit.statistics import powers
 from orledger.audit.statistics.powers import units_for
@@ -102,3 +103,14 @@ def test_features_that_are_no_numbers_are_named():
 def test_a_file_of_the_user_is_known_by_its_origin():
     assert trust(user_file("mine.csv", "UCI")) is Trust.UNCHECKED
     assert trust("UCI, as downloaded") is Trust.SOURCE
+
+
+def test_a_value_of_a_part_of_the_plan_that_was_not_run_is_no_mistake(db):
+    db.cell({"split": "toluene", "rel": 0}, [("a", "m", 1.0), ("b", "m", 2.0)])
+    body = '[[comparison]]\nid = "c"\ntitle = "t"\ntest = "sign"\narms = ["a", "b"]\nwhere = {{ split = "{}" }}\n'
+    water, slip = (
+        parse_hypothesis(framed(body.format(v), ("split", "rel"), "c is less"), "x.toml") for v in ("water", "tolunene")
+    )
+    check_names(db.results, [water])
+    with pytest.raises(UnknownNameError, match="no value of split 'tolunene' occurs in the data"):
+        check_names(db.results, [slip])

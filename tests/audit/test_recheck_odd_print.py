@@ -53,7 +53,8 @@ def test_a_number_beyond_all_size_stops_no_check(document):
 
 
 @pytest.mark.parametrize(
-    ("text", "values"), [("groups 3-5", [3.0, 5.0]), ("from [21,135] on", [21.0, 135.0]), ("the x-1 rule", [])]
+    ("text", "values"),
+    [("groups 3-5", [3.0, 5.0]), ("from [21,135] on", [21.0, 135.0]), ("the x-1 rule", []), ("groups 3-1e400", [3.0])],
 )
 def test_ends_are_numbers_and_names_are_none(text, values):
     assert [n.value for n in numbers_in(text)] == values
@@ -95,6 +96,7 @@ def test_a_draft_leaves_out_cells_without_one_number(document):
         (r"\log(3)", "log(3)"),
         (r"\log 3", "log 3"),
         (r"\cmidrule(lr){2-3}7", "7"),
+        (r"\cmidrule{2-3}7", "7"),
         (r"\begin{minipage}[t]{0.5\textwidth}8\end{minipage}", " 8 "),
         (r"\begin{math}9\end{math}", "9"),
     ],
@@ -208,3 +210,18 @@ def test_a_changed_digit_stands_where_the_number_stood(document):
             instance.sentence if instance.group[0] == "sentence" else paper.grids[0].rows[instance.position[0]][1].text
         )
         assert whole[: instance.number.end].endswith(number)
+
+
+def test_a_folder_is_no_paper(tmp_path):
+    (tmp_path / "paper.tex").mkdir()
+    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+        read_document(tmp_path / "paper.tex")
+
+
+def test_a_table_that_does_not_say_its_columns_has_its_rows(latex):
+    (grid,) = latex("\\begin{tabular}\na & 1 \\\\\nb & 2 \\\\\n\\end{tabular}").grids
+    assert [cell.text for cell in grid.rows[-1]] == ["b", "2"]
+
+
+def test_marks_alone_are_no_sentence(document):
+    assert [s.text for s in document("**\n\nWe had 5.\n").sentences] == ["We had 5."]

@@ -82,6 +82,11 @@ def test_a_p_of_a_printed_correlation_is_looked_for_over_all_its_digits(rho, n, 
     assert checked({"x": p, "rho": rho}, "spearman_p", rho="rho", n=n).verdict.value == verdict
 
 
+def test_words_have_no_digits_to_hold_a_number_against():
+    found = checked({"x": "so", "a": "1.5"}, "same", words=("x",), of="a")
+    assert (found.verdict, found.recomputed, found.low) == (CheckVerdict.INCONSISTENT, "no value", None)
+
+
 @pytest.mark.parametrize(("count", "verdict"), [(2, "matches"), (1, "inconsistent")])
 def test_improvements_are_counted(count, verdict):
     found = checked(

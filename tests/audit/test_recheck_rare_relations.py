@@ -191,3 +191,48 @@ def test_a_column_that_never_varies_follows_from_nothing():
         2: line("4.0", "4.0", "4.0", "4.0"),
     }
     assert all(relation.c != 2 for relation in derived.relations(lines, frozenset({2})))
+
+
+def test_most_rows_must_fit_before_a_column_follows_from_others():
+    """The sum of the first two in four rows of eight: a quantity of its own."""
+    a, b = [str(k * k + 0.5) for k in range(8)], [str(3 * k + 0.25) for k in range(8)]
+    sums = [float(x) + float(y) for x, y in zip(a, b, strict=True)]
+    whole = {0: line(*a), 1: line(*b), 2: line(*(f"{s:.2f}" for s in sums))}
+    half = {0: line(*a), 1: line(*b), 2: line(*(f"{s + 7 * (k % 2):.2f}" for k, s in enumerate(sums)))}
+    assert [{r.a, r.b, r.c} for r in derived.relations(whole)] == [{0, 1, 2}]
+    assert derived.relations(half) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The effect, 95% CI 4 [1, 7], is clear.", ["matches"]),  # of a confidence interval, and not once more
+        ("The name x4 [1, 2] is none.", []),
+        (table("arm,95% CI,p", "a,[1; 7],0.01", "b,[1; 7],-", "c,-,0.01").replace(";", ","), ["matches", "matches", "matches"]),
+    ],
+)  # fmt: skip
+def test_an_interval_is_judged_once(found, text, expected):
+    assert [verdict for rule, _, verdict in found(text) if rule.startswith("interval")] == expected
+
+
+def test_rows_without_a_mean_or_its_n_are_left_out(found):
+    good = ("a,3.50,1.10,20", "b,2.25,0.85,20", "c,4.10,1.55,20")
+    rows = table("The number of answers,mean,SD,n", *good, "d,-,1.10,20", "e,3.50,1.10,-", "f,3.50,1.10,1")
+    assert [printed for rule, printed, _ in found(rows) if rule in ("GRIM", "GRIMMER")] == ["3.50", "2.25", "4.10"]
+
+
+def test_a_count_that_two_forms_reach_is_judged_once(found):
+    """30% (12 of 40) and 12 of 40 (30%) in one: the 12 belongs to both."""
+    assert [verdict for rule, _, verdict in found("It was 30% (12 of 40, 30%) in all.") if "share" in rule] == [
+        "matches"
+    ]
+
+
+def test_a_cell_that_differs_from_two_tables_is_named_once(found):
+    def one(estimate: str) -> str:
+        rows = [f"row{k},0.{k}5 [0.{k}1; 0.{k}9]" for k in range(1, 8)]
+        return table("arm,estimate", *rows, f"last,{estimate} [0.81; 0.89]").replace(";", ",")
+
+    verdicts = [v for rule, _, v in found("\n".join(["A.\n", one("0.85"), "B.\n", one("0.85"), "C.\n", one("0.84")])) if rule == "same interval"]  # fmt: skip
+    assert verdicts.count("inconsistent") == 1
+    assert verdicts.count("matches") == 8 + 7 + 7

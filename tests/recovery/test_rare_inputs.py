@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from orledger.recovery import (
+    CertifiedRegressor,
     GramError,
     InputError,
     Spectral,
@@ -15,6 +16,7 @@ from orledger.recovery import (
 )
 from orledger.recovery.elimination import row_mask
 from orledger.recovery.regression.errors import ParameterError
+from orledger.recovery.regression.model import leave_one_out_error
 from orledger.recovery.regression.parameters import row_weights
 from orledger.recovery.regression.scoring import coverage
 from orledger.recovery.regression.shift import density_ratio
@@ -75,3 +77,16 @@ def test_too_few_points_show_no_shift():
     found = density_ratio(np.arange(4.0)[:, None], 10 + np.arange(9.0)[:, None])
     assert found.calibration.tolist() == [1.0] * 4
     assert found.test.tolist() == [1.0] * 9
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_columns_that_do_not_vary_predict_the_mean(kernel):
+    X, y = np.ones((40, 2)), np.arange(40.0)
+    whole = CertifiedRegressor(kernel=kernel).fit(X, y)
+    parts = CertifiedRegressor(kernel=kernel, calibration=None).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    assert np.allclose(whole.predict(X[:2]), 19.5)
+    assert np.allclose(parts.predict(X[:2]), 19.5)
+
+
+def test_features_that_do_not_vary_leave_nothing_to_fit():
+    assert leave_one_out_error(np.zeros((5, 2)), np.arange(5.0)[:, None]) == np.inf
