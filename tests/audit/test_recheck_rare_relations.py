@@ -236,3 +236,17 @@ def test_a_cell_that_differs_from_two_tables_is_named_once(found):
     verdicts = [v for rule, _, v in found("\n".join(["A.\n", one("0.85"), "B.\n", one("0.85"), "C.\n", one("0.84")])) if rule == "same interval"]  # fmt: skip
     assert verdicts.count("inconsistent") == 1
     assert verdicts.count("matches") == 8 + 7 + 7
+
+
+def test_digits_that_share_nothing_but_an_edge_do_not_follow():
+    """A count and 0.5 add up to a number known to 0.05, and one that is 0.1 larger is known to 0.05: they touch and do not meet."""
+    a, b = [k * k for k in range(1, 9)], [3 * k + 0.5 for k in range(8)]
+    counts, halves = line(*map(str, a)), line(*map(str, b))
+
+    def found(*off: float) -> list[derived.DerivedLine]:
+        return derived.relations(
+            {0: counts, 1: halves, 2: line(*(f"{x + y + z:.1f}" for x, y, z in zip(a, b, off, strict=True)))}
+        )
+
+    assert [{r.a, r.b, r.c} for r in found(*[0.0] * 8)] == [{0, 1, 2}]
+    assert [r for r in found(*[0.1] * 8) if r.c == 2] == []
