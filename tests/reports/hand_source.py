@@ -43,7 +43,10 @@ class HandSource:
         ]  # fmt: skip
         frame = pl.DataFrame([{c: row[c] for c in columns} for row in found], schema=columns)
         order = [*query.keys, "arm", "label", *(["idx"] if query.indexed else []), "cell_id"]
-        return frame.sort(order, nulls_last=True)
+        found = frame.sort(order, nulls_last=True).rows()
+        return pl.DataFrame(
+            found, schema=columns, orient="row"
+        )  # polars does not know that it is sorted, as of a query
 
     def need(self, frame, what):
         assert not frame.is_empty(), what

@@ -142,6 +142,8 @@ def test_a_ladder_without_its_widest_rung_says_so():
     t = table_aladder(HandSource([*ALL, *low, *middle]))
     assert shown(t)["ends"]["rel 0 half"] == "no a/certificates conditional half m=2 0.0"
     assert t.quotes == {}  # one rung shows no law
+    second = [point(0, "conditional", 0, "m=2.0", level=0.0, half=1, error=1)]
+    assert list(table_aladder(HandSource([*ALL, *low, *second])).quotes) == ["law deviation"]
 
 
 def head(arm, seed, **metrics):
