@@ -22,6 +22,7 @@ from orledger.recovery.dominating import pending_move
 from orledger.recovery.roots import log_grid
 
 if TYPE_CHECKING:
+    from orledger.recovery.elimination import ExactRows
     from orledger.recovery.projection import Projection
     from orledger.recovery.spectral import Spectral
 
@@ -152,14 +153,13 @@ def _exposure(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
     noisy = max(spec.noisy_delta, 2 * cut) * (weights * weights).sum(1)
     if spec.exact is None or whitened is None:
         return noisy
-    exact = _weights_of_exact_rows(spec, weights, whitened)
+    exact = _weights_of_exact_rows(spec.coupled, spec.exact, weights, whitened)
     return noisy + float(spec.delta[spec.exact.mask].max()) * (exact * exact).sum(1)
 
 
-def _weights_of_exact_rows(spec: Spectral, weights: Array, whitened: Array) -> Array:
+def _weights_of_exact_rows(coupled: Array, rows: ExactRows, weights: Array, whitened: Array) -> Array:
     """The weights (points, count) that follow from those of the noisy rows (points, k) and what the exact rows have to give."""
-    assert spec.exact is not None
-    return (whitened - weights @ spec.coupled) @ spec.exact.factor.T
+    return (whitened - weights @ coupled) @ rows.factor.T
 
 
 def products_error(centre: Centre, proj: Projection, rho: float, room: float, edges: list[Edge]) -> Array:
@@ -192,7 +192,7 @@ def _size(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
     """The norm (points,) of the weights of all rows, from those of the noisy rows (points, k) in the eigenbasis."""
     squares = (weights * weights).sum(1)
     if spec.exact is not None and whitened is not None:
-        squares = squares + (_weights_of_exact_rows(spec, weights, whitened) ** 2).sum(1)
+        squares = squares + (_weights_of_exact_rows(spec.coupled, spec.exact, weights, whitened) ** 2).sum(1)
     return namespace(weights).sqrt(squares)
 
 
