@@ -315,3 +315,14 @@ def test_an_element_of_nearly_dependent_rows_exceeds_the_ball_by_no_more_than_is
                 assert norm2 <= rho**2 * (1 + 1e-12) + allowed
                 share.append((norm2 - rho**2 - null**2 * floor) / rho**2)
     assert max(share) > 1e-2  # more than a point's nearness to a row explains
+
+
+def test_a_ball_that_only_a_dropped_direction_makes_too_small_is_refused_as_not_resolved():
+    """The second row is dropped as rounding, and its misfit forgiven; within the rounding of G it would cost a norm of about two."""
+    spec = Spectral.from_gram(np.diag([1.0, 1e-15]), np.array([1.0, 0.1]))
+    eta = 0.1 - 1e-7
+    least = occam(spec, eta)
+    assert (spec.dropped, least.rho) == (1, pytest.approx(1.0))
+    with pytest.raises(EmptySetError, match=r"which is 1 without the 1 directions .* does not resolve it") as refusal:
+        local_interval(spec, spec.project(np.array([[0.5], [0.0]]), np.ones(1)), 1.05, eta)
+    assert refusal.value.margin < -0.5
