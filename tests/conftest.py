@@ -55,9 +55,21 @@ def pytest_report_header(config: pytest.Config) -> str:
 
     found = versions()
     names = ("orledger", "duckdb", "polars", "numpy", "scipy", "torch")
-    seed = config.getoption("hypothesis_seed", None)
-    told = f"; --hypothesis-seed={seed}" if seed else ""
-    return ", ".join(f"{name} {found.get(name, 'absent')}" for name in names) + f"; {cpu_model()}{told}"
+    return ", ".join(f"{name} {found.get(name, 'absent')}" for name in names) + f"; {cpu_model()}"
+
+
+def repeating(option: object) -> list[str]:
+    """The options that draw again what this run drew: its examples, and the order of its tests."""
+    examples, order = getattr(option, "hypothesis_seed", None), getattr(option, "random_order_seed", "")
+    found = [f"--hypothesis-seed={examples}"] if examples else []
+    if getattr(option, "random_order_enabled", False):
+        found.append(f"--random-order --random-order-seed={str(order).rpartition(':')[2]}")
+    return found
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for words in repeating(config.option):
+        terminalreporter.write_line(f"to repeat this: {words}")
 
 
 # The files that take longest come first, so that no process is left with one of them when the others have finished.
