@@ -70,6 +70,7 @@ def corrected(p: dict[str, float]) -> dict[str, float]:
     return dict(zip(p, multipletests(list(p.values()), method="holm")[1], strict=True))
 
 
+@pytest.mark.slow
 def test_classifiers_on_112_datasets_one_file_each(audited):
     db = audited("aeon")
     x, arms = [], ("FreshPRINCE", "HC2", "InceptionTime", "WEASEL-2.0")
@@ -123,6 +124,7 @@ def test_automl_with_failures_and_mixed_metrics(audited):
     assert {k: v["p_holm"] for k, v in found.items()} == pytest.approx(corrected(expected), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_returns_over_games_and_seeds(audited):
     db = audited("dopamine_atari.csv")
     table = pl.read_csv(PUBLIC / "dopamine_atari.csv")

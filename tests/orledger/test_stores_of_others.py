@@ -130,6 +130,7 @@ def scheme(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     next(serving, None)
 
 
+@pytest.mark.slow
 def test_export_import_merge_and_lake(scheme: str, toy_db: Path, tmp_path: Path) -> None:
     for words in (
         ["db", "export", f"{scheme}://bucket/lab/first", "--db", toy_db],

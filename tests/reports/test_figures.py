@@ -253,6 +253,7 @@ def test_an_empty_database_gives_frames_that_say_so():
         assert drawn.absent, drawn.name
 
 
+@pytest.mark.slow
 def test_two_builds_give_the_same_bytes(full, tmp_path):
     names, suffixes = ["Aprofile", "Amaps", "Cinv"], ["svg", "pdf", "png"]
     sums = []

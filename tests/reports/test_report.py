@@ -178,6 +178,7 @@ def test_a_comparison_is_written_as_a_page_and_as_tables(database, tmp_path):
     assert {row.split(",")[-1] for row in rows} == {"1.0"}
 
 
+@pytest.mark.slow
 @pytest.mark.latex
 def test_the_pdf_is_the_same_twice(tmp_path):
     latex = shutil.which("pdflatex")

@@ -67,6 +67,7 @@ def test_the_same_spec_gives_the_same_records(branin):
     assert first.facts == result(cell).facts
 
 
+@pytest.mark.slow
 def test_worker_processes_give_the_records_of_this_process(branin):
     cell, first = branin
     (outcome,) = engine("processes").run([Job((cell,))], partial(compute_job, context=Context()), Resources(workers=1))
