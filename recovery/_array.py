@@ -144,7 +144,7 @@ def number(value: Any, what: str, *, low: float = -math.inf, high: float = math.
     """`value` as a float in [low, high] that is finite unless `infinite` is allowed, or an InputError that names `what`."""
     try:
         value = value.detach() if hasattr(value, "detach") else value
-        if isinstance(value, (str, bytes)) or np.ma.is_masked(value) or np.iscomplexobj(value):
+        if isinstance(value, (str, bytes)) or np.ma.is_masked(value) or np.iscomplexobj(value) or np.ndim(value):
             raise TypeError
         value = float(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):  # RuntimeError: a tensor of several values

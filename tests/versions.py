@@ -21,6 +21,7 @@ NEEDED = (
     "setuptools",
     "pyyaml",
     "httpx2",
+    "mpmath",
     "python-flint",
     "pytikhonov",
     "jsonschema",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 
@@ -41,14 +42,10 @@ def density_ratio(X_cal: np.ndarray, X_test: np.ndarray) -> DensityRatio:
     label = np.arange(len(both)) >= len(X_cal)
     if min(len(X_cal), len(X_test)) < 5:
         return DensityRatio(np.ones(len(X_cal)), np.ones(len(X_test)))
-    model = LogisticRegressionCV(
-        Cs=np.logspace(-4, 1, 6),
-        cv=5,
-        scoring="neg_log_loss",
-        max_iter=500,
-        l1_ratios=(0,),
-        use_legacy_attributes=False,
-    )
+    # The ridge penalty is the default of scikit-learn before 1.8; later versions want it said, and the form of their results too.
+    said = "use_legacy_attributes" in signature(LogisticRegressionCV).parameters
+    ridge = {"l1_ratios": (0,), "use_legacy_attributes": False} if said else {}
+    model = LogisticRegressionCV(Cs=np.logspace(-4, 1, 6), cv=5, scoring="neg_log_loss", max_iter=500, **ridge)
     log_odds = model.fit(Z, label).decision_function(Z)
     ratio = np.minimum(np.exp(np.clip(log_odds, -30, 30)) * len(X_cal) / len(X_test), LARGEST)
     return DensityRatio(ratio[: len(X_cal)], ratio[len(X_cal) :])

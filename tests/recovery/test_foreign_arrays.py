@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-import torch
 
 from orledger.recovery import (
     CertifiedRegressor,
@@ -24,6 +23,8 @@ from orledger.recovery import (
     pinsker_variances,
     radius_values,
 )
+
+torch = pytest.importorskip("torch", reason="the cases extra is not installed")
 
 RNG = np.random.default_rng(8)
 PHI, C = RNG.standard_normal((8, 5)), RNG.standard_normal((3, 5))
