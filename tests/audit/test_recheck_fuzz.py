@@ -71,7 +71,12 @@ PIECES = st.lists(
 )  # fmt: skip
 
 
-@settings(derandomize=True, max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    derandomize=True,
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(pieces=PIECES, ending=st.sampled_from(["tex", "md", "html", "csv"]))
 def test_no_order_of_pieces_ends_the_reading_or_the_checks(pieces, ending, tmp_path):
     """Fragments of tables, tests and markup in any order: every check comes to its end, none is reported as stopped."""
