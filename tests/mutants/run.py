@@ -118,11 +118,12 @@ def judge(target: dict[str, Any], wanted: list[Mutant], spend: float, until: flo
                 tell({"mutant": i, "killer": found, "tried": tried, "cpu": round(cpu, 2)})
 
         os.chdir(ROOT)
-        collect(
+        tests, bench = (
             toml("targets.toml")["tests"][target["tests"]],
             Bench(loop, SCRATCH, spend, target.get("ready", ())),
-            OPTIONS,
         )
+        if code := collect(tests, bench, OPTIONS):
+            raise RuntimeError(f"pytest ends with {code}")
 
     for m in messages(work, str(SCRATCH / "collecting.txt"), 1200):
         if "module" in m:

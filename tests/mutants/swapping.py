@@ -49,6 +49,7 @@ def swappable(before: str, after: str) -> bool:
 
 def in_memory(folder: str) -> dict[str, list[FunctionType]]:
     """The functions that were defined in files under ``folder``, by the file."""
+    gc.unfreeze()  # what is frozen, as after a collection of tests, is not among the objects of the collector
     found: dict[str, list[FunctionType]] = {}
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType) and thing.__code__.co_filename.startswith(folder):
