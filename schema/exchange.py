@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
-from orledger.schema import catalogue, chain, declaring, explaining, migrate, opening, parquet, placing, viewing
+from orledger.schema import (
+    catalogue,
+    chain,
+    declaring,
+    explaining,
+    ledger,
+    migrate,
+    objects,
+    opening,
+    parquet,
+    placing,
+    viewing,
+)
 from orledger.schema.describing import TableInfo, tables
 from orledger.schema.layouts import literal
 
@@ -115,12 +127,7 @@ def _whole(value: object, where: str, *, least: int) -> None:
 
 def _require_tables(manifest: dict[str, Any], file: Path) -> None:
     """Every table of the manifest's schema version is there: a table that is not would be imported as empty."""
-    con = duckdb.connect()
-    try:
-        migrate.migrate(con, migrate.shipped_migrations()[: manifest["schema_version"]])
-        expected = {t.name for t in tables(con) if t.kind == "table"} - set(LEFT_OUT)
-    finally:
-        con.close()
+    expected = set(objects.shipped_tables(manifest["schema_version"])) - set(LEFT_OUT)
     if absent := sorted(expected - set(manifest["tables"])):
         raise VerificationError(f"{file} is damaged: the table {absent[0]!r} is not listed", hint=ANOTHER)
 
@@ -140,7 +147,12 @@ def import_folder(folder: Path, path: Path) -> dict[str, Any]:
         # The history that is imported takes the place of the new file's own.
         for table in ("ledger", "ledger_item"):
             con.execute(f"DELETE FROM {table}")
+        known = ledger.tables(con) - set(LEFT_OUT)
         for name, entry in manifest["tables"].items():
+            if name not in known:
+                raise VerificationError(
+                    f"{folder / MANIFEST}: unknown table {name!r}", hint=f"known tables: {', '.join(sorted(known))}"
+                )
             _load(con, name, entry, folder)
         if chain.head(con) is None:
             chain.begin(con)
@@ -164,11 +176,6 @@ def _write(con: duckdb.DuckDBPyConnection, table: TableInfo, folder: Path, *, co
 
 
 def _load(con: duckdb.DuckDBPyConnection, name: str, entry: dict[str, Any], folder: Path) -> None:
-    known = {t.name for t in tables(con) if t.kind == "table"} - set(LEFT_OUT)
-    if name not in known:
-        raise VerificationError(
-            f"{folder / MANIFEST}: unknown table {name!r}", hint=f"known tables: {', '.join(sorted(known))}"
-        )
     file = folder / f"{name}.parquet"
     try:
         con.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM {parquet.rows_of(file)}')

@@ -24,6 +24,9 @@ MATCHED = ("signed_rank", "sign", "sign_anytime", "mcnemar", "friedman", "skilli
 
 Said = tuple[str, str, str, str | None, int | None]
 
+# How many units a query finds, and in which states: the sides of a comparison, and many comparisons, ask the same.
+Asked = dict[str, tuple[int, set[str]]]
+
 DECLARED, PLANNED, PRESENT, UNKNOWN = "declared", "planned", "present", "not known yet"
 
 
@@ -49,8 +52,9 @@ class RegisteredUnits:
 def known(con: DuckDBPyConnection, hypothesis: Hypothesis) -> Iterator[RegisteredUnits]:
     """What the database behind ``con`` knows about the comparisons of ``hypothesis`` now; only plans and states are read."""
     surface = Surface({(layout.case, layout.block): layout for layout in viewing.read(con)})
+    asked: Asked = {}
     for c, said in zip(hypothesis.comparisons, _said(hypothesis), strict=True):
-        unit, units, basis = _units(con, surface, c)
+        unit, units, basis = _units(con, surface, c, asked)
         yield RegisteredUnits(*said, ", ".join(unit), units, basis)
 
 
@@ -92,8 +96,10 @@ def stored(con: DuckDBPyConnection, registration: str, hypothesis: Hypothesis) -
     return {k.comparison: k for k in found}
 
 
-def _units(con: DuckDBPyConnection, surface: Surface, c: Comparison) -> tuple[tuple[str, ...], int | None, str]:
-    """The independent unit of ``c``, how many there are, and how that is known."""
+def _units(
+    con: DuckDBPyConnection, surface: Surface, c: Comparison, asked: Asked
+) -> tuple[tuple[str, ...], int | None, str]:
+    """The independent unit of ``c``, how many there are, and how that is known; ``asked`` is added to."""
     nothing = (c.unit, c.units, UNKNOWN if c.units is None else DECLARED)
     plain = all(q.sql is None and not q.record_keys(surface.layout(q), c.unit) for _, q in c.sides)
     if c.test not in MATCHED or not plain or not all(surface.layout(q).name for _, q in c.sides):
@@ -101,9 +107,12 @@ def _units(con: DuckDBPyConnection, surface: Surface, c: Comparison) -> tuple[tu
     unit = c.pair if c.nested and c.independent_when and _free(con, surface, c) else c.unit
     counts, states = [], set()
     for _, quantity in c.sides:
-        rows = con.execute(cells_sql(surface, quantity, unit, states=(), extra=", state")).fetchall()
-        counts.append(len({row[1:-1] for row in rows}))
-        states |= {row[-1] for row in rows}
+        query = cells_sql(surface, quantity, unit, states=(), extra=", state")
+        if query not in asked:
+            rows = con.execute(query).fetchall()
+            asked[query] = len({row[1:-1] for row in rows}), {row[-1] for row in rows}
+        counts.append(asked[query][0])
+        states |= asked[query][1]
     if c.units is not None:
         return unit, c.units, DECLARED
     if not min(counts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -32,8 +33,16 @@ def new_db() -> duckdb.DuckDBPyConnection:
 
 
 @pytest.fixture
-def damaged_db(toy_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def damaged_db(damaged_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the toy run with one bit flipped in the first block that only reading the records touches."""
+    path = tmp_path_factory.mktemp("damaged") / "results.duckdb"
+    shutil.copyfile(damaged_once, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def damaged_once(toy_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``damaged_db`` copies."""
     path = tmp_path_factory.mktemp("damaged") / "results.duckdb"
     raw = toy_db.read_bytes()
     for start in range(3 * 4096, len(raw), 262144):
