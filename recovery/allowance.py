@@ -55,7 +55,7 @@ def gram_error(G: Array, exact: np.ndarray | None) -> Array:
     An error of at most u sqrt(G_ii G_jj) in every entry is dominated by n u diag(G). Noisy and exact rows are factored apart,
     each with an error that is relative to the largest of its own block.
     """
-    size = namespace(G).abs(G.diagonal()) * 1
+    size = namespace(G).abs(G.diagonal())
     for rows in [slice(None)] if exact is None else [exact, ~exact]:
         if len(size[rows]):
             size[rows] = size[rows].max()
@@ -116,8 +116,8 @@ def _moved(centre: Centre, edge: Edge, noise: float, norm: float) -> Array:
     """The dual edge at the same mu with eta^2 larger by `noise` and rho^2 by `norm`, minus the one at hand."""
     xp, V = namespace(edge.mu), edge.spread
     far = xp.isinf(edge.mu)
-    old = xp.where(far, V * 0 + centre.budget, V * edge.alpha * edge.alpha)
-    more = xp.where(far, V * 0 + noise, xp.where(far, V * 0, edge.mu) * noise + norm)
+    old = xp.where(far, centre.budget, V * edge.alpha * edge.alpha)
+    more = xp.where(far, noise, xp.where(far, 0.0, edge.mu) * noise + norm)
     new = xp.sqrt(V * (old + more))
     return V * more / divisor(new + xp.sqrt(V * old))
 
@@ -132,7 +132,7 @@ def _degenerate(centre: Centre, proj: Projection, room: float, noise: float, nor
     drift = xp.abs(proj.ct @ (f * centre.v).T)
     edge = drift + xp.sqrt(V * (room + quad + mus * noise + norm))
     least = edge.min(1) if xp is np else edge.min(1).values
-    return xp.clip(least - xp.sqrt(room * proj.c02), 0, None)
+    return least - xp.sqrt(room * proj.c02)
 
 
 def moved_variance(proj: Projection, mu: Array) -> Array:
@@ -182,7 +182,7 @@ def products_error(centre: Centre, proj: Projection, rho: float, room: float, ed
         dV = 4 * (rows + 16) * eps * kxx + 2 * own * error
         # At mu = inf either eta is the best misfit, and the edge is the power function's, or V is nothing but its error.
         V = xp.where(far, proj.c02, edge.spread)
-        R = xp.where(far, V * 0 + (room if centre.budget == 0.0 else rho * rho), edge.spread * edge.alpha * edge.alpha)
+        R = xp.where(far, room if centre.budget == 0.0 else rho * rho, edge.spread * edge.alpha * edge.alpha)
         moved = dV * R / divisor(xp.sqrt((V + dV) * R) + xp.sqrt(V * R))
         worst = xp.maximum(worst, moved + data * error)
     return worst
@@ -221,7 +221,7 @@ def forgotten_share(hidden: tuple[Array, Array], mu: Array, V: Array) -> Array:
     """The part of V (points,), at one mu per point, that what was `forgotten` could have taken off, in [0, 1]."""
     xp, (less, limitless) = namespace(V), hidden
     most = less * xp.where(less > 0, mu, less)  # no limit times nothing is nothing
-    share = xp.clip(most / xp.where(V > 0, V, V + tiny(V)), None, 1)
+    share = xp.clip(most / (V + tiny(V)), None, 1)
     return xp.where(limitless, share * 0 + 1, share)
 
 
@@ -239,12 +239,12 @@ def gram_allowance(spec: Spectral, proj: Projection, rho: float, edges: list[Edg
     hidden, unit = max(spec.noisy_delta, 2 * cut) * like(spec.y02, kxx), ENTRY_UNITS * eps
     for edge in edges:
         far = xp.isinf(edge.mu)
-        mu = xp.where(far, kxx * 0, edge.mu)
+        mu = xp.where(far, 0.0, edge.mu)
         V, R = edge.spread, edge.spread * edge.alpha * edge.alpha
         dV, data = moved_variance(proj, mu), gain(mu[:, None] * spec.s2) / spec.s2 * spec.yt
         dR = _exposure(spec, data, spec.exact.data if spec.exact else None) + hidden * mu * mu
         dm = xp.sqrt(dR) * (xp.sqrt(dV / 2) + xp.sqrt(unit * kxx)) + mu * xp.sqrt(cut * kxx * like(spec.y02, kxx))
         new = xp.sqrt((V + dV) * (R + dR))
         moved = dm + (V * dR + dV * (R + dR)) / divisor(new + xp.sqrt(V * R))
-        worst = xp.maximum(worst, xp.where(far, moved * 0 + float("inf"), moved))
+        worst = xp.maximum(worst, xp.where(far, float("inf"), moved))
     return worst + functional_error(proj, rho)

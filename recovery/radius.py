@@ -87,7 +87,7 @@ def global_radius(
     xp = namespace(proj.ct)
     mu, lower, upper = _balance(spec.s2, proj.ct * proj.ct, proj.c02, eps, eta)
     at = proj.at(mu)
-    finite = xp.where(upper, at.V * 0, mu)
+    finite = xp.where(upper, 0.0, mu)
     radius = xp.sqrt(at.V * (eps**2 + finite * eta**2))
     cert = eps * at.pf + eta * at.wn
     radius = xp.where(upper, cert, radius)  # V mu has a 0 * inf limit there: eps pf + eta wn is its value
@@ -106,7 +106,7 @@ def _gram_allowance(
     From V alone where that is little, else from `widened`; exact rows that lost a direction leave V too large, so there the
     dominating problem, which drops nothing, is asked in any case.
     """
-    if spec.given is None or len(proj) == 0:
+    if spec.given is None:
         return radius * 0, radius >= 0
     xp = namespace(V)
     lossy = spec.exact is not None and bool(spec.dropped or spec.exact.dropped)
@@ -159,13 +159,13 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
             hint="check the order of eigenvalues, the scaling, and that kxx is the squared norm of the same functional",
         )
     mu, lower, upper = _balance(w, c2, c02, eps, eta)
-    finite = xp.where(upper, c02 * 0, mu)
+    finite = xp.where(upper, 0.0, mu)
     V = c02 + (c2 / (1 + finite[:, None] * w)).sum(1)
     radius = xp.where(lower, eps * xp.sqrt(kxx), xp.sqrt(V * (eps**2 + finite * eta**2)))
     if not bool(upper.any()):
         return radius
     limit = eps * xp.sqrt(c02) + eta * xp.sqrt((c2 / w).sum(1))
-    return xp.where(upper, limit if eta else eps * xp.sqrt(c02), radius)
+    return xp.where(upper, limit, radius)
 
 
 def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[Array, Array, Array]:
@@ -179,11 +179,10 @@ def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[
     # Scaled so that the spectrum tops at 1 and the target is a pure number: no overflow for any units.
     top = float(s2.max())
     z2, level = s2 / top, float(np.log(eta) * 2 - np.log(eps) * 2 - np.log(top))
-    size = c02 + c2.sum(1)
-    active, size = size > 0, divisor(size)
+    size = divisor(c02 + c2.sum(1))
     c2, c02 = c2 / size[:, None], c02 / size
     start = (c2 @ z2) - float(np.exp(min(level, 700.0)))
-    lower = ~(active & (start > 0))
+    lower = ~(start > 0)  # zero functionals among them
     columns = xp.stack([z2, z2 * 0 + 1], 1)
     tiny = float(xp.finfo(s2.dtype).tiny)
 
@@ -197,10 +196,10 @@ def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[
     f2 = f * f
     F = xp.log(c2 @ (f2 * z2).T + tiny) - xp.log(c2 @ f2.T + c02[:, None] + tiny) - level
     lo, hi, flo, fhi, inside = bracket(nodes, F)
-    upper = ~lower & ~inside & (F[:, -1] > 0)
-    lower = lower | (~inside & (F[:, 0] <= 0))
+    lower = lower | (F[:, 0] <= 0)
+    upper = ~lower & ~inside
     mu = xp.exp(solve(balance, lo, hi, flo, fhi)) / top
-    mu = xp.where(lower, c02 * 0, xp.where(upper, c02 * 0 + float("inf"), mu))
+    mu = xp.where(lower, 0.0, xp.where(upper, float("inf"), mu))
     return mu, lower, upper
 
 
