@@ -88,7 +88,7 @@ class Spectral:
         mask = row_mask(exact, n)
         given = (G, y, mask)
         rows, G, y = eliminate_gram(G, y, mask, rank_tol)
-        w, Q = xp.linalg.eigh(G) if len(y) else (xp.zeros_like(y), G)
+        w, Q = xp.linalg.eigh(G)
         top = max(float(w.max()) if len(y) else 0.0, 0.0)
         # The Schur complement carries the rounding of the block it was formed from, not of its own (smaller) size.
         unit = eps * max(top, rows.schur_scale if rows else 0.0)
@@ -176,10 +176,7 @@ class Spectral:
         tol = float(max(Phi.shape)) if rank_tol is None else float(rank_tol)
         rows, Phi, y = eliminate_features(Phi, y, row_mask(exact, len(y)), tol)
         scale = rows.schur_scale if rows else 0.0
-        if min(Phi.shape) == 0:
-            U, s, Wt = Phi[:, :0], Phi[:0, :0].sum(0), Phi[:0, :]
-        else:
-            U, s, Wt = xp.linalg.svd(Phi, full_matrices=False)
+        U, s, Wt = xp.linalg.svd(Phi, full_matrices=False)
         cut = tol * eps * max(float(s.max()) if len(s) else 0.0, scale)
         keep = s > cut
         U, s, Wt = U[:, keep], s[keep], Wt[keep]
@@ -236,7 +233,7 @@ class Spectral:
                 hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
             )
         floor = (rows + 16) * machine_eps(k) * whole
-        return Projection(self, ct, xp.clip(left, 0, None), shift, source, xp.clip(k, 0, None), floor, given, given[1])
+        return Projection(self, ct, xp.clip(left, 0, None), shift, source, k, floor, given, given[1])
 
     @property
     def ynorm(self) -> float:
