@@ -89,7 +89,7 @@ class Centre:
         v = theta if occ.mu > 0 else s * yt
         ynorm, y0 = spec.ynorm, spec.best_misfit
         A = (occ.eta - ynorm) * (occ.eta + ynorm) if occ.mu == 0 else 0.0
-        budget = 0.0 if np.isinf(occ.mu) else max((occ.eta - y0) * (occ.eta + y0), 0.0)
+        budget = 0.0 if np.isinf(occ.mu) else (occ.eta - y0) * (occ.eta + y0)
         return cls(spec, occ, s, theta, v, s * yt / (1 + x0), A, budget)
 
     def curved(self, room: float) -> bool:
@@ -223,7 +223,7 @@ class Centre:
         Of the ridge solutions between the Occam multiplier and infinity, the one with the most relative slack in both.
         """
         xp, s2 = namespace(self.s), self.spec.s2
-        if room == 0.0 or self.budget == 0.0 or len(s2) == 0:
+        if not self.curved(room):
             return self.theta * 0
         ahead = np.logspace(-12, 15, 109)  # mu = mu0 (1 + ahead), formed so that lam = -ahead is exact
         if self.occ.mu > 0:

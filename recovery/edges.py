@@ -36,15 +36,13 @@ def edges_of(
     c2 = ct * ct
     if nodes is None:
         # One element; no informative row; or eta at the best misfit, where sqrt(room) times the power function is exact.
-        visible = 0.0 if centre.budget == 0.0 or room == 0.0 else 1.0
-        width = xp.sqrt(room * (c02 + visible * c2.sum(1)))
-        mu = c02 * 0 + (centre.occ.mu if visible == 0.0 else 0.0)
+        width, mu = xp.sqrt(room * c02), c02 * 0 + centre.occ.mu
         seen = c02 > proj.c02_floor
         reach = xp.where(seen, xp.sqrt(room / divisor(c02)), c02 * 0)
         V = c02 + c2 @ (1 / (1 + (0.0 if np.isinf(centre.occ.mu) else centre.occ.mu) * spec.s2))
         alpha = width / divisor(V)
         at = ct * 0 + centre.theta
-        attained = xp.where(seen | (visible > 0), width, width * 0)
+        attained = xp.where(seen, width, width * 0)
         return [Edge(width, attained, mu, at, sign * reach, V, alpha) for sign in (1.0, -1.0)]
     signs = (1.0, -1.0)
     rules = [lambda V, _, quad, sign=sign: sign * xp.sqrt((room + quad) / V) for sign in signs]

@@ -96,16 +96,19 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     gap = xp.clip(xp.maximum(up.outer - up.attained, down.outer - down.attained) - rounding, 0, None) / (
         half + tiny(half)
     )
+    if spec.form == "features":
+        delta = feature_allowance(centre, proj, rho, room, [up, down])
+    elif spec.given is None:
+        delta = functional_error(proj, rho) + products_error(centre, proj, rho, room, [up, down])
+    else:
+        delta = gram_allowance(spec, proj, rho, [up, down])
     band = Interval(
         mid, half, base - down.outer, base + up.outer, down.mu, up.mu, gap, base - down.attained, base + up.attained, base,
-        rho, rho_oc, down.coords, up.coords, down.null, up.null, half * 0, half >= 0,
+        rho, rho_oc, down.coords, up.coords, down.null, up.null, delta, half >= 0,
     )  # fmt: skip
-    if spec.form == "features":
-        return replace(band, delta_num=feature_allowance(centre, proj, rho, room, [up, down]))
     if spec.given is None:
-        moved = products_error(centre, proj, rho, room, [up, down])
-        return replace(band, delta_num=functional_error(proj, rho) + moved)
-    band = _with_gram_error(band, proj, eta, gram_allowance(spec, proj, rho, [up, down]))
+        return band
+    band = _with_gram_error(band, proj, eta)
     if spec.dropped or (spec.exact is not None and spec.exact.dropped):
         return _with_forgotten(band, proj, [up, down])
     return band
@@ -121,13 +124,13 @@ def _empty(spec: Spectral, rho: float, occ: Occam) -> EmptySetError:
     return EmptySetError(text, margin=rho - occ.rho, hint=HINT)
 
 
-def _with_gram_error(band: Interval, proj: Projection, eta: float, allowance: Array) -> Interval:
+def _with_gram_error(band: Interval, proj: Projection, eta: float) -> Interval:
     """The same intervals with the error of G allowed for: stated where it is small, in the edges where it is not."""
     xp = namespace(band.mid)
-    doubtful = np.flatnonzero(~(to_numpy(allowance) <= 1e-3 * RESOLVED * to_numpy(band.half)))
+    doubtful = np.flatnonzero(~(to_numpy(band.delta_num) <= 1e-3 * RESOLVED * to_numpy(band.half)))
     if len(doubtful) == 0:
-        return replace(band, delta_num=allowance)
-    delta, resolved = xp.clip(allowance, None, 1e300), band.half >= 0
+        return band
+    delta, resolved = band.delta_num * 1, band.half >= 0
     # The dual at the multipliers at hand bounds the dominating problem's edges, and nearly always that is all one needs.
     # Exact rows are eliminated anew only where their delta, as a tangent, leaves the question open.
     for tangent in (True, False) if proj.spec.exact is not None and proj.spec.loosened is not None else (False,):

@@ -62,7 +62,7 @@ def occam(spec: Spectral, eta: float) -> Occam:
         return Occam(float("nan"), float("nan"), eta, True, margin, reason)
     s2, yt = to_numpy(spec.s2), to_numpy(spec.yt)
     target = max(margin, 0.0) * (eta + y0)
-    if target == 0.0 or (eta == 0.0):
+    if target == 0.0:
         mu, weight = np.inf, np.ones_like(s2)
         reason = "eta equals the best misfit" if margin >= 0 else "eta equals the best misfit up to rounding"
     else:
