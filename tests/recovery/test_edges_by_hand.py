@@ -229,12 +229,12 @@ def share(centre, inner, d, alpha, room, c02):
 
 def test_a_pull_ends_at_a_sphere_that_is_close_by_to_all_digits():
     """On a line, from a point next to the border of the strip [2, 4] or of the ball, outwards, across and along it."""
-    strip = Centre.of(Spectral.from_features(np.ones((1, 1)), np.array([3.0])), 1.0)
-    turn = strip.spec.basis[0, 0]  # theta is 2
-    for inside in (0.5, 1e-3, 1e-9):
-        for target, want in ((-0.3, inside / (inside + 0.3)), (7.0, (2 - inside) / (7 - inside))):
-            assert share(strip, inside * turn, target * turn, 0.0, 99.0, 0.0) == pytest.approx(want, rel=1e-12)
-        assert share(strip, inside * turn, 1.5 * turn, 0.0, 99.0, 0.0) == 1.0
+    for unit in (1.0, 0.1):
+        strip = Centre.of(Spectral.from_features(np.ones((1, 1)), np.array([3.0 * unit])), unit)
+        turn = unit * strip.spec.basis[0, 0]  # theta is 2
+        for inside in (0.5, 1e-3, 1e-9):
+            for target, want in ((-0.3, inside / (inside + 0.3)), (7.0, (2 - inside) / (7 - inside)), (1.5, 1.0)):
+                assert share(strip, inside * turn, target * turn, 0.0, 99.0, 0.0) == pytest.approx(want, rel=1e-12)
     # Data inside the noise: theta is 0, and the ball has the radius 1/2 + 2^-40 / (1 + ...); the noise ball is far.
     ball = Centre.of(Spectral.from_features(np.ones((1, 1)), np.array([1e-3])), 9.0)
     room = 0.25 + 2.0**-40
@@ -275,9 +275,10 @@ def test_the_interior_point_is_one_of_the_ridge_solutions_looked_at():
     assert abs(found - 0.4) > 1e-3
 
 
-def test_a_root_beyond_the_grid_leaves_a_valid_edge_and_a_gap():
+@pytest.mark.parametrize("unit", [1.0, 1e-10])
+def test_a_root_beyond_the_grid_leaves_a_valid_edge_and_a_gap(unit):
     """A part of 1e-14 that no row sees and rho / eta = 1e13: the edge is the dual's at the last node, and the gap tells."""
-    s, y, eta, rho, c = 2.0, 3.0, 1e-6, 1e7, np.array([1.0, 1e-14])
+    s, y, eta, rho, c = 2.0, 3.0 * unit, 1e-6 * unit, 1e7 * unit, np.array([1.0, 1e-14])
     spec = Spectral.from_features(np.array([[s, 0.0]]), np.array([y]))
     band = local_interval(spec, spec.project(c[None]), rho, eta)
     last = 1e18 * (y - eta) / (eta * s * s)  # REACH times the Occam multiplier
