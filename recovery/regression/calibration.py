@@ -52,10 +52,10 @@ def weighted_quantiles(scores: np.ndarray, weights: np.ndarray, own: np.ndarray,
     return sorted_scores[np.minimum(at, len(scores))]
 
 
-def edges(centre: np.ndarray, width: np.ndarray) -> np.ndarray:
-    """(lower, upper) stacked as (n, 2), rounded outwards so that |y - centre| <= width puts y inside."""
-    pad = width + ROUNDING * (np.abs(centre) + width)
-    return np.column_stack([centre - pad, centre + pad])
+def edges(centre: np.ndarray, width: np.ndarray, slack: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """(lower, upper), rounded outwards so that |y - centre| <= width + slack puts y inside."""
+    pad = width + slack + ROUNDING * (np.abs(centre) + width)
+    return centre - pad, centre + pad
 
 
 def folds(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -83,11 +83,16 @@ def cross_guarantee(n: int, count: int, level: float) -> float:
 
 
 def cross_edges(
-    centres: np.ndarray, spreads: np.ndarray, fold: np.ndarray, scores: np.ndarray, level: float
+    centres: np.ndarray,
+    spreads: np.ndarray,
+    fold: np.ndarray,
+    scores: np.ndarray,
+    level: float,
+    slack: np.ndarray | None = None,
 ) -> np.ndarray:
     """CV+ intervals (m, 2): quantiles over i of centre_{-fold(i)}(x) -/+ score_i spread_{-fold(i)}(x).
 
-    centres and spreads (m, K): the models without each fold, at the new points; fold and scores (n,) of the calibration rows.
+    centres, spreads and slack (m, K): the models without each fold, at the new points; fold and scores (n,) of the calibration rows.
     Where n is too small for the level they are those of `cross_level`.
     """
     n = len(scores)
@@ -97,7 +102,7 @@ def cross_edges(
     for start in range(0, len(centres), step):
         rows = slice(start, min(start + step, len(centres)))
         centre, reach = centres[rows][:, fold], spreads[rows][:, fold] * scores
-        pad = reach + ROUNDING * (np.abs(centre) + reach)
+        pad = reach + ROUNDING * (np.abs(centre) + reach) + (0.0 if slack is None else slack[rows][:, fold])
         out[rows, 0] = np.partition(centre - pad, low - 1, axis=1)[:, low - 1]
         out[rows, 1] = np.partition(centre + pad, high - 1, axis=1)[:, high - 1]
     return out

@@ -40,23 +40,15 @@ class SplitCalibration:
 
     def intervals(self, X: np.ndarray, level: float) -> np.ndarray:
         """Lower and upper edges (m, 2, q) at rows X (m, p)."""
-        centre, spread = self.model.centre_and_spread(X)
-        q = centre.shape[1]
-        return np.stack(
-            [edges(centre[:, j], score_quantile(self.scores[:, j], level).value * spread[:, j]) for j in range(q)],
-            axis=2,
-        )
+        at = self.model.rounded(X)
+        width = at.spread * at.stretch * [score_quantile(own, level).value for own in self.scores.T]
+        return np.stack(edges(at.centre, width, at.slack), axis=1)
 
     def weighted(self, X: np.ndarray, level: float, weights: np.ndarray, own: np.ndarray) -> np.ndarray:
         """The same for rows X whose law has density ratios weights (n,) at the held-out rows and own (m,) at X itself."""
-        centre, spread = self.model.centre_and_spread(X)
-        out = np.empty((len(X), 2, centre.shape[1]))
-        for j in range(centre.shape[1]):
-            width = weighted_quantiles(self.scores[:, j], weights, own, level) * spread[:, j]
-            finite = np.isfinite(width)
-            out[:, :, j] = (-np.inf, np.inf)
-            out[finite, :, j] = edges(centre[finite, j], width[finite])
-        return out
+        at = self.model.rounded(X)
+        found = [weighted_quantiles(scores, weights, own, level) for scores in self.scores.T]
+        return np.stack(edges(at.centre, at.spread * at.stretch * np.stack(found, axis=1), at.slack), axis=1)
 
 
 @dataclass(frozen=True)
@@ -77,24 +69,21 @@ class CrossCalibration:
 
     def intervals(self, X: np.ndarray, level: float) -> np.ndarray:
         """Lower and upper edges (m, 2, q) at rows X (m, p)."""
-        parts = [model.centre_and_spread(X) for model in self.models]
-        centres, spreads = (np.stack(v, axis=1) for v in zip(*parts, strict=True))
-        q = centres.shape[2]
+        parts = [model.rounded(X) for model in self.models]
+        centres, spreads, slack, stretch = (np.stack(v, axis=1) for v in zip(*parts, strict=True))
+        wide = spreads * stretch
         return np.stack(
-            [cross_edges(centres[:, :, j], spreads[:, :, j], self.fold, self.scores[:, j], level) for j in range(q)],
+            [
+                cross_edges(centres[:, :, j], wide[:, :, j], self.fold, own, level, slack[:, :, j])
+                for j, own in enumerate(self.scores.T)
+            ],
             axis=2,
         )
 
 
-def residual_scores(model: CertifiedModel, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """|y - centre| / spread (n, q) of rows that the model has not seen."""
-    centre, spread = model.centre_and_spread(X)
-    return np.abs(y - centre) / spread
-
-
 def calibrate_split(model: CertifiedModel, X: np.ndarray, y: np.ndarray) -> SplitCalibration:
     """The split calibration of a model on held-out rows X (n, p), y (n, q)."""
-    return SplitCalibration(model, X, residual_scores(model, X, y))
+    return SplitCalibration(model, X, model.rounded(X).scores(y))
 
 
 def calibrate_cross(
@@ -111,6 +100,6 @@ def calibrate_cross(
     for k in range(count):
         rest = fold != k
         model = fit_model(X[rest], y[rest], None if weight is None else weight[rest], settings, rng)
-        scores[~rest] = residual_scores(model, X[~rest], y[~rest])
+        scores[~rest] = model.rounded(X[~rest]).scores(y[~rest])
         models.append(model)
     return CrossCalibration(tuple(models), fold, scores)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from orledger.recovery._array import sized, unmasked
 from orledger.recovery.errors import EmptySetError
-from orledger.recovery.regression.calibration import check_level
+from orledger.recovery.regression.calibration import check_level, edges
 from orledger.recovery.regression.calibrators import (
     CrossCalibration,
     SplitCalibration,
@@ -245,10 +245,10 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fallback = ~np.isfinite(found).all(axis=(1, 2))
         if fallback.any():
             wide = function_intervals(self.model_, X[fallback], np.atleast_1d(self.rho_))
-            centre, spread = self.model_.centre_and_spread(X[fallback])
-            most = self.calibration_.scores.max(0) * spread
-            found[fallback, 0] = np.minimum(wide[:, 0], centre) - most
-            found[fallback, 1] = np.maximum(wide[:, 1], centre) + most
+            at = self.model_.rounded(X[fallback])
+            low, high = edges(at.centre, self.calibration_.scores.max(0) * at.spread * at.stretch, at.slack)
+            found[fallback, 0] = low + np.minimum(wide[:, 0] - at.centre, 0)
+            found[fallback, 1] = high + np.maximum(wide[:, 1] - at.centre, 0)
         return self._out(found), fallback
 
     def predict_frame(self, X: Numbers, level: float | None = None) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from orledger.recovery.regression.factor import Sums, factor_rows, factor_sums, row_blocks
 from orledger.recovery.regression.head import best_multiplier, fit_head, with_local_scale, with_trust
 from orledger.recovery.regression.maps import choose_length, fit_map
+from orledger.recovery.regression.rounding import Rounded, centre_error, feature_error, scale_error, spread_error
 
 if TYPE_CHECKING:
     from orledger.recovery.regression.factor import Factor
@@ -68,18 +69,25 @@ class CertifiedModel:
                 out[rows, j] = head.predict(Z)
         return out
 
-    def centre_and_spread(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(predictions, what residuals are divided by), each (n, q)."""
-        centre, spread = np.empty((len(X), len(self.heads))), np.ones((len(X), len(self.heads)))
+    def rounded(self, X: np.ndarray) -> Rounded:
+        """Predictions and what residuals are divided by, each (n, q), with what rounding can do to them."""
+        found = Rounded(*(np.ones((len(X), len(self.heads))) for _ in range(4)))
+        live, scale = self.factor.live, self.factor.scale
         for rows in row_blocks(len(X), max(len(self.factor.mean), X.shape[1])):
             Z, unseen = self.columns(X[rows])
+            row, feature = feature_error(self.features, X[rows])
+            feature = feature[live] / scale if live.any() else feature[:1] * 0
             for j, head in enumerate(self.heads):
-                centre[rows, j] = head.predict(Z)
+                found.centre[rows, j] = head.predict(Z)
+                found.slack[rows, j] = centre_error(head, Z, row, feature)
                 if self.score in ("adaptive", "certificate"):
-                    spread[rows, j] *= head.spread(Z, unseen)
+                    spread = head.spread(Z, unseen)
+                    found.spread[rows, j] *= spread
+                    found.stretch[rows, j] *= spread_error(head, Z, spread, row, feature)
                 if self.score in ("adaptive", "local"):
-                    spread[rows, j] *= head.local_scale(Z)
-        return centre, spread
+                    found.spread[rows, j] *= head.local_scale(Z)
+                    found.stretch[rows, j] *= scale_error(head, Z, row, feature)
+        return found
 
 
 def fit_model(

@@ -78,7 +78,7 @@ def test_edges_hold_every_response_that_its_score_admits():
     score = np.abs(y - centre) / spread
     for q in score[:50]:
         band = edges(centre, q * spread)
-        inside = (band[:, 0] <= y) & (y <= band[:, 1])
+        inside = (band[0] <= y) & (y <= band[1])
         assert inside[score <= q].all()
 
 
