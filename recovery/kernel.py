@@ -86,7 +86,7 @@ class KernelRecovery:
         X, y = as_float(X, "X", ndim=2), as_float(y, "y", ndim=1)
         if len(X) != len(y):
             raise InputError(f"X has {len(X)} rows and y has {len(y)}")
-        G = _empty_square(X)
+        G = namespace(X).empty((len(X), len(X)), dtype=X.dtype, device=X.device)
         for rows in _blocks(len(X), block):
             for cols in _blocks(rows.start + 1, block):
                 cols = slice(cols.start, min(cols.start + block, len(X)))
@@ -130,11 +130,6 @@ class KernelRecovery:
 
 def _blocks(n: int, size: int) -> Iterator[slice]:
     return (slice(i, min(i + size, n)) for i in range(0, n, size))
-
-
-def _empty_square(X: Array) -> Array:
-    shape = (len(X), len(X))
-    return np.empty(shape) if namespace(X) is np else namespace(X).empty(shape, dtype=X.dtype, device=X.device)
 
 
 def _evaluated(kernel: Kernel, A: Array, B: Array) -> Array:

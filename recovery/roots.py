@@ -67,7 +67,7 @@ def solve(
     tol = max(tol, 8 * eps)
     out = xp.where(fhi == 0, hi, (lo + hi) / 2)
     open_ = (lo < hi) & (fhi < 0)
-    idx = xp.nonzero(open_)[0] if xp is np else xp.nonzero(open_).reshape(-1)
+    idx = xp.arange(len(lo), device=lo.device)[open_]
     a, b, fa, fb = lo[idx], hi[idx], flo[idx], fhi[idx]
     small = tol * xp.clip(xp.maximum(xp.abs(fa), xp.abs(fb)), None, 1.0)
     step = xp.clip(fa / (fa - fb), 0.05, 0.95)

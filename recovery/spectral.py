@@ -154,7 +154,7 @@ class Spectral:
         G, y, exact = self.given
         if exact is None and self.loosened is not None:
             return self.loosened
-        G = G + (np.diag(self.delta) if namespace(G) is np else namespace(G).diag(self.delta))
+        G = G + namespace(G).diag(self.delta)
         return replace(Spectral.from_gram(G, y, exact=exact, rank_tol=0.0), given=None)
 
     @classmethod

@@ -30,6 +30,8 @@ def test_a_matrix_in_small_units_has_the_rank_of_the_same_matrix_in_large_ones()
     assert spec.resolution == pytest.approx((64 * EPS * 2 * SMALL) ** 0.5, rel=1e-12, abs=0)
     spec = Spectral.from_features(SMALL * np.diag([2.0, 1.0]), np.ones(2))
     assert (spec.dropped, spec.resolution) == (0, 2 * EPS * 2 * SMALL)
+    exact = gram([2 * SMALL, 2048 * EPS * SMALL, SMALL], y=[1.0, 0.0, 1.0], exact=[0, 1], rank_tol=1024)
+    assert (exact.exact.dropped, exact.dropped, exact.exact_norm2) == (1, 0, pytest.approx(0.5 / SMALL))
     limit = 1000 * EPS * 4.0 * SMALL
     for skew in (0.99 * limit, 1.01 * limit):
         G = np.array([[4 * SMALL, skew], [0.0, 4 * SMALL]])
@@ -38,6 +40,21 @@ def test_a_matrix_in_small_units_has_the_rank_of_the_same_matrix_in_large_ones()
                 Spectral.from_gram(G, np.ones(2))
         else:
             assert Spectral.from_gram(G, np.ones(2)).dropped == 0
+
+
+def test_data_of_another_length_are_refused_with_both_lengths():
+    with pytest.raises(InputError, match="Phi has 2 rows and y has 4"):
+        Spectral.from_features(np.ones((2, 3)), np.ones(4))
+
+
+def test_without_exact_rows_the_widened_problem_is_the_one_in_the_same_eigenvectors():
+    """Where that one does not exist, the matrix is factored anew: here an eigenvalue is more negative than delta."""
+    spec = gram([2.0, 1.0])
+    assert spec.widened is spec.loosened
+    assert spec.widened.s2 == pytest.approx(np.array([2.0, 1.0]) + spec.delta.max(), rel=EPS, abs=0)
+    spec = gram([4.0, -3e-8])
+    assert spec.loosened is None
+    assert spec.widened.s2 == pytest.approx([4.0], rel=1e-12)
 
 
 def test_a_squared_norm_is_not_negative():
