@@ -28,6 +28,11 @@ def test_a_bisection_asks_for_the_middle_to_the_bit():
     assert root == 0.6875
 
 
+@pytest.mark.parametrize(("value", "evaluations"), [(1e-13, 1), (1.01e-13, 2)])
+def test_a_root_is_accepted_at_a_ten_trillionth_of_the_ends(value, evaluations):
+    assert len(asked([value, 0.0])[0]) == evaluations
+
+
 @pytest.mark.parametrize(("units", "evaluations"), [(8, 1), (9, 2)])
 def test_a_bracket_of_eight_units_is_a_root(units, evaluations):
     """The first step goes to 1, in the middle; of the ends of what is left the one with the smaller value is the root."""

@@ -57,6 +57,13 @@ def test_without_exact_rows_the_widened_problem_is_the_one_in_the_same_eigenvect
     assert spec.widened.s2 == pytest.approx([4.0], rel=1e-12)
 
 
+def test_a_widened_problem_drops_nothing_that_is_positive():
+    """Three rows of at most 4 have a delta of 48 units; it leaves two of an eigenvalue of -46."""
+    spec = gram([1.0, 4.0, -46 * EPS], exact=[0])
+    assert (spec.dropped, spec.noisy_delta) == (1, 48 * EPS)
+    assert (spec.widened.dropped, spec.widened.s2.tolist()) == (0, [4 + 48 * EPS, 2 * EPS])
+
+
 def test_a_squared_norm_is_not_negative():
     spec = gram([1.0, 1.0])
     with pytest.raises(InputError, match=r"kxx has the negative value -0\.25 at point 1; it is a squared norm"):
