@@ -8,7 +8,9 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ[_name] = "1"
@@ -225,9 +227,24 @@ def _new_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callabl
 
     from orledger.schema import chain, migrate, opening, placing
     from orledger.schema.explaining import translated
+    from orledger.schema.layouts import literal
     from orledger.schema.transactions import transaction
 
     made = tmp_path_factory.mktemp("new") / "empty.duckdb"
+    instances: list[duckdb.DuckDBPyConnection] = []
+
+    @contextmanager
+    def renewing(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to the file: a new instance of DuckDB would take ten times as long as one that is there."""
+        if not instances:
+            instances.append(duckdb.connect(config={**opening.WRITING, "threads": 1}))
+        with instances[0].cursor() as con:
+            con.execute(f"ATTACH {literal(str(path))} AS renewed; USE renewed")
+            try:
+                yield con
+            finally:
+                con.execute("USE memory; DETACH renewed")
+
     shipped = migrate.shipped_migrations()
     real = opening.create
 
@@ -240,7 +257,7 @@ def _new_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callabl
         temporary = placing.temporary_beside(path)
         try:
             shutil.copyfile(made, temporary)
-            with translated(path), duckdb.connect(str(temporary), config=opening.WRITING) as con, transaction(con):
+            with translated(path), renewing(temporary) as con, transaction(con):
                 con.execute("DELETE FROM ledger")
                 chain.begin(con)
             placing.publish(temporary, path)
@@ -251,6 +268,30 @@ def _new_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callabl
     opening.create = copy
     yield real
     opening.create = real
+    for con in instances:
+        con.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _copies() -> Iterator[None]:
+    """A copy of a database that this process looked through is not looked through again, unless somebody changes it."""
+    from orledger.schema import opening
+
+    real = shutil.copy, shutil.copyfile
+
+    def remembering(copy: Callable[..., Any]) -> Callable[..., Any]:
+        def copied(source: Any, target: Any, **options: Any) -> Any:
+            made = copy(source, target, **options)
+            path = Path(source)
+            if path.suffix == ".duckdb" and (known := opening._seen_of(path, opening.state(path))) is not None:
+                opening._remember(Path(made), opening.state(Path(made)), known.version, known.studies)
+            return made
+
+        return copied
+
+    shutil.copy, shutil.copyfile = map(remembering, real)
+    yield
+    shutil.copy, shutil.copyfile = real
 
 
 @pytest.fixture

@@ -40,6 +40,35 @@ def audited(path: Path, *options: str | Path) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def computed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``UNITS``, computed here, and nothing registered; not to be changed."""
+    return computed(tmp_path_factory.mktemp("eight") / "s.duckdb", UNITS)
+
+
+@pytest.fixture
+def eight(computed_once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copy(computed_once, tmp_path / "s.duckdb"))
+
+
+@pytest.fixture(scope="module")
+def audited_once(computed_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, audited, and supported; not to be changed."""
+    folder = tmp_path_factory.mktemp("audited")
+    path = Path(shutil.copy(computed_once, folder / "s.duckdb"))
+    assert audited(path, "--registry", wrote(folder, LESS))["verdict"] == "supported"
+    return path
+
+
+@pytest.fixture(scope="module")
+def planned_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Registered first, then half of eight planned cells computed; not to be changed."""
+    path = tmp_path_factory.mktemp("planned") / "s.duckdb"
+    assert run("register", wrote(path.parent, LESS), "--db", path).exit_code == 0
+    return computed(path, dict(list(UNITS.items())[:4]), planned=4)
+
+
 def by_hand(path: Path, hypothesis: str, **columns: object) -> None:
     """A registration with a proper entry of the chain, written past the command, with ``columns`` as the cheat likes them."""
     h = parse_hypothesis(hypothesis, "x.toml")
@@ -65,9 +94,10 @@ def findings(path: Path) -> set[str]:
         return {f.rule for f in chain.verify(con)}
 
 
-def test_a_clock_that_is_set_back_dates_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_set_back_dates_nothing_back(
+    eight: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The registration has the time of the last entry, and the cells that were done by then."""
-    path = computed(tmp_path / "s.duckdb", UNITS)
 
     class Yesterday(datetime):
         @classmethod
@@ -76,20 +106,19 @@ def test_a_clock_that_is_set_back_dates_nothing_back(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(registration, "datetime", Yesterday)
     monkeypatch.setattr(chain, "datetime", Yesterday)
-    found = audited(path, "--registry", wrote(tmp_path, LESS))
+    found = audited(eight, "--registry", wrote(tmp_path, LESS))
     assert (found["known"], found["cells_done_at_registration"]) == ("registered after cells were done", 8)
-    with closing(connect(path, "read")) as con:
+    with closing(connect(eight, "read")) as con:
         first = con.execute("SELECT min(finished) FROM cell").fetchall()[0][0]
         assert con.execute("SELECT registered FROM registration").fetchall()[0][0] >= first
-    assert findings(path) == set()
+    assert findings(eight) == set()
 
 
-def test_a_registration_that_denies_the_cells_before_it(tmp_path: Path) -> None:
+def test_a_registration_that_denies_the_cells_before_it(eight: Path) -> None:
     """Entered into the chain in good order, after the data, with the count of cells at 0."""
-    path = computed(tmp_path / "s.duckdb", UNITS)
-    by_hand(path, LESS)
-    assert findings(path) == {"a registration came after more cells"}
-    done = run("audit", "--db", path)
+    by_hand(eight, LESS)
+    assert findings(eight) == {"a registration came after more cells"}
+    done = run("audit", "--db", eight)
     assert done.exit_code == 6
     assert "it says that 0 cells were done, and the chain had seen 8" in done.output
 
@@ -102,14 +131,13 @@ def test_a_second_text_beside_the_registered_one(tmp_path: Path) -> None:
     assert run("audit", "--db", path).exit_code == 6
 
 
-def test_a_chain_made_anew_from_the_middle_verifies_and_does_not_fit_a_noted_head(tmp_path: Path) -> None:
+def test_a_chain_made_anew_from_the_middle_verifies_and_does_not_fit_a_noted_head(eight: Path) -> None:
     """The registration goes in before the first cell and every later entry is hashed again; nothing inside can tell."""
-    path = computed(tmp_path / "s.duckdb", UNITS)
-    with closing(connect(path, "read")) as con:
+    with closing(connect(eight, "read")) as con:
         noted = chain.head(con)
     assert noted is not None
     h = parse_hypothesis(LESS, "x.toml")
-    with closing(connect(path, "write")) as con, transaction(con):
+    with closing(connect(eight, "write")) as con, transaction(con):
         entries = con.execute("SELECT sequence, kind, written, payload FROM ledger ORDER BY 1").fetchall()
         items = con.execute("SELECT sequence, part, key, digest FROM ledger_item").fetchall()
         at = next(e[0] for e in entries if e[1] == "plan")
@@ -124,11 +152,11 @@ def test_a_chain_made_anew_from_the_middle_verifies_and_does_not_fit_a_noted_hea
                 chain.append(con, "registration", {}, {"registration": [h.hash]}, now=written)
             mine = [tuple(i[1:]) for i in items if i[0] == sequence]
             chain._add(con, kind, json.loads(payload), mine, written)
-    assert findings(path) == set()
-    found = audited(path)
+    assert findings(eight) == set()
+    found = audited(eight)
     assert found["known"] == "registered before the first cell"
     assert found["receipt"] is None
-    done = run("verify", "--db", path, "--against", noted.hash)
+    done = run("verify", "--db", eight, "--against", noted.hash)
     assert done.exit_code == 6
     assert "a noted head is not in the chain" in done.output
 
@@ -172,10 +200,8 @@ def test_a_direction_that_is_flipped_after_registration(tmp_path: Path) -> None:
         "DELETE FROM cell WHERE state = 'planned'",
     ],
 )
-def test_a_plan_that_is_changed_between_registration_and_run(tmp_path: Path, change: str) -> None:
-    path = tmp_path / "s.duckdb"
-    assert run("register", wrote(tmp_path, LESS), "--db", path).exit_code == 0
-    computed(path, dict(list(UNITS.items())[:4]), planned=4)
+def test_a_plan_that_is_changed_between_registration_and_run(planned_once: Path, tmp_path: Path, change: str) -> None:
+    path = Path(shutil.copy(planned_once, tmp_path / "s.duckdb"))
     with closing(connect(path, "write")) as con:
         assert con.execute(change).fetchall()[0][0] > 0
     assert findings(path) & {"a row was changed", "a row is gone"}
@@ -195,9 +221,9 @@ def test_units_that_are_added_after_the_first_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["text into data", "data into text"])
-def test_a_registration_that_is_smuggled_in_by_a_merge(tmp_path: Path, way: str) -> None:
+def test_a_registration_that_is_smuggled_in_by_a_merge(eight: Path, tmp_path: Path, way: str) -> None:
     """Made in an empty database, after the data of another were there."""
-    data, text = computed(tmp_path / "data.duckdb", UNITS), tmp_path / "text.duckdb"
+    data, text = eight, tmp_path / "text.duckdb"
     assert run("register", wrote(tmp_path, LESS), "--db", text).exit_code == 0
     out, source = (data, text) if way == "text into data" else (text, data)
     done = run("db", "merge", out, source)
@@ -216,13 +242,12 @@ def test_a_registration_from_before_the_data_stays_one_in_a_merge(tmp_path: Path
     assert audited(text)["known"] == "registered before the first cell"
 
 
-def test_a_view_of_a_study_is_seen_through(tmp_path: Path) -> None:
+def test_a_view_of_a_study_is_seen_through(eight: Path, tmp_path: Path) -> None:
     """The hypothesis declares a study without cells and reads one that has eight, through a view with an innocent name."""
-    path = computed(tmp_path / "s.duckdb", UNITS)
     (tmp_path / "views").mkdir()
     sql = 'CREATE VIEW "my view" AS SELECT * FROM other_view; '.replace("other_view", "u_plain")
     wrote(tmp_path / "views", "CREATE VIEW u_plain AS SELECT seed AS k, m AS value FROM s_t;\n" + sql, "v.sql")
-    with closing(connect(path, "write")) as con:
+    with closing(connect(eight, "write")) as con:
         viewing.refresh(con, [Study("s", cases=(Case("s", "nowhere"),), views="views", path=str(tmp_path))])
         text = query('SELECT k, value FROM "my view"').replace('case = "s"', 'case = "u"')
         row = registration.register(con, parse_hypothesis(text, "x.toml"))
@@ -230,19 +255,17 @@ def test_a_view_of_a_study_is_seen_through(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", ["audit", "disposition", "test_result"])
-def test_an_earlier_look_that_is_deleted(tmp_path: Path, table: str) -> None:
-    path = computed(tmp_path / "s.duckdb", UNITS)
-    audited(path, "--registry", wrote(tmp_path, LESS))
+def test_an_earlier_look_that_is_deleted(audited_once: Path, tmp_path: Path, table: str) -> None:
+    path = Path(shutil.copy(audited_once, tmp_path / "s.duckdb"))
     with closing(connect(path, "write")) as con:
         con.execute(f"DELETE FROM {table}")
     assert findings(path) == {"a row is gone"}
     assert run("audit", "--db", path).exit_code == 6
 
 
-def test_a_view_that_turns_the_numbers(tmp_path: Path) -> None:
+def test_a_view_that_turns_the_numbers(audited_once: Path, tmp_path: Path) -> None:
     """No record is touched; what the audit reads them through is."""
-    path = computed(tmp_path / "s.duckdb", UNITS)
-    assert audited(path, "--registry", wrote(tmp_path, LESS))["verdict"] == "supported"
+    path = Path(shutil.copy(audited_once, tmp_path / "s.duckdb"))
     with closing(connect(path, "write")) as con:
         text = con.execute("SELECT sql FROM duckdb_views() WHERE view_name = 's_t'").fetchall()[0][0]
         con.execute("DROP VIEW s_t")
@@ -258,22 +281,20 @@ def test_a_view_that_turns_the_numbers(tmp_path: Path) -> None:
     assert audited(path)["verdict"] == "supported"
 
 
-def test_a_function_that_turns_the_numbers(tmp_path: Path) -> None:
-    path = computed(tmp_path / "s.duckdb", UNITS)
-    with closing(connect(path, "write")) as con:
+def test_a_function_that_turns_the_numbers(eight: Path, tmp_path: Path) -> None:
+    with closing(connect(eight, "write")) as con:
         con.execute("CREATE MACRO avg(x) AS max(x)")
-    done = run("audit", "--registry", wrote(tmp_path, LESS), "--db", path)
+    done = run("audit", "--registry", wrote(tmp_path, LESS), "--db", eight)
     assert done.exit_code == 6
     assert "a function was added: avg" in done.output
 
 
-def test_a_source_that_would_read_a_file_of_this_machine(tmp_path: Path) -> None:
-    path = computed(tmp_path / "s.duckdb", UNITS)
+def test_a_source_that_would_read_a_file_of_this_machine(eight: Path, tmp_path: Path) -> None:
     secret = wrote(tmp_path, "secret", "secret.txt")
-    with closing(connect(path, "write")) as con:
+    with closing(connect(eight, "write")) as con:
         con.execute("DROP TABLE recheck_finding")
         con.execute(f"CREATE VIEW recheck_finding AS SELECT content AS paper FROM read_text('{secret}')")
-    done = run("db", "merge", tmp_path / "out.duckdb", path)
+    done = run("db", "merge", tmp_path / "out.duckdb", eight)
     assert done.exit_code == 6
     assert "recheck_finding is a view, and a table is expected" in done.output
     assert not (tmp_path / "out.duckdb").exists()

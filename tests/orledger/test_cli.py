@@ -158,11 +158,18 @@ def test_sql_tables_describes_every_column(toy_db: Path) -> None:
 def test_errors_have_a_message_an_exit_code_and_no_traceback(
     toy_db: Path, arguments: list[str], code: int, message: str
 ) -> None:
-    done = process(*arguments, env={**os.environ, "ORLEDGER_DB": str(toy_db)})
-    assert done.returncode == code, done.stderr
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "nanobind" not in done.stderr
+    """In a process of its own what ended a query, of which some remains could speak at its end; the others here."""
+    if code == 7:
+        ended = process(*arguments, env={**os.environ, "ORLEDGER_DB": str(toy_db)})
+        found, said = ended.returncode, ended.stderr
+    else:
+        done = CliRunner().invoke(main, arguments, env={"ORLEDGER_DB": str(toy_db)})
+        found, said = done.exit_code, done.stderr
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert found == code, said
+    assert message in said
+    assert "Traceback" not in said
+    assert "nanobind" not in said
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,7 @@ def test_a_query_that_ignores_limits_is_ended_with_its_process(toy_db: Path, que
         [sys.executable, "-c", impatient, "sql", query, "--db", str(toy_db)],
         capture_output=True,
         text=True,
-        env={**os.environ, "ORLEDGER_SQL_SECONDS": "1", "ORLEDGER_SQL_MEMORY_MB": "200"},
+        env={**os.environ, "ORLEDGER_SQL_SECONDS": "0.3", "ORLEDGER_SQL_MEMORY_MB": "200"},
     )
     assert done.returncode == 7, done.stderr
 

@@ -185,14 +185,14 @@ def test_a_command_that_fails_leaves_nothing_behind(desk: Path, command: str, co
 
 
 @pytest.mark.parametrize("version", [0, 1])
-@pytest.mark.parametrize("command", ["status", "db info", "tables", "report", "findings", "figures", "sql SELECT~1"])
-def test_a_database_without_the_current_schema_names_the_way_out(desk: Path, command: str, version: int) -> None:
+def test_a_database_without_the_current_schema_names_the_way_out(desk: Path, version: int) -> None:
     with duckdb.connect("old.duckdb") as con:
         if version:
             migrate.migrate(con, migrate.shipped_migrations()[:version])
-    done = run(*(word.replace("~", " ") for word in command.split()), "--db", "old.duckdb")
-    assert done.exit_code == 3, done.output
-    assert "orledger db migrate --db old.duckdb" in done.output
+    for command in ("status", "db info", "tables", "report", "findings", "figures", "sql SELECT~1"):
+        done = run(*(word.replace("~", " ") for word in command.split()), "--db", "old.duckdb")
+        assert done.exit_code == 3, done.output
+        assert "orledger db migrate --db old.duckdb" in done.output, command
     assert f", from {version}" in run("db", "migrate", "--db", "old.duckdb").output
     assert run("status", "--db", "old.duckdb").exit_code == 0
 

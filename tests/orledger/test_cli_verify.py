@@ -17,6 +17,9 @@ from orledger.cli import main
 from orledger.schema import chain
 from orledger.schema.opening import connect
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+TEXTS = (EXAMPLES / "demsar2006.toml", EXAMPLES / "demsar2006.hypotheses.toml")
+
 
 def run(*words: str | Path) -> Result:
     return CliRunner().invoke(main, [str(w) for w in words])
@@ -24,10 +27,10 @@ def run(*words: str | Path) -> Result:
 
 @pytest.fixture
 def registered(db: Path, made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
-    """The shipped hypotheses registered, and no cell."""
+    """Two hypotheses registered, and no cell."""
 
     def make(path: Path) -> None:
-        assert run("register", "--db", path).exit_code == 0
+        assert run("register", *TEXTS, "--db", path).exit_code == 0
 
     return Path(shutil.copyfile(made_once("registered/results.duckdb", make), db))
 
@@ -67,7 +70,7 @@ def test_a_new_database_with_files_written_after_the_data_has_no_receipt(registe
     """The data seen, the hypotheses changed, everything made anew in the right order: the old receipt does not fit."""
     receipt, fresh = tmp_path / "before.json", tmp_path / "fresh.duckdb"
     assert run("verify", "--db", registered, "--write-receipt", receipt).exit_code == 0
-    assert run("register", "--db", fresh).exit_code == 0
+    assert run("register", *TEXTS, "--db", fresh).exit_code == 0
     run_toy(fresh, toy_plan(4))
     assert run("verify", "--db", fresh).exit_code == 0  # consistent in itself
     done = run("verify", "--db", fresh, "--receipt", receipt)

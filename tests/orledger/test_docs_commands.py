@@ -187,7 +187,7 @@ def test_make_demo_ends_by_saying_where_things_are(tmp_path: Path) -> None:
         ("```console\n$ orledger sql 'SELECT 1'\nerror: no\n```", "expected 'error: no'"),
         ("```console\n$ orledger presets list\nsmoke    The purpose of another version\n```", "does not print"),
         ("```sh\nmake tea\n```", "not a command of .ci/run"),
-        ("```sh\npip install 'orledger[tea]'\n```", "does not provide the extra"),
+        pytest.param("```sh\npip install 'orledger[tea]'\n```", "does not provide the extra", marks=pytest.mark.pages),
         ("```sh\nrm -r results.duckdb\n```", "neither orledger"),
         ("<!-- needs: cuda -->\n```sh\norledger run --device tpu\n```", "'tpu' is not one of"),
         ("<!-- needs: cuda -->\n```sh\norledger run --devices cuda\n```", "No such option"),

@@ -8,6 +8,7 @@ Options shrink or change it; ``connect()`` gives an in-memory database and ``Ada
 from __future__ import annotations
 
 import functools
+import pickle
 import tempfile
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -32,6 +33,8 @@ from orledger.schema import catalogue, viewing
 from orledger.schema.frames import frame
 from orledger.schema.layouts import Layout
 from orledger.schema.reading import Results
+
+FOUND = "found.pickle"
 
 HOSTILE = "<script>alert('x')</script>\\input{/etc/passwd} 100% a_b & \"q\""
 
@@ -81,13 +84,17 @@ def make_filled(path: Path) -> None:
 
 
 def make_audited(path: Path) -> None:
-    """A file with the shipped hypotheses registered before the data, hostile reasons of refusals, and an audit of all that."""
+    """A file with the shipped hypotheses registered before the data, hostile reasons of refusals, and an audit of all that.
+
+    What the audit found lies beside it.
+    """
     con = connect()
     register_shipped(con)
     build(con, noise_stream="per_cell")
     con.execute("UPDATE refusal SET reason = ?", [HOSTILE + " | x |"])
-    audit(con)
+    found = audit(con)
     save(con, path)
+    path.with_name(FOUND).write_bytes(pickle.dumps(found))
 
 
 class Adapter:

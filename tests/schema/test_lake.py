@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +17,10 @@ from orledger.errors import QueryRefusedError, UsageError, VerificationError
 from orledger.runners.shards import part
 from orledger.schema import exchange
 from orledger.schema.lake import open_lake
-from orledger.schema.reading import open_results
+from orledger.schema.reading import Results, open_results
 from orledger.schema.sandbox import Limits, run_query, sandbox_config
+
+LIMITS = Limits(seconds=10)
 
 
 def run(*words: str | Path) -> Result:
@@ -72,6 +75,13 @@ def test_a_cell_in_two_corpora_counts_once_and_a_conflict_is_named(lake: tuple[P
     assert "other, whole" in str(caught.value)
 
 
+@pytest.fixture(scope="module")
+def confined(lake: tuple[Path, Path]) -> Iterator[Results]:
+    """The lake, opened as it is for a query of a user."""
+    with open_lake(lake[0], **sandbox_config(LIMITS)) as many:
+        yield many
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -87,11 +97,10 @@ def test_a_cell_in_two_corpora_counts_once_and_a_conflict_is_named(lake: tuple[P
         "INSTALL httpfs",
     ],
 )
-def test_a_query_sees_the_lake_and_nothing_else(lake: tuple[Path, Path], statement: str) -> None:
-    limits = Limits(seconds=10)
+def test_a_query_sees_the_lake_and_nothing_else(lake: tuple[Path, Path], confined: Results, statement: str) -> None:
     before = sorted(lake[0].rglob("*"))
-    with open_lake(lake[0], **sandbox_config(limits)) as many, pytest.raises(QueryRefusedError):
-        run_query(many, statement.format(lake=lake[0]), limits=limits)
+    with pytest.raises(QueryRefusedError):
+        run_query(confined, statement.format(lake=lake[0]), limits=LIMITS)
     assert sorted(lake[0].rglob("*")) == before
 
 

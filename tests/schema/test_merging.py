@@ -19,6 +19,8 @@ from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.transactions import transaction
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+
 
 def findings(path: Path) -> list[object]:
     with closing(connect(path)) as con:
@@ -161,10 +163,11 @@ def test_registrations_are_joined_with_the_worse_of_both(db: Path, tmp_path: Pat
     from orledger.cli import main
 
     early, late = tmp_path / "early.duckdb", tmp_path / "late.duckdb"
+    texts = [str(EXAMPLES / "demsar2006.toml"), str(EXAMPLES / "demsar2006.hypotheses.toml")]
     jobs = toy_plan(4)
     run_toy(late, part(jobs, "1/2"))
     for path in (early, late):
-        assert CliRunner().invoke(main, ["register", "--db", str(path)]).exit_code == 0
+        assert CliRunner().invoke(main, ["register", *texts, "--db", str(path)]).exit_code == 0
     with closing(connect(late, "write")) as con:
         con.execute("UPDATE registration SET cells_done = 2")  # as if the toy belonged to the hypotheses
         for table in ("ledger", "ledger_item"):

@@ -253,7 +253,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 run_toy(Path({str(db)!r}), toy_plan(4))
 resource.setrlimit(resource.RLIMIT_FSIZE, (Path({str(db)!r}).stat().st_size + 300_000,) * 2)
 try:
-    run_toy(Path({str(db)!r}), toy_plan(40, size=20_000), snapshot_every=0)
+    run_toy(Path({str(db)!r}), toy_plan(40, size=5_000), snapshot_every=0)
 except DatabaseError as error:
     print("REFUSED", error)
 """
@@ -267,7 +267,7 @@ except DatabaseError as error:
     assert report.hashes >= 4
     from toy_case import run_toy, toy_plan
 
-    assert run_toy(db, toy_plan(40, size=20_000)).state == "finished"
+    assert run_toy(db, toy_plan(40, size=5_000)).state == "finished"
     assert check(db).findings == ()
 
 

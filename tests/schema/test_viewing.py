@@ -66,6 +66,14 @@ def lab(db: Path, made_once: Callable[[str, Callable[[Path], object]], Path]) ->
     return Path(shutil.copyfile(made_once("lab/results.duckdb", make_lab), db))
 
 
+@pytest.fixture(scope="module")
+def unchanged_lab(
+    tmp_path_factory: pytest.TempPathFactory, made_once: Callable[[str, Callable[[Path], object]], Path]
+) -> Path:
+    """One copy of it for several tests, each of which finds that it could not be changed."""
+    return Path(shutil.copy(made_once("lab/results.duckdb", make_lab), tmp_path_factory.mktemp("lab")))
+
+
 def make_lab(db: Path) -> None:
     """Two finished cells, one refused as a whole, one failed, one planned; an arm that refused; a series with labels."""
     first = [("cp", "cov", None, None, 0.9), ("cp", "width", None, None, 2.0), ("or", "cov", None, None, 0.95)]
@@ -120,26 +128,32 @@ def test_the_ledger_vouches_for_the_catalogue(lab: Path) -> None:
         assert [f.where for f in chain.verify(con)] == ["key lab"]
 
 
-@pytest.mark.parametrize(
-    ("texts", "kind"),
-    [
-        (["1", "2", "-3"], "BIGINT"),
-        (["1", "2.5"], "DOUBLE"),
-        (["1e-3", "0.5"], "DOUBLE"),
-        (["007", "7"], "VARCHAR"),  # two cells, one number
-        (["007", "8"], "DOUBLE"),
-        (["1", "nan"], "VARCHAR"),
-        (["1", "inf"], "VARCHAR"),
-        (["a"], "VARCHAR"),
-        ([""], "VARCHAR"),
-        (["99999999999999999999"], "DOUBLE"),
-    ],
+TYPED = (
+    (["1", "2", "-3"], "BIGINT"),
+    (["1", "2.5"], "DOUBLE"),
+    (["1e-3", "0.5"], "DOUBLE"),
+    (["007", "7"], "VARCHAR"),  # two cells, one number
+    (["007", "8"], "DOUBLE"),
+    (["1", "nan"], "VARCHAR"),
+    (["1", "inf"], "VARCHAR"),
+    (["a"], "VARCHAR"),
+    ([""], "VARCHAR"),
+    (["99999999999999999999"], "DOUBLE"),
 )
-def test_a_key_has_the_narrowest_type_that_keeps_its_values_apart(db: Path, texts: list[str], kind: str) -> None:
-    write(db, [("main", {"k": t}, CellOutcome("done", columns=columns([("a", "m", None, None, 1.0)]))) for t in texts])
+
+
+def test_a_key_has_the_narrowest_type_that_keeps_its_values_apart(db: Path) -> None:
+    done = CellOutcome("done", columns=columns([("a", "m", None, None, 1.0)]))
+    cells = [(f"lab{case}", text) for case, (texts, _) in enumerate(TYPED) for text in texts]
+    with Writer(db) as writer:
+        writer.plan([PlannedCell(f"{c}/{t}", c, "main", f"{c}/{t}", {"k": t}, "{}", "1") for c, t in cells])
+        writer.store_many((f"{c}/{t}", done) for c, t in cells)
     with open_results(db) as results:
-        assert results.sql("SELECT type FROM key").rows() == [(kind,)]
-        assert results.sql("SELECT count(DISTINCT k) AS n, count(k) AS k FROM lab_main").rows() == [(len(texts),) * 2]
+        found = dict(results.sql("SELECT case_name, type FROM key").iter_rows())
+        for case, (texts, kind) in enumerate(TYPED):
+            assert found[f"lab{case}"] == kind, texts
+            query = f"SELECT count(DISTINCT k) AS n, count(k) AS k FROM lab{case}_main"
+            assert results.sql(query).rows() == [(len(texts),) * 2], texts
 
 
 def test_a_value_that_does_not_fit_the_declared_type_widens_it(db: Path) -> None:
@@ -291,13 +305,13 @@ def test_studies_bring_views_over_the_generated_ones(
     ],
 )
 def test_a_file_of_views_that_does_anything_else_leaves_the_database_as_it_was(
-    lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+    unchanged_lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(studies, "installed", lambda: (study(tmp_path, text),))
     with pytest.raises(DatabaseError, match=r"lab/best\.sql"):
-        connect(lab, "write")
+        connect(unchanged_lab, "write")
     monkeypatch.undo()
-    with open_results(lab) as results:
+    with open_results(unchanged_lab) as results:
         assert results.sql("SELECT count(*) AS n FROM lab_main").rows() == [(5,)]
         assert "x" not in {t.name for t in results.tables()}
 
