@@ -162,6 +162,7 @@ KEPT_BY_TOOLS = {
     ".pytest_cache",
     ".ruff_cache",
     "build",
+    "orledger.egg-info",
     "out",
 }
 

@@ -134,8 +134,7 @@ def _choices(
     if counts is not None:
         return pairs.get(counts, [])
     value = number.value
-    if value is None:
-        return []
+    assert value is not None  # it is no claim
     digits, _, exponent = number.printed.lower().partition("e")
     last = int(exponent or 0) - len(digits.partition(".")[2])
     choices = index.get(_digits(value, last), [])

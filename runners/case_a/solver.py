@@ -80,7 +80,8 @@ PRECISIONS = {
     "float32_normal": Precision(torch.float32, torch.float32),
 }
 """``float32`` keeps factors and evaluations in single precision and forms and factors the normal equations in double:
-with the boundary weight in them they span eleven decades, and single precision (``float32_normal``) cannot factor them."""
+with the boundary weight in them they span eleven decades, and single precision (``float32_normal``) cannot factor them.
+At data weights of 5 and more it depends on the processor whether what ``float32`` rounded is still positive definite."""
 
 
 @torch.inference_mode()

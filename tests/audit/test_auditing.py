@@ -182,6 +182,8 @@ def test_summary_for_people_and_for_programs(audited):
     data = json.loads(json.dumps(audit_data(found)))
     assert {h["id"]: h["mode"] for h in data["hypotheses"]}["H5"] == "exploratory"
     assert len("\n".join(audit_lines(found, every_test=True))) > len(text)
+    assert repr(found).startswith(f"audit {found.audit_id}: ")  # what a Python prompt shows
+    assert all(f"\n{h}  " in repr(found) for h in ("H1", "H2", "H3", "H4", "H5"))
 
 
 @pytest.fixture

@@ -83,6 +83,26 @@ def test_a_scalar_of_tensorboard_is_named_by_its_file(name, run, tag):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "estimator", "measure"),
+    [
+        ("ROCKET_TESTFOLDS.csv", "ROCKET", "accuracy"),
+        ("ROCKET_logloss.csv", "ROCKET", "logloss"),
+        ("HC2.csv", "HC2", "accuracy"),
+    ],
+)
+def test_resamples_of_aeon_are_named_by_their_file(name, estimator, measure):
+    table = {"Resamples:": ["Adiac", "Beef"], "0": [0.5, 0.75], "1": [0.25, 1.0]}
+    found, program = rows(table, name)
+    assert program == "aeon (results of one estimator)"
+    assert [(r["estimator"], r["dataset"], r["resample"], r[measure]) for r in found] == [
+        (estimator, "Adiac", "0", 0.5),
+        (estimator, "Beef", "0", 0.75),
+        (estimator, "Adiac", "1", 0.25),
+        (estimator, "Beef", "1", 1.0),
+    ]
+
+
 def mark(data: bytes) -> bytes:
     from tensorboardX.crc32c import crc32c
 

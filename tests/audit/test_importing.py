@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from orledger.audit.importing.loading import import_files
-from orledger.audit.importing.mapping import parse_mapping
+from orledger.audit.importing.mapping import parse_mapping, read_mapping
 from orledger.audit.importing.records import to_records
 from orledger.audit.importing.tables import read_tables
+from orledger.audit.importing.writing import beside
 from orledger.cli import main
 from orledger.errors import DataError
 from orledger.schema.writing import Writer
@@ -190,6 +191,22 @@ def test_missing_entries_are_part_of_what_a_check_verifies(tmp_path):
     assert "2 cells and 2 records" in run("import", table, "--mapping", mapping, "--db", db).output
     checked = run("db", "check", "--db", db)
     assert checked.exit_code == 0, checked.output
+
+
+@pytest.mark.parametrize("content", [None, b"study = '\xff'"])
+def test_a_mapping_that_cannot_be_read_as_a_text_is_named(tmp_path, content):
+    if content is not None:
+        (tmp_path / "m.toml").write_bytes(content)
+    with pytest.raises(TomlError, match=r"m\.toml: cannot be read as a TOML text"):
+        read_mapping(tmp_path / "m.toml")
+
+
+@pytest.mark.parametrize(
+    ("tables", "stem"),
+    [(["a/results.csv"], "a/results"), (["a/results.csv.gz"], "a/results"), (["a/x.csv", "a/y.csv"], "a/a")],
+)
+def test_a_mapping_and_its_questions_stand_beside_the_tables(tables, stem):
+    assert beside([Path(t) for t in tables]) == (Path(f"{stem}.mapping.toml"), Path(f"{stem}.hypotheses.toml"))
 
 
 def test_a_column_of_lists_is_named(tmp_path, db):

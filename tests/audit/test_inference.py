@@ -400,6 +400,8 @@ def test_a_word_among_numbers_is_a_refusal_with_its_reason_and_leaves_no_arm_out
     # ids and versions are names, and a column of words with a number or two is one of words
     ids = guess("dataset,method,acc\n1461,a,0.5\niris,a,0.6\n1461,b,0.7\niris,b,0.8\n40,a,0.1\n40,b,0.2\n")
     assert ids.mapping.keys == ("dataset",)
+    ids = guess("openml,method,acc\n1461,a,0.5\niris,a,0.6\n1461,b,0.7\niris,b,0.8\n40,a,0.1\n40,b,0.2\n")
+    assert (ids.mapping.keys, ids.mapping.columns) == (("openml",), ("acc",))
     spread = guess("dataset,ours,old\nu,50 ± 1,40 ± 2\nv,OOM,30 ± 3\nw,60 ± 2,20 ± 1\n", wishes=Wishes(better="higher"))
     assert spread.mapping.arms == ("ours", "old")
 

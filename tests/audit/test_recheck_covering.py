@@ -2,7 +2,7 @@
 
 import pytest
 
-from orledger.audit.recheck.covering import coverage, states_quantity
+from orledger.audit.recheck.covering import Bare, Coverage, coverage, states_quantity
 from orledger.audit.recheck.data import parse_publication
 from orledger.audit.recheck.locating import locate
 from orledger.audit.recheck.reading.opening import read_document
@@ -30,6 +30,14 @@ def test_what_is_not_annotated_is_listed_with_its_reason(tmp_path):
     ]
     assert [b.line for b in found.unexplained] == [3]
     assert found.unused == ("no such words",)
+
+
+def test_how_much_is_annotated_is_said_in_one_line():
+    bare = [Bare("p.md", k, "Results", f"All {k} win.", reason) for k, reason in enumerate(("", "a", "", "b", "c"))]
+    assert Coverage(9, tuple(bare), ()).summary == (
+        "4 of 9 sentences with a number or a word of quantity hold an annotated one; "
+        "of the other 5, 3 have a reason and 2 have none"
+    )
 
 
 @pytest.mark.parametrize(

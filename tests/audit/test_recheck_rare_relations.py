@@ -13,6 +13,8 @@ from orledger.audit.recheck.reading.numbers import PrintedNumber, read_number
 from orledger.audit.recheck.reading.opening import read_document
 from orledger.audit.recheck.rounding import parse_printed
 
+HUGE = "9" + ",999" * 110  # a number that double precision does not hold
+
 
 @pytest.fixture
 def found(tmp_path):
@@ -105,6 +107,9 @@ def test_a_change_of_shares_may_be_said_in_points(found, text, verdict):
         "We saw 3 wins and 2 losses in 8 cells.",  # ties that are not mentioned
         "The level is 95% [1.5, 2.5].",  # no estimate
         "It is 3/0 = 4.",  # no value
+        f"It fell from {HUGE} to 10 (a 20% reduction).",  # beyond all size
+        f"It is 2 × {HUGE} = 5.",
+        f"It was 0.5 (95% CI: 3 to {HUGE}).",
         table("arm,rank,v", "a,2,1", "b,1,2"),  # too few ranks
         table("arm,rank,v", "a,9,1", "b,8,1", "c,7,1", "d,6,1"),  # ranks of something else
         table("arm,n (%)", "a,0 (0%)", "b,0 (0%)"),  # any total

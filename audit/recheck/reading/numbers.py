@@ -209,9 +209,7 @@ def numbers_in(text: str) -> Iterator[PrintedNumber]:
         ends = _PAIR_OF_WHOLE.match(text, start - 1) if start else None
         if ends:  # [21,135] are the ends of an interval; the comma groups no digits
             position = ends.end(1)
-            first = _NUMBER.match(text[: ends.end(1)], ends.start(1))
-            if first and (number := _number(first)):
-                yield number
+            yield PrintedNumber(ends[1], float(ends[1]), 0, start=ends.start(1), end=position)
             continue
         power = _BARE_POWER.match(text, match.start("digits")) if match["digits"] == "10" else None
         if power:
