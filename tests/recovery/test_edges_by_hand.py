@@ -201,6 +201,21 @@ def test_next_to_the_limit_the_limit_is_taken(unit):
     assert (band.gap_rel == 0).all()
 
 
+@pytest.mark.parametrize("unit", [1.0, 3e5, 7e7])
+def test_the_limit_is_taken_also_where_rounding_could_prefer_a_multiplier(unit):
+    """The ball's surface runs through the least-squares solution: half of the ellipsoid's extreme points are inside."""
+    s, y, eta = unit * np.array([2.0, 1.0]), np.array([3.0, -1.0]), 1e-3
+    best, turns = y / s, np.linspace(0, 6, 25)
+    C = np.stack([np.cos(turns), np.sin(turns)], 1)
+    spec = Spectral.from_features(np.diag(s), y)
+    band = local_interval(spec, spec.project(C), float(np.linalg.norm(best)) * (1 + 1e-6), eta)
+    inward = (C / s) @ (best / s) / np.linalg.norm(C / s, axis=1) / np.linalg.norm(best / s)
+    assert np.isinf(band.mu_upper[inward < -0.1]).all()
+    assert np.isinf(band.mu_lower[inward > 0.1]).all()
+    assert np.isfinite(band.mu_upper[inward > 0.1]).all()
+    assert (band.gap_rel < 1e-9).all()
+
+
 def test_a_large_multiplier_is_not_yet_the_limit():
     """The norm ball's surface runs through the middle of a tiny ellipsoid: at z = S d / eta a disc, cut by a straight line."""
     s, y, eta = np.array([2.0, 1.0]), np.array([3.0, -1.0]), 1e-10
@@ -234,15 +249,17 @@ def test_a_pull_ends_at_a_sphere_that_is_close_by_to_all_digits():
         turn = unit * strip.spec.basis[0, 0]  # theta is 2
         for inside in (0.5, 1e-3, 1e-9):
             for target, want in ((-0.3, inside / (inside + 0.3)), (7.0, (2 - inside) / (7 - inside)), (1.5, 1.0)):
-                assert share(strip, inside * turn, target * turn, 0.0, 99.0, 0.0) == pytest.approx(want, rel=1e-12)
+                assert share(strip, inside * turn, target * turn, 0.0, 99.0, 0.0) == pytest.approx(
+                    want, rel=1e-12, abs=0
+                )
     # Data inside the noise: theta is 0, and the ball has the radius 1/2 + 2^-40 / (1 + ...); the noise ball is far.
     ball = Centre.of(Spectral.from_features(np.ones((1, 1)), np.array([1e-3])), 9.0)
     room = 0.25 + 2.0**-40
     left = 2.0**-40 / (0.5 + math.sqrt(room))
-    assert share(ball, 0.5, 0.6, 0.0, room, 0.0) == pytest.approx(left / 0.1, rel=1e-11)
+    assert share(ball, 0.5, 0.6, 0.0, room, 0.0) == pytest.approx(left / 0.1, rel=1e-11, abs=0)
     assert share(ball, 0.5, -0.9, 0.0, room, 0.0) == pytest.approx((1 + left) / 1.4, rel=1e-12)
     # Across the ball: three times a null-space part of two.
-    assert share(ball, 0.5, 0.5, 3.0, room, 4.0) == pytest.approx(2.0**-20 / 6, rel=1e-12)
+    assert share(ball, 0.5, 0.5, 3.0, room, 4.0) == pytest.approx(2.0**-20 / 6, rel=1e-12, abs=0)
     assert share(ball, 0.5, 0.5, 1e-9, room, 4.0) == 1.0
 
 

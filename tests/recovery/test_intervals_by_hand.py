@@ -26,9 +26,8 @@ def test_mid_half_and_gap_are_those_of_the_two_edges(monkeypatch):
     C = np.array([[1.0, 0.0], [0.0, 3.0], [-2.0, 1.0], [1.0, 1.0], [1.0, 2.0]])
     base, ones = 2 * C[:, 0], np.ones(5)
     top, bottom = np.array([4.0, 2.0, 1.0, 2.0, 2.0]), np.array([2.0, 4.0, 3.0, 2.0, 2.0])
-    floor = 64 * EPS * (np.abs(base) + 2)
     above, below = np.array([0.5, 0.0, 1e-3, 0.0, 0.0]), np.array([0.0, 1.0, 2e-3, 0.0, 0.0])
-    above[3], below[4] = 0.9 * floor[3], 1.5 * floor[4]
+    above[3], below[4] = 255 * EPS, 260 * EPS  # 64 units of base and half, which are 4 together
     pair = [
         Edge(top, top - above, 3 * ones, 11 * ones[:, None], 13 * ones, ones, ones),
         Edge(bottom, bottom - below, 5 * ones, 17 * ones[:, None], 19 * ones, ones, ones),
@@ -52,7 +51,7 @@ def test_mid_half_and_gap_are_those_of_the_two_edges(monkeypatch):
     assert (band.null_upper.tolist(), band.null_lower.tolist()) == ([13.0] * 5, [19.0] * 5)
     assert band.gap_rel[:3] == pytest.approx([0.5 / 3, 1.0 / 3, 2e-3 / 2], rel=1e-9)
     assert band.gap_rel[3] == 0
-    assert 0.2 * floor[4] / half[4] < band.gap_rel[4] < 0.8 * floor[4] / half[4]
+    assert band.gap_rel[4] == pytest.approx(4 * EPS / 2, rel=0.01, abs=0)
     assert (band.rho, band.rho_oc) == (3.0, pytest.approx(2.0, rel=1e-14))
     assert band.resolved.all()
 
@@ -100,6 +99,8 @@ def test_a_ball_too_small_for_the_gram_matrix_may_be_large_enough_within_its_rou
     text = f"rho = {0.99 * least:.8g} is below the Occam radius {least:.8g} at eta = 0.5; this Gram matrix does not resolve it: "
     assert str(seen.value).startswith(f"{text}within its rounding the radius may be {wider:.8g}")
     assert seen.value.margin == pytest.approx(-0.01 * least, rel=1e-6)
+    with pytest.raises(EmptySetError, match="within its rounding the radius may be"):
+        local_interval(spec, proj, occam(spec.widened, eta).rho, eta)
     with pytest.raises(EmptySetError) as seen:
         local_interval(spec, proj, 0.99 * wider, eta)
     assert "resolve" not in str(seen.value)
@@ -173,6 +174,32 @@ def test_where_the_first_bound_is_too_large_the_dominating_problem_at_the_same_m
     assert (band.gap_rel < 1e-9).all()
 
 
+def test_eight_tenths_of_what_is_resolved_need_no_further_problem(monkeypatch):
+    """A functional that the row says nothing of: its norm ball grows by as little as the least norm shrinks."""
+    spec, proj = problem(1e-2, [0.0], [2.0])
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "local_interval", lambda *_, **__: pytest.fail("solved anew"))
+        band = local_interval(spec, proj, RHO, ETA)
+    (_, high), (_, upper) = strip(0.0, 2.0, 0.0), strip(0.0, 2.0, 1e-2)
+    assert 0.75e-3 < (upper - high) / high < 0.85e-3
+    assert band.delta_num[0] == pytest.approx(upper - high, rel=2e-2)
+    assert band.resolved[0]
+
+
+def test_a_dominating_problem_that_knows_more_leaves_no_negative_allowance():
+    """Two equal rows without noise, and b along their difference: delta^-1 times its square is what the twin's V lacks."""
+    along, delta = 1e-9, 8 * EPS
+    spec = Spectral.from_gram(np.ones((2, 2)), np.array([0.5, 0.5]))
+    proj = spec.project(np.array([[0.5 + along], [0.5 - along]]), np.ones(1))
+    band, wider = local_interval(spec, proj, RHO, 0.0), proj.widened(np.arange(1))
+    twin = local_interval(wider.spec, wider, RHO, 0.0)
+    assert spec.dropped == 1
+    share = 2 * along**2 / delta / 0.75  # of V = 1 - 0.5^2
+    assert 1e-4 < share < 1.9e-3
+    assert 1 - share < twin.half[0] / band.half[0] < 1 - share / 4
+    assert band.delta_num[0] == pytest.approx(twin.delta_num[0], rel=1e-9, abs=0)
+
+
 @pytest.mark.parametrize(
     ("delta", "resolved"), [(3e-3, [True, False, True, False, True]), (1e-2, [False, False, True, False, False])]
 )
@@ -209,6 +236,9 @@ def test_a_functional_of_the_row_alone_may_move_by_the_root_of_rounding():
         twin = local_interval(wider.spec, wider, RHO, ETA)
         assert (low, high) == (1.25, 1.75)
         assert band.resolved.tolist() == [resolved, True]
+        alone = local_interval(spec, spec.project(np.zeros((1, 1)), np.array([2.0])), RHO, ETA)
+        assert band.delta_num[1] == pytest.approx(alone.delta_num[0], rel=1e-6, abs=0)
+        assert band.delta_num[1] > 0
         moved = max(upper - high, low - lower)
         assert moved > 1e-7
         if resolved:
@@ -268,3 +298,12 @@ def test_a_ball_is_too_small_for_the_dominating_problem_by_more_than_sixty_four_
     with pytest.raises(EmptySetError, match=r"which is 1 without the 1 directions .* does not resolve it") as seen:
         local_interval(spec, proj, np.nextafter(last, 0), eta)
     assert -70 * EPS * least < seen.value.margin < 0
+
+
+def test_a_functional_that_is_zero_is_resolved_beside_one_that_is_not():
+    """At the Occam radius no half-width is above the rounding of a Gram matrix; that of zero is zero, exactly."""
+    spec = Spectral.from_gram(np.diag([4.0, 1.0]), np.ones(2))
+    proj = spec.project(np.array([[0.0, 2.0], [0.0, 0.5]]), np.array([0.0, 9.0]))
+    band = local_interval(spec, proj, occam(spec, 0.5).rho, 0.5)
+    assert band.resolved.tolist() == [True, False]
+    assert (band.half[0], band.delta_num[0], band.gap_rel[0]) == (0.0, 0.0, 0.0)
