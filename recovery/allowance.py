@@ -131,8 +131,7 @@ def _degenerate(centre: Centre, proj: Projection, room: float, noise: float, nor
     quad = f @ centre.v2
     drift = xp.abs(proj.ct @ (f * centre.v).T)
     edge = drift + xp.sqrt(V * (room + quad + mus * noise + norm))
-    least = edge.min(1) if xp is np else edge.min(1).values
-    return least - xp.sqrt(room * proj.c02)
+    return xp.amin(edge, 1) - xp.sqrt(room * proj.c02)
 
 
 def moved_variance(proj: Projection, mu: Array) -> Array:

@@ -173,7 +173,7 @@ def _balance(s2: Array, c2: Array, c02: Array, eps: float, eta: float) -> tuple[
     xp = namespace(s2)
     none = c02 < 0
     if eta == 0:
-        return c02 * 0 + float("inf"), none, ~none
+        return xp.full_like(c02, float("inf")), none, ~none
     if eps == 0 or len(s2) == 0:
         return c02 * 0, ~none, none
     # Scaled so that the spectrum tops at 1 and the target is a pure number: no overflow for any units.

@@ -6,16 +6,19 @@ import flint
 import numpy as np
 import oracle
 import pytest
-from test_allowances import EPS, Case, arb, edges_at_hand, root, squares
+from test_allowances import EPS, Case, arb, edges_at_hand, repeated, root, squares
 
 from orledger.recovery import Spectral, occam
 from orledger.recovery.allowance import (
+    Edge,
     edges_at,
     feature_allowance,
+    forgotten,
     functional_error,
     gram_allowance,
     products_error,
 )
+from orledger.recovery.roots import log_grid
 
 NEAR = {"rel": 1e-6, "abs": 0}
 
@@ -126,8 +129,12 @@ def test_features_of_which_no_row_is_left_at_their_best_misfit():
     assert feature_allowance(centre, proj, rho, room, edges)[0] == pytest.approx(want, rel=1e-9, abs=0)
 
 
-def test_exact_rows_of_very_different_size_move_both_balls():
-    """Exact rows of size 1 and 1e-12: an element that meets them may be away by 36e12 EPS rho, nearly a hundredth of it."""
+@pytest.mark.parametrize("noise_share", [0.4, 0.0])
+def test_exact_rows_of_very_different_size_move_both_balls(noise_share):
+    """Exact rows of size 1 and 1e-12: an element that meets them may be away by 36e12 EPS rho, nearly a hundredth of it.
+
+    Without noise the limit mu = inf has no room for that, and the best edge at a multiplier of the grid counts.
+    """
     flint.ctx.prec = oracle.BITS
     rng = np.random.default_rng(4)
     Phi = np.zeros((5, 9))
@@ -136,7 +143,7 @@ def test_exact_rows_of_very_different_size_move_both_balls():
     Phi[2:, 0] = 0.5
     y, C = np.array([0.3, 0.2e-12, 1.0, -1.0, 2.0]), rng.standard_normal((2, 9))
     spec = Spectral.from_features(Phi, y, exact=[0, 1])
-    proj, eta = spec.project(C), 0.4 * spec.ynorm
+    proj, eta = spec.project(C), noise_share * spec.ynorm
     rho = 1.3 * occam(spec, eta).rho
     centre, room, edges = edges_at_hand(spec, proj, rho, eta)
     found = feature_allowance(centre, proj, rho, room, edges)
@@ -146,13 +153,56 @@ def test_exact_rows_of_very_different_size_move_both_balls():
     shift = (7 * EPS * top + 9 * EPS * max(top, size)) * rho + 8 * EPS * spec.ynorm + size * slip
     noise, norm = shift * (2 * eta + shift), 64 * EPS * rho**2 + slip * (2 * rho + slip)
     for i, c in enumerate(C):
-        problem, moves = oracle.Oracle.of_features(Phi, y, c, (0, 1)), []
-        for edge in edges:
-            mu = arb(edge.mu[i])
-            V, _, ya = problem.moments(mu)
-            R = arb(rho) ** 2 + mu * arb(eta) ** 2 - ya
-            moves.append(float(root(V * (R + mu * arb(noise) + arb(norm))) - root(V * R)))
-        assert found[i] == pytest.approx(max(moves) + slip * np.linalg.norm(c), rel=1e-9, abs=0)
+        problem = oracle.Oracle.of_features(Phi, y, c, (0, 1))
+
+        def wider(mu, problem=problem):
+            V, m, ya = problem.moments(mu)
+            return m, root(V * (arb(rho) ** 2 + mu * arb(eta) ** 2 - ya + mu * arb(noise) + arb(norm)))
+
+        if eta:
+            V, _, ya = zip(*(problem.moments(arb(edge.mu[i])) for edge in edges), strict=True)
+            R = [arb(rho) ** 2 + arb(edge.mu[i]) * arb(eta) ** 2 - q for edge, q in zip(edges, ya, strict=True)]
+            moved = max(float(wider(arb(e.mu[i]))[1] - root(v * r)) for e, v, r in zip(edges, V, R, strict=True))
+        else:
+            V, limit, ya = problem.moments(None)
+            tried = [wider(arb(mu)) for mu in np.exp(log_grid(spec.s2))]
+            moved = min(float(abs(limit - m) + half) for m, half in tried) - float(root(V * (arb(rho) ** 2 - ya)))
+        assert found[i] == pytest.approx(moved + slip * np.linalg.norm(c), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("exact", [(), (1, 3)])
+def test_the_first_bound_where_rounding_is_as_large_as_what_it_moves(exact):
+    """V and R of a few EPS, given by hand: sqrt((V + dV) (R + dR)) - sqrt(V R), and what the mean moves."""
+    flint.ctx.prec = oracle.BITS
+    case = Case(exact)
+    mu, V, R = 2.0, np.array([4.0, 40.0, 400.0]) * EPS, np.array([300.0, 3.0, 30.0]) * EPS
+    none = np.zeros(3)
+    edge = Edge(none, none, np.full(3, mu), none, none, V, (R / V) ** 0.5)
+    found = gram_allowance(case.spec, case.proj, case.rho, [edge])
+    for i, problem in enumerate(case.exactly):
+        w, a = problem.weights(arb(mu))
+        unit = arb(2 * EPS * case.k[i])
+        own, dR = squares(w, case.delta), squares(a, case.delta)
+        dV, v, r = 2 * (own + unit), arb(V[i]), arb(R[i])
+        moved = root(dR) * (root(own + unit) + root(unit)) + root((v + dV) * (r + dR)) - root(v * r)
+        assert found[i] == pytest.approx(float(moved) + functional_error(case.proj, case.rho)[i], **NEAR)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.1])
+def test_the_first_bound_of_two_equal_rows_counts_the_cut_twice(apart):
+    """The data of the two differ by 2 `apart`. R is a few cuts, so that what each weight adds to it is seen."""
+    spec = Spectral.from_gram(
+        np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), np.array([1 + apart, 1 - apart, 0.5])
+    )
+    k, mu, V, cut = 2.0, 0.7, 1.5, 64 * EPS * 4
+    proj, R, none = spec.project(np.array([[0.3], [0.3], [0.5]]), np.array([k])), 3 * cut, np.zeros(1)
+    edge = Edge(none, none, np.full(1, mu), none, none, np.full(1, V), np.full(1, (R / V) ** 0.5))
+    first, second = 2 + 1 / mu, 4 + 1 / mu
+    own, data = 0.18 / first**2 + 0.25 / second**2, 2 / first**2 + 0.25 / second**2 + 2 * apart**2 * mu**2
+    dV, dR = 2 * (2 * cut * own + 2 * EPS * k), 2 * cut * data
+    dm = dR**0.5 * ((dV / 2) ** 0.5 + (2 * EPS * k) ** 0.5) + mu * (cut * k * 2 * apart**2) ** 0.5
+    want = dm + ((V + dV) * (R + dR)) ** 0.5 - (V * R) ** 0.5 + functional_error(proj, 1.0)[0]
+    assert gram_allowance(spec, proj, 1.0, [edge])[0] == pytest.approx(want, rel=1e-7, abs=0)
 
 
 def test_the_first_bound_says_nothing_where_only_the_dominating_problem_does():
@@ -162,6 +212,7 @@ def test_the_first_bound_says_nothing_where_only_the_dominating_problem_does():
         spec = Spectral.from_gram(twice, np.array([1.0, 1.0, 0.5]), exact=exact)
         found = gram_allowance(spec, spec.project(np.full((3, 1), 0.25), np.ones(1)), 2.0, [])
         assert np.isinf(found[0]) == lost
+    assert found[0] > 0
     whole = Spectral.from_gram(np.diag([1.0, 4.0]), np.ones(2), exact=[0])
     assert np.isfinite(gram_allowance(whole, whole.project(np.full((2, 1), 0.25), np.ones(1)), 2.0, []))
     spec = Spectral.from_gram(np.diag([4.0, 1.0]), np.array([3.0, 1.0]))
@@ -171,3 +222,19 @@ def test_the_first_bound_says_nothing_where_only_the_dominating_problem_does():
     with np.errstate(all="raise"):
         found = gram_allowance(spec, proj, 1e3, edges)
     assert np.isposinf(found).tolist() == [True, False]
+
+
+def test_the_limit_of_a_dropped_direction_to_a_hundredth():
+    """Eight units of every row, 8 n EPS, in the product; what is below it counts for nothing, above it with its square."""
+    limit = 8 * 3 * EPS * np.sqrt(4.0 * 2.0)
+    along = limit * np.array([0.99, 1.01])
+    less, limitless = forgotten(repeated([(a / 2**0.5, -a / 2**0.5, 0.5) for a in along], np.full(2, 2.0)))
+    assert less == pytest.approx([0.0, along[1] ** 2], rel=1e-9, abs=0)
+    assert not limitless.any()
+
+
+def test_no_edge_moves_by_nothing_but_the_functional():
+    spec = Spectral.from_gram(np.diag([4.0, 1.0]), np.array([3.0, 1.0]))
+    proj = spec.project(np.array([[2.0], [0.5]]), np.array([9.0]))
+    assert gram_allowance(spec, proj, 2.0, []) == functional_error(proj, 2.0)
+    assert products_error(None, proj, 2.0, 1.0, []).tolist() == [0.0]

@@ -125,6 +125,34 @@ def test_noise_as_large_as_the_ball_leaves_the_ball(eta):
     assert (least.at_lower[0], least.mu[0], least.radius[0]) == (True, 0.0, 1e-75)
 
 
+def test_a_root_next_to_the_ball_is_found():
+    """s^2 = 1 and 4 with a mean of 5/2, from which the balance falls by 9/5 mu: noise less by 2e-14 has its root at 1.1e-14."""
+    spec = Spectral.from_features(np.diag([1.0, 2.0]), np.ones(2))
+    found = global_radius(spec, spec.project(np.ones((1, 2))), 1.0, (2.5 * (1 - 2e-14)) ** 0.5)
+    assert not found.at_lower[0]
+    assert found.mu[0] == pytest.approx(2e-14 / 1.8, rel=0.2)
+    assert found.radius[0] == pytest.approx(2**0.5, rel=1e-14)
+
+
+def test_nothing_has_no_radius_however_large_the_ball():
+    """eta^2 / (eps s)^2 = 1e-330 is no number of float64: the functional 0 is still determined without any row."""
+    spec = Spectral.from_features(np.eye(1) * 1e15, np.ones(1))
+    found = global_radius(spec, spec.project(np.zeros((1, 1))), 1e75, 1e-75)
+    assert (found.radius[0], found.mu[0], found.at_lower[0], found.at_upper[0]) == (0.0, 0.0, True, False)
+
+
+def test_functionals_at_the_end_of_the_ball_to_rounding():
+    """The mean of s^2 is eta^2 / eps^2 = 4: mu = 0 to rounding, on whichever side of it a sum ends, and the radius is |c|."""
+    s2 = np.array([1.0, 4.0, 9.0])
+    part = np.linspace(0.01, 0.6, 400)
+    c2 = np.stack([part, 1 - part * 8 / 5, part * 3 / 5], 1)  # a + 9 d = 4 (a + d)
+    spec = Spectral.from_features(np.diag(s2**0.5), np.ones(3))
+    found = global_radius(spec, spec.project(c2**0.5), 1.0, 2.0)
+    assert c2 @ s2 == pytest.approx(4 * c2.sum(1))
+    assert found.radius == pytest.approx(1.0, rel=1e-12)
+    assert (found.mu < 1e-6).all()
+
+
 def test_no_row_and_no_point():
     """A Gram matrix of zero says nothing; no functional has no radius, whatever the form."""
     none = radius_values(np.zeros(2), np.zeros((1, 2)), np.array([4.0]), 3.0, 0.5)
@@ -135,6 +163,23 @@ def test_no_row_and_no_point():
         spec, proj = in_form(form)
         found = global_radius(spec, proj[:0], BALL, NOISE)
         assert (found.radius.shape, found.allowance.shape, found.resolved.shape) == ((0,), (0,), (0,))
+
+
+@pytest.mark.parametrize("unit", [2.0**-13, 2.0**13])
+def test_a_radius_has_the_unit_of_its_functional(unit):
+    """Powers of two, which change no digit on the way: the same mu, and the radius times the unit."""
+    spec, proj = in_form("features")
+    found, other = (global_radius(spec, p, BALL, NOISE) for p in (proj, spec.project(POINTS * unit)))
+    assert other.mu == pytest.approx(found.mu, rel=1e-9)
+    assert other.radius == pytest.approx(found.radius * unit, rel=1e-12)
+    assert other.at_lower.tolist() == found.at_lower.tolist()
+
+
+def test_the_usual_grid_has_four_nodes_for_every_power_of_ten_from_minus_twelve_to_twelve():
+    """s = 1 and eta = 0.1: what no row sees has its best node at the first, what a row is at the last, and one between."""
+    spec = Spectral.from_features(np.array([[1.0, 0.0]]), np.ones(1))
+    found = global_radius(spec, spec.project(np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.1]])), 1.0, 0.1, "grid97")
+    assert found.mu == pytest.approx([1e-12, 1e12, 1e2], rel=1e-12)  # 1 + mu = sqrt(99) / 0.1 without a grid
 
 
 @pytest.mark.parametrize("grid", [None, (-2.5, 5.0, 6)])

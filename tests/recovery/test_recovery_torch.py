@@ -93,3 +93,12 @@ def test_a_negative_eigenvalue_has_a_limit_of_its_own_in_single_precision():
     assert radius_values(w, torch.ones((1, 2)) / 9, kxx, 1.0, 0.0).shape == (1,)
     with pytest.raises(GramError, match="negative eigenvalue"):
         radius_values(torch.tensor([4.0, -limit * 1.00005]), torch.ones((1, 2)) / 9, kxx, 1.0, 0.0)
+
+
+def test_tensors_at_the_best_misfit_have_the_limits_and_allowances_of_arrays():
+    given, found = (np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), np.array([1.0, 2.0]), np.eye(3)), []
+    for Phi, y, C in (given, tuple(map(torch.as_tensor, given))):
+        spec = Spectral.from_features(Phi, y)
+        found.append(local_interval(spec, spec.project(C), 3.0, 0.0).delta_num)
+    assert found[1].numpy() == pytest.approx(found[0], rel=1e-3, abs=0)
+    assert global_radius(spec, spec.project(C), 3.0, 0.0).mu.tolist() == [np.inf] * 3
