@@ -95,6 +95,16 @@ def test_a_ball_that_rounding_makes_too_small_is_that_of_the_occam_radius():
         assert (lower[i], upper[i]) == pytest.approx((float(m - half), float(m + half)), rel=1e-9)
 
 
+def test_without_the_data_the_edges_are_those_of_the_ball():
+    """mu = 0: rho |c| on either side of zero, wherever the Occam solution lies."""
+    case = Case(())
+    proj = case.spec.project(np.hstack([case.b, -case.b]), np.hstack([case.k, case.k]))
+    lower, upper = edges_at(proj, case.rho, case.eta, np.zeros(6), np.zeros(6))
+    want = case.rho * proj.norm2**0.5
+    assert upper == pytest.approx(want, rel=1e-12)
+    assert lower == pytest.approx(-want, rel=1e-12)
+
+
 def nothing_left(eta):
     """Two exact rows and a noisy one between them: of the four coordinates two are free, and no row says anything of them."""
     Phi = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [3.0, 4.0, 0.0, 0.0]])
