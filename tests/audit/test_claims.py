@@ -13,14 +13,28 @@ from orledger.toml_tables import TomlError
 
 
 def result(db, body: str):
+    return checked(db.results, body)
+
+
+def checked(results, body: str):
     text = framed('[[claim]]\nid = "w"\nstatement = "s"\n' + body, ("g", "s"), "w holds")
     h = parse_hypothesis(text, "x.toml")
-    return check(UnitReader(db.results), h.claims[0])
+    return check(UnitReader(results), h.claims[0])
 
 
 @pytest.fixture
 def filled(db):
     """Two groups of three units; arm a is 1, 2, 3 and 10, 20, 30, arm b twice that, arm c is b except once above."""
+    return fill(db)
+
+
+@pytest.fixture(scope="module")
+def once(module_db):
+    """The same for tests that only read it."""
+    return fill(module_db).results
+
+
+def fill(db):
     for g, scale in (("p", 1.0), ("q", 10.0)):
         for s in (1, 2, 3):
             v = s * scale
@@ -65,8 +79,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("body", "state", "observed"), CASES)
-def test_predicates(filled, body, state, observed):
-    r = result(filled, body + "\n")
+def test_predicates(once, body, state, observed):
+    r = checked(once, body + "\n")
     assert r.state == state
     assert observed in r.observed
 

@@ -28,6 +28,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 PATIENCE = 300_000  # milliseconds; a test waits for what it expects to see, and a busy machine is slow
+# Pages look for news every few seconds: here sooner, so that a browser does not draw them meanwhile.
+HURRY = "const later = setTimeout; setTimeout = (what, wait, ...more) => later(what, Math.min(wait, 200), ...more);"
 PAGES = (
     "/",
     "/run",
@@ -210,11 +212,13 @@ def test_a_run_is_seen_from_start_to_end(browser: Browser, tmp_path: Path) -> No
 
         try:
             page, problems = opened(browser, address)
+            page.add_init_script(HURRY)
             asked.readline()  # the first cell waits, and a snapshot of the plan is there
             page.goto(f"{address}/run")
             page.wait_for_selector("text=0 of 4 done")
             page.wait_for_selector("text=a run is writing")
             beside, _ = opened(browser, address)
+            beside.add_init_script(HURRY)
             beside.goto(f"{address}/cells")
             go()
             page.wait_for_selector("text=1 of 4 done")
