@@ -254,7 +254,9 @@ def test_a_view_of_a_study_is_seen_through(eight: Path, tmp_path: Path) -> None:
     assert (row.reaches, row.cells_done) == (("s", "u"), 8)
 
 
-@pytest.mark.parametrize("table", ["audit", "disposition", "test_result"])
+@pytest.mark.parametrize(
+    "table", ["test_result", *(pytest.param(table, marks=pytest.mark.slow) for table in ("audit", "disposition"))]
+)
 def test_an_earlier_look_that_is_deleted(audited_once: Path, tmp_path: Path, table: str) -> None:
     path = Path(shutil.copy(audited_once, tmp_path / "s.duckdb"))
     with closing(connect(path, "write")) as con:

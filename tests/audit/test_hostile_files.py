@@ -161,7 +161,11 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+# Each of another kind: of a value, of a key, of points, and of columns.
+FAST = ("a list", "a list as key", "points in words", "no value")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FAST else pytest.mark.slow) for n in ANSWERS])
 def test_an_answer_that_no_test_can_use_is_named(made: Path, tmp_path: Path, name: str) -> None:
     done, _ = audit(made, tmp_path, query(ANSWERS[name]))
     assert done.exit_code == 5, done.output

@@ -173,6 +173,7 @@ def test_names_that_would_break_latex_html_or_svg(tmp_path):
     assert (out / "report.pdf").exists() == latex
 
 
+@pytest.mark.slow
 def test_a_frame_with_failures_and_mixed_metrics(tmp_path, few_figures):
     """Two metrics that share out the datasets, a failure with its reason, and a fold: one command, nothing lost."""
     rng = np.random.default_rng(5)

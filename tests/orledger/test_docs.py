@@ -17,7 +17,13 @@ from orledger.cli import EXIT_CODES, main
 GENERATED = {"commands.md", "database.md"}
 
 
-@pytest.mark.parametrize("page", with_blocks("python"), ids=named)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.pages if named(page) == "docs/tutorial.md" else [], id=named(page))
+        for page in with_blocks("python")
+    ],
+)
 def test_the_python_of_a_page_runs(page: Path, desk: Path) -> None:
     """Block after block in one namespace; blocks with prompts are doctests and must print what they show."""
     names: dict[str, object] = {}

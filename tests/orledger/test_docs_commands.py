@@ -1,4 +1,4 @@
-"""Every command of the documentation is run, in the order of its page: those of two pages here, all of them by ``make docs``."""
+"""Every command of the documentation is run, in the order of its page: those of the README here, all of them by ``make docs``."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run_page(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch, *needs: st
     assert problems == []
 
 
-FIRST = ("README.md", "docs/tutorial.md")
+FIRST = ("README.md",)
 
 
 @pytest.mark.parametrize(

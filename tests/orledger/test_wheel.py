@@ -67,6 +67,7 @@ def test_every_source_and_data_file_is_in_the_wheel(wheel: Path, root: Path) -> 
     assert not [n for n in names if n.startswith(("tests/", "schema/", "audit/"))]
 
 
+@pytest.mark.slow
 def test_the_wheel_works_in_an_environment_of_its_own(wheel: Path, toy_db: Path, tmp_path: Path) -> None:
     """A new environment that borrows the installed dependencies and nothing of this checkout."""
     venv = tmp_path / "venv"

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 WITHOUT = """
@@ -41,6 +43,7 @@ def without_torch(folder: Path, *lines: list[str]) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_import_audit_tables_and_report_need_no_torch(tmp_path: Path) -> None:
     example = ROOT / "docs" / "examples"
     out = without_torch(

@@ -31,6 +31,7 @@ def test_the_corpus_is_small_and_whole(corpus):
     assert all(n == settled for n, settled in blocks.values())
 
 
+@pytest.mark.slow
 def test_the_findings_are_those_of_the_corpus(corpus):
     with open_results(corpus) as results:
         assert findings(results, expected_cells(results)) == (RESULTS / "FINDINGS.md").read_text(encoding="utf-8")

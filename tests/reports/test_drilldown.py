@@ -58,7 +58,7 @@ def test_printed_statistics_follow_from_the_rows_that_open(
 def test_rows_are_those_that_the_number_was_computed_from(audited: synthetic_db.Adapter, tables: list[Table]) -> None:
     opener = Drilldown(audited)
     for table in tables:
-        for place, value in list(drilldown.numbers(table))[::23]:
+        for place, value in list(drilldown.numbers(table))[::47]:
             for part in (p for p in value.origin.parts if isinstance(p, Records)):
                 opened = list(opener._records(part))
                 answers = [audited.sql(q.sql) for q in opened]
@@ -79,7 +79,7 @@ def test_every_number_of_every_table_knows_its_origin(tables: list[Table]) -> No
 def test_counts_of_steps_are_the_rows_that_open(audited: synthetic_db.Adapter, tables: list[Table]) -> None:
     """Table Cinv counts in Python; its queries count the same steps and trajectories in SQL."""
     opener, table = Drilldown(audited), next(t for t in tables if t.name == "Cinv")
-    for place, value in drilldown.numbers(table):
+    for place, value in list(drilldown.numbers(table))[::4]:
         found = opener.behind(value)
         assert found is not None
         assert isinstance(value, Number)

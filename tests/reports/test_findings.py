@@ -102,7 +102,7 @@ def test_the_findings_name_the_database_by_the_hash_that_the_tables_carry(audite
 
 
 def test_datasets_from_a_data_directory_are_named_as_not_compared_with_their_source():
-    con = synthetic_db.filled(a_seeds=2, b_seeds=1, c_seeds=2, gap_seeds=2, points=9)
+    con = synthetic_db.filled(cases="b", b_seeds=1, gap_seeds=2, points=9, datasets=("diabetes", "yacht"))
     con.execute(
         "UPDATE dataset SET origin = 'user file yacht.csv (not compared with OpenML 42370)' WHERE name = 'yacht'"
     )

@@ -47,7 +47,9 @@ def branin():
     return cell, result(cell)
 
 
-@pytest.mark.parametrize("benchmark_name", ["branin", "griewank", "levy"])
+@pytest.mark.parametrize(
+    "benchmark_name", ["branin", *(pytest.param(name, marks=pytest.mark.slow) for name in ("griewank", "levy"))]
+)
 @pytest.mark.parametrize("budget", ["near-initial", "converged"])
 def test_sharing_steps_between_arms_changes_no_record(benchmark_name, budget):
     (cell,) = cells(benchmarks=[benchmark_name], settings={"fit_budget": budget, "evaluations": 10})
@@ -190,6 +192,7 @@ def test_schedule_cell_never_satisfies_the_margin_condition_it_is_built_to_break
         assert records["shape", "shape_moved", None, t] == moved
 
 
+@pytest.mark.slow
 def test_determinism_control_finds_repeats_bitwise_equal_and_sees_a_perturbation():
     jobs = plan({"settings": SMALL, "determinism": {"benchmarks": ["branin"], "seeds": [0]}}, "test: c")
     assert len(jobs) == 1

@@ -97,7 +97,8 @@ def small_problem() -> tuple[SplitRows, dict]:
     return make_problem(table, "iid", 0, 0.25, settings), settings
 
 
-@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_case_b_trains_and_predicts_the_same_there(elsewhere, precision):
     """All five roles: water-filling reads features and noise of a net in training and writes its prior."""
     problem, settings = small_problem()

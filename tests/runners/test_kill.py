@@ -20,7 +20,7 @@ from orledger.schema.reading import open_results
 CELLS = 60
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(24, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [2, pytest.param(24, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(db: Path, tmp_path: Path, kills: int) -> None:
     """Moments from before the file exists to the end of the run; both engines, with snapshots being published."""
     chance = random.Random(20240614)
