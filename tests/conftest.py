@@ -277,8 +277,11 @@ def _new_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callabl
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _copies() -> Iterator[None]:
-    """A copy of a database that this process looked through is not looked through again, unless somebody changes it."""
+def _copies() -> Iterator[Callable[..., Any]]:
+    """A copy of a database that this process looked through is not looked through again, unless somebody changes it.
+
+    The way to make one that is looked through.
+    """
     from orledger.schema import opening
 
     real = shutil.copy, shutil.copyfile
@@ -294,7 +297,7 @@ def _copies() -> Iterator[None]:
         return copied
 
     shutil.copy, shutil.copyfile = map(remembering, real)
-    yield
+    yield real[0]
     shutil.copy, shutil.copyfile = real
 
 

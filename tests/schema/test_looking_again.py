@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -12,6 +14,12 @@ from orledger import studies
 from orledger.errors import DatabaseError, VerificationError
 from orledger.schema import objects, opening
 from orledger.schema.opening import connect
+
+
+@pytest.fixture(autouse=True)
+def _really_copied(_copies: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies that nobody has looked through."""
+    monkeypatch.setattr(shutil, "copy", _copies)
 
 
 @pytest.mark.parametrize("log", [False, True], ids=["in the file", "in its log"])
