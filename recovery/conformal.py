@@ -18,6 +18,7 @@ from orledger.recovery._array import Array, as_float, machine_eps, namespace, no
 from orledger.recovery.errors import InputError
 from orledger.recovery.interval import Interval, local_interval
 from orledger.recovery.occam import Occam, occam
+from orledger.recovery.projection import of
 from orledger.recovery.scores import covering_radius
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def conformal_radius(
     maximum, and `level` says what that achieves. floor: "auto" adds q_add only when kappa stops short, "always" adds it
     anyway, "never" to look at the pure interval (no guarantee once saturated).
     """
-    y = to_numpy(sized(as_float(y_cal, "y_cal", ndim=1), "y_cal"))
+    y, proj_cal = to_numpy(sized(as_float(y_cal, "y_cal", ndim=1), "y_cal")), of(spec, proj_cal)
     n = len(y)
     if n == 0 or n != len(proj_cal):
         raise InputError(

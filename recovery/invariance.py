@@ -50,6 +50,10 @@ def kappa_invariance(m: np.ndarray, c: np.ndarray, kappa: float, kappa_prime: fl
     kappa, kappa_prime = number(kappa, "kappa"), number(kappa_prime, "kappa_prime")
     if m.shape != c.shape or m.ndim == 0 or m.shape[-1] == 0:
         raise InputError(f"m {m.shape} and c {c.shape} must have the same shape (..., candidates)")
+    most = max(abs(kappa), abs(kappa_prime), 1.0)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(4 * (np.abs(m).max(initial=0.0) + most * np.abs(c).max(initial=0.0))):
+            raise InputError("m - kappa c is too large for floating point", hint="state m and c in another unit")
     osc = c.max(-1) - c.min(-1)
     chosen, gap, tie, left = [], [], [], []
     for here, there in ((kappa, kappa_prime), (kappa_prime, kappa)):

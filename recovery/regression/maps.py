@@ -154,7 +154,7 @@ def check_map(kernel: str, approximation: str, size: int, length: float | str) -
         raise ParameterError(f"approximation = {approximation!r}; use 'nystroem' or 'random'")
     if not (isinstance(size, (int, np.integer)) and size >= 1):
         raise ParameterError(f"n_features = {size!r}; a whole number of at least 1 is needed")
-    if length != "auto" and not (isinstance(length, (int, float)) and 0 < length < np.inf):
+    if length != "auto" and not (isinstance(length, (int, float)) and 1e-75 <= length <= 1e75):
         raise ParameterError(
-            f"length_scale = {length!r}; use 'auto' or a positive number, in standard deviations of the columns"
+            f"length_scale = {length!r:.40}; use 'auto' or a number from 1e-75 to 1e75, in standard deviations of the columns"
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orledger.recovery._array import to_numpy
 from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.errors import ParameterError
 from orledger.recovery.regression.head import NOISE_RULES
@@ -15,9 +16,13 @@ from orledger.recovery.regression.model import SCORES
 if TYPE_CHECKING:
     from orledger.recovery.array_types import Numbers
 
+LARGEST = 1e75
+"""Numbers beyond it have squares of squares that leave floating point."""
+
 
 def _number(value: Any, low: float) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) < np.inf
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    return real and bool(low <= value <= LARGEST)
 
 
 def check_parameters(estimator: Any) -> None:
@@ -44,13 +49,15 @@ def row_weights(weight: Numbers | None, X: np.ndarray) -> np.ndarray | None:
     """Weights (n,) of the rows X, or None; a ParameterError when they are negative, not finite, too few or all zero."""
     if weight is None:
         return None
-    w = np.asarray(weight, dtype=float)
+    w = np.asarray(to_numpy(weight), dtype=float)
     if w.ndim == 0:
         w = np.full(len(X), float(w))
     if w.shape != (len(X),):
         raise ParameterError(f"sample_weight has shape {w.shape}; ({len(X)},) is needed")
     if not (np.isfinite(w).all() and (w >= 0).all()):
         raise ParameterError("sample_weight has a negative or non-finite value")
+    if w.max() > LARGEST:
+        raise ParameterError(f"sample_weight has the value {w.max():.3g}; at most {LARGEST:g} is allowed")
     if (w > 0).sum() < 1:
         raise ParameterError("sample_weight is zero everywhere: there is nothing to fit")
     return w

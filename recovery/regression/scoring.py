@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orledger.recovery._array import as_float, to_numpy
 from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.errors import ParameterError
 from orledger.recovery.regression.parameters import row_weights
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
 
 
 def _checked(y: Numbers, intervals: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    y, intervals = np.asarray(y, dtype=float), np.asarray(intervals, dtype=float)
+    y, intervals = to_numpy(as_float(y, "y")), np.asarray(to_numpy(intervals), dtype=float)
     if intervals.ndim < 2 or intervals.shape[1] != 2 or len(y) != len(intervals) or len(y) == 0:
         raise ParameterError(
             f"intervals {intervals.shape} do not belong to {y.shape} responses; (n, 2) for (n,) is needed"
         )
     if y.shape != (len(y), *intervals.shape[2:]):
         raise ParameterError(f"responses have shape {y.shape} and intervals {intervals.shape}; outputs do not match")
+    with np.errstate(invalid="ignore"):
+        if np.isnan(intervals[:, 1] - intervals[:, 0]).any():
+            raise ParameterError("an interval has an edge that is not a number, or two that are the same infinity")
     return y, intervals
 
 
