@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orledger.recovery.roots import solve
+from orledger.recovery.roots import log_grid, solve
 
 EPS = 2.0**-52
 
@@ -40,6 +40,23 @@ def test_a_bracket_of_eight_units_is_a_root(units, evaluations):
         places, root = asked([value, last], lo=1 - units * EPS, hi=1 + units * EPS)
         assert (places[0], len(places)) == (1.0, evaluations)
         assert (root == 1.0) == (evaluations == 1)
+
+
+def test_a_bracket_of_twelve_units_is_halved():
+    """Places nearer than eight units to an end are not asked for; the interpolated one, 0.779 of the way, would be."""
+    places, _ = asked([1.2, 0.0], lo=1.0, hi=1 + 60 * EPS, flo=4.0, fhi=-1.0)
+    assert places == [1 + 48 * EPS, 1 + 54 * EPS]
+
+
+@pytest.mark.parametrize(("flo", "fhi", "first"), [(1.0, -99.0, 0.05), (99.0, -1.0, 0.95), (1.0, -3.0, 0.25)])
+def test_the_first_step_is_the_secants_and_at_least_a_twentieth_from_an_end(flo, fhi, first):
+    assert asked([0.0], flo=flo, fhi=fhi) == ([first], first)
+
+
+@pytest.mark.parametrize("mu0", [3.9, 1 / 3.9])
+def test_a_tail_of_nearly_three_steps_has_three(mu0):
+    """From 10^3 to 3.9 10^18 are 35.9 units: three steps of at most twelve; the other tail has 34.5, the core 18 nodes."""
+    assert len(log_grid(np.ones(1), mu0)) == 18 + 3 + 3
 
 
 def test_where_no_bracket_is_open_nothing_is_asked():
