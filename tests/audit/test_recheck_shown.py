@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from orledger.audit.recheck.findings import Finding
+from orledger.audit.recheck.findings import Cause, Finding
 from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.power import Power
 
@@ -23,6 +23,7 @@ def test_a_finding_says_why_and_where():
     assert finding().because == "The rows add up to 13"
     assert finding().where == "Table 1"
     assert finding(file="p.tex", line=7).where == "p.tex:7, Table 1"
+    assert Cause("c", CheckVerdict.INCONSISTENT, (finding(rule="mean_rank"), finding())).kind == "mean rank"
 
 
 @pytest.mark.parametrize(
