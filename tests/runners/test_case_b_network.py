@@ -171,13 +171,17 @@ def test_batched_training_equals_one_at_a_time_over_200_steps() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("rows", [32, 75, 77])
 def test_batch_size_leaves_no_trace(dtype: torch.dtype, rows: int) -> None:
-    """Three epochs end in bitwise the same net in batches of 1, 2, 5 and 9, full and partial minibatches included."""
+    """Three epochs end in the same net in batches of 1, 2, 5 and 9, full and partial minibatches included.
+
+    With AVX-512 to the bit; with MKL's code for AVX2 the place of a net in memory decides some last bits.
+    """
+    rounding = 1e-10 if dtype == torch.float64 else 1e-5
     network, schedule = small_network(dtype), AdamSchedule(3, 32, 0.01, 5e-4)
     largest = train(network, nets(9, rows), schedule, dtype=dtype).flat
     for size in (1, 2, 5):
         for start in (0, 9 - size):
             part = train(network, nets(9, rows)[start : start + size], schedule, dtype=dtype).flat[:size]
-            assert torch.equal(part, largest[start : start + size])
+            torch.testing.assert_close(part, largest[start : start + size], rtol=0, atol=rounding)
 
 
 def test_training_equals_torch_autograd_and_adam() -> None:
