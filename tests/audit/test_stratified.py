@@ -75,3 +75,11 @@ def test_how_many_draws_are_held_at_once_changes_nothing(monkeypatch: pytest.Mon
     for ask, before in zip(asked, whole, strict=True):
         after = ask()
         assert (after.low.tolist(), after.high.tolist()) == (before.low.tolist(), before.high.tolist())
+
+
+def test_an_end_between_two_infinite_draws_is_infinite():
+    """Quartiles of four infinities and of (1, 2, 3, 4), by hand: what is half-way between two infinities is no NaN."""
+    drawn = np.array([[np.inf, 1.0], [np.inf, 2.0], [np.inf, 3.0], [np.inf, 4.0]])
+    found = stratified._estimate(0.0, drawn, 0.5)
+    assert found.low.tolist() == [np.inf, 1.75]
+    assert found.high.tolist() == [np.inf, 3.25]
