@@ -38,10 +38,10 @@ def namespace(*arrays: Numbers) -> Any:
 
 
 def like(x: Numbers, ref: Array) -> Array:
-    """`x` as a floating array in the namespace, dtype and device of `ref`."""
+    """`x` as a floating array in the namespace, dtype and device of `ref`, without a gradient."""
     if namespace(ref) is np:
         return np.asarray(to_numpy(x), dtype=np.float64)
-    return sys.modules["torch"].as_tensor(x, dtype=ref.dtype, device=ref.device)
+    return sys.modules["torch"].as_tensor(x, dtype=ref.dtype, device=ref.device).detach()
 
 
 def together(*arrays: Numbers) -> tuple[Array, ...]:
@@ -73,8 +73,7 @@ def unmasked(x: Numbers, what: str) -> None:
 
 def as_float(given: Numbers, what: str, *, ndim: int | None = None) -> Array:
     """`given` as a finite floating array (float64 for NumPy) with `ndim` axes, or an InputError that names `what`."""
-    xp = namespace(given)
-    x = _numbers(given, what) if xp is np else _dense(cast("torch.Tensor", given), what)
+    xp, x = namespace(given), as_numbers(given, what)
     if ndim is not None and x.ndim != ndim:
         raise InputError(f"{what} has shape {tuple(x.shape)}; {ndim} axes are needed")
     bad = ~xp.isfinite(x)
@@ -85,6 +84,11 @@ def as_float(given: Numbers, what: str, *, ndim: int | None = None) -> Array:
             hint="remove or impute them before building the certificate",
         )
     return x
+
+
+def as_numbers(given: Numbers, what: str) -> Array:
+    """`given` as a floating array, finite or not, or an InputError that names `what`."""
+    return _numbers(given, what) if namespace(given) is np else _dense(cast("torch.Tensor", given), what)
 
 
 def _numbers(given: Numbers, what: str) -> Array:
@@ -100,7 +104,12 @@ def _numbers(given: Numbers, what: str) -> Array:
             raise TypeError(f"it holds the text {text!r:.40}")
         with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, which is refused below
             x = x.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as err:
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+        OverflowError,
+    ) as err:  # RuntimeError: a list of tensors with gradients
         raise InputError(f"{what} is not numeric: {err}", hint="pass an array of real numbers") from None
     return x
 
@@ -115,6 +124,12 @@ def _dense(x: torch.Tensor, what: str) -> Array:
             f"{what} is a tensor without dense values ({x.layout}, device {x.device})", hint="pass a dense tensor"
         )
     return (x if x.is_floating_point() else x.to(xp.float64)).detach()
+
+
+def on_host(given: Numbers, what: str) -> Numbers:
+    """`given` as scikit-learn reads it: a tensor as an array of the host without its gradient, anything else as it is."""
+    unmasked(given, what)
+    return given if namespace(given) is np else to_numpy(_dense(cast("torch.Tensor", given), what))
 
 
 def sized(x: Same, what: str) -> Same:
@@ -160,7 +175,8 @@ def number(value: Any, what: str, *, low: float = -math.inf, high: float = math.
 
 
 def items(values: Any, count: int, what: str) -> list[Any]:
-    """The `count` entries of a tuple, a list or an array of one axis, or an InputError that names `what`."""
+    """The `count` entries of a tuple, a list, or an array or tensor of one axis, or an InputError that names `what`."""
+    values = to_numpy(values) if hasattr(values, "detach") else values
     flat = isinstance(values, (tuple, list)) or (isinstance(values, np.ndarray) and values.ndim == 1)
     if not flat or len(values) != count:
         raise InputError(f"{what} = {values!r:.60}; {count} numbers are needed")

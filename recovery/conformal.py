@@ -164,7 +164,7 @@ def _order(level: float | int | None, n: int) -> tuple[int, float | None]:
         return int(level), None
     if not isinstance(level, Real) or not 0 < level < 1:
         raise InputError(f"level = {level!r}; a fraction in (0, 1) or an order statistic 1..{n} is needed")
-    return min(n, ceil(level * (n + 1) - 1e-9)), float(level)
+    return max(min(n, ceil(float(level) * (n + 1) - 1e-9)), 1), float(level)
 
 
 def _excess(spec: Spectral, proj: Projection, y: np.ndarray, rho: float, occ: Occam) -> np.ndarray:

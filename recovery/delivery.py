@@ -9,6 +9,7 @@ import numpy as np
 
 from orledger.recovery._array import as_float, number, to_numpy
 from orledger.recovery.errors import InputError
+from orledger.recovery.kinds import require
 
 if TYPE_CHECKING:
     from orledger.recovery.array_types import Numbers
@@ -61,13 +62,17 @@ def guarded_delivery(
     a relative primal-dual gap above gap_tol. ridge (points,) is the reference estimate. The replacement is the posterior
     mean at the balance nugget with cert + delta_num + allowance: an estimate and the bound that belongs to it, never a mixture.
     """
+    require(band, "Interval")
+    require(certificate, "GlobalCertificate")
+    require(proj, "Projection")
     mid, half = (np.array(to_numpy(v), dtype=float) for v in (band.mid, band.half))
     gap, reference = to_numpy(band.gap_rel), to_numpy(as_float(ridge, "ridge", ndim=1)).astype(float)
     gap_tol, drift_factor = number(gap_tol, "gap_tol", low=0.0), number(drift_factor, "drift_factor", low=0.0)
     y_scale = number(y_scale, "y_scale", low=0.0)
-    if not len(reference) == len(mid) == len(proj):
+    if not len(reference) == len(mid) == len(proj) == len(certificate.cert):
         raise InputError(
-            f"{len(mid)} intervals, {len(reference)} ridge values and {len(proj)} functionals do not match"
+            f"{len(mid)} intervals, {len(reference)} ridge values, {len(proj)} functionals and {len(certificate.cert)} certificates "
+            "do not match"
         )
     allowed = half + drift_factor * max(1.0, y_scale)
     drift = np.abs(mid - reference)

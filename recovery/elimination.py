@@ -62,11 +62,14 @@ class ExactRows:
         return 0 if self.lost is None else int(self.lost.shape[1])
 
     def reduce_gram(self, B: Array, kxx: Array) -> tuple[Array, Array, Array, Array]:
-        """(u_E at the points, b reduced (n_noisy, points), k(x, x) reduced, whitened exact part (points, rank))."""
+        """(u_E at the points, b reduced (n_noisy, points), k(x, x) reduced, whitened exact part (points, rank)).
+
+        What is left of k(x, x) is negative by rounding where the exact rows determine the functional, and by more where b is wrong.
+        """
         whitened = self.factor.T @ B[self.mask]
         left = kxx - (whitened * whitened).sum(0)
         rest = B[~self.mask] - self.coupling @ whitened
-        return self.data @ whitened, rest, namespace(kxx).clip(left, 0, None), whitened.T
+        return self.data @ whitened, rest, left, whitened.T
 
     def reduce_features(self, C: Array) -> tuple[Array, Array]:
         """(C theta_p, C N) for representers C (points, d)."""

@@ -23,6 +23,22 @@ class SingularGramError(GramError):
     """A numerically singular Gram matrix where full rank was asked for, or exact rows that contradict each other."""
 
 
+class ProductsError(InputError):
+    """Inner products b and a squared norm kxx that no functional has: point, how much of kxx b explains, and kxx.
+
+    hidden: b explains too much only once directions count that rounding hides in the Gram matrix.
+    """
+
+    def __init__(self, point: int, share: float, kxx: float, *, hidden: bool = False) -> None:
+        where = ", in directions that rounding hides in this Gram matrix" if hidden else ""
+        super().__init__(
+            f"point {point}: b explains {share:.6g} times kxx = {kxx:.6g}{where}, so these are not inner products with the rows "
+            "of this Gram matrix",
+            hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
+        )
+        self.point, self.share, self.kxx = point, share, kxx
+
+
 class EmptySetError(RecoveryError):
     """No element is consistent with the data at this noise level and radius: the caller must refuse, not widen.
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.recovery._array import machine_eps, nonnegative, to_numpy
-from orledger.recovery.errors import EmptySetError, InputError
+from orledger.recovery.errors import EmptySetError
+from orledger.recovery.kinds import require
 
 if TYPE_CHECKING:
     from orledger.recovery.spectral import Spectral
@@ -45,10 +46,7 @@ def occam(spec: Spectral, eta: float) -> Occam:
     factorisation cannot resolve (see `misfit_slack`) counts as eta equal to the best misfit: mu = inf.
     """
     eta = nonnegative(eta, "eta")
-    if not hasattr(spec, "best_misfit"):
-        raise InputError(
-            f"the observations are a {type(spec).__name__}", hint="pass a Spectral: from_gram or from_features"
-        )
+    require(spec, "Spectral")
     y0, margin = spec.best_misfit, eta - spec.best_misfit
     if spec.ynorm <= eta:
         return Occam(float(np.sqrt(spec.exact_norm2)), 0.0, eta, False, margin, "data within the noise level")

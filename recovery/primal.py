@@ -8,6 +8,7 @@ import numpy as np
 
 from orledger.recovery._array import Array, like, namespace
 from orledger.recovery.errors import InputError
+from orledger.recovery.kinds import require
 
 if TYPE_CHECKING:
     from orledger.recovery.interval import Interval
@@ -23,8 +24,15 @@ def primal_elements(proj: Projection, band: Interval) -> tuple[Array, Array]:
     element may exceed rho^2 by the sum of delta_i w_i^2 plus null^2 times that floor: next to nothing, except where rows are
     nearly dependent, or an interval is about as narrow as rounding.
     """
+    require(proj, "Projection")
+    require(band, "Interval")
     if len(band.mid) != len(proj):
         raise InputError(f"the interval has {len(band.mid)} points and the projection {len(proj)}")
+    if band.coords_lower.shape[1] != proj.ct.shape[1]:
+        raise InputError(
+            f"the interval's elements have {band.coords_lower.shape[1]} coordinates and the points {proj.ct.shape[1]}",
+            hint="pass the points that the interval was computed at",
+        )
     return _element(proj, band.coords_lower, band.null_lower), _element(proj, band.coords_upper, band.null_upper)
 
 

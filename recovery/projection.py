@@ -18,7 +18,8 @@ from orledger.recovery._array import (
     namespace,
 )
 from orledger.recovery.dominating import reweighted
-from orledger.recovery.errors import InputError
+from orledger.recovery.errors import InputError, ProductsError
+from orledger.recovery.kinds import require
 
 if TYPE_CHECKING:
     from orledger.recovery.spectral import Spectral
@@ -79,7 +80,12 @@ class Projection:
         """The functionals at `index` in the problem that dominates this one, its squared norms a little larger as well."""
         if self.spec.widened is not None and self.spec.widened is self.spec.loosened:
             return self.loosened(index)
-        return self._wide[index] if len(index) == len(self) else self[index]._wide
+        if len(index) == len(self):
+            return self._wide[index]
+        try:
+            return self[index]._wide
+        except ProductsError as wrong:  # which counts the points at `index`
+            raise ProductsError(int(index[wrong.point]), wrong.share, wrong.kxx, hidden=True) from None
 
     def loosened(self, index: Array) -> Projection:
         """The same in the problem with these eigenvectors, whose exact rows are as they were (`Spectral.loosened`)."""
@@ -96,7 +102,10 @@ class Projection:
         b, kxx = self.entered
         if self.spec.widened is None:
             raise InputError("a widened problem has no further widened form")
-        return self.spec.widened.project(b, kxx * (1 + 4 * ENTRY_UNITS * machine_eps(kxx)))
+        try:
+            return self.spec.widened.project(b, kxx * (1 + 4 * ENTRY_UNITS * machine_eps(kxx)))
+        except ProductsError as wrong:
+            raise ProductsError(wrong.point, wrong.share, float(kxx[wrong.point]), hidden=True) from None
 
     @cached_property
     def lost_part(self) -> Array:
@@ -165,8 +174,8 @@ def _fit(column: Array, f: Array) -> Array:
 
 def of(spec: Spectral, proj: Projection) -> Projection:
     """`proj`, whose functionals `spec` has projected: in the basis of other observations they are other functionals."""
-    if not isinstance(proj, Projection):
-        raise InputError(f"the points are a {type(proj).__name__}", hint="pass what spec.project(...) returns")
+    require(spec, "Spectral")
+    require(proj, "Projection")
     if proj.spec is not spec:
         raise InputError(
             "the points were projected by another Spectral than the one given", hint="project them with this one"

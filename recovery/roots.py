@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REACH = 1e18
-"""The grid ends where mu s_max^2 = 1/REACH and mu s_min^2 = REACH: beyond, every moment equals its limit to rounding."""
+"""The grid ends where mu s_max^2 = 1/REACH and mu s_min^2 = REACH.
+
+Beyond, every f_j equals 1, or 1 / (mu s_j^2), to rounding: V, m, q and the squares of pf, wn and the misfit are then sums of constants and
+powers of mu, which need not be at their limits. Without a null-space part, say, V falls as 1/mu for ever.
+"""
 
 CORE_STEP = 0.8
 """Spacing of the nodes in log mu between the ends of the spectrum: nodes are cheap (matrix products), root steps are not."""

@@ -24,6 +24,7 @@ from orledger.recovery._array import (
     to_numpy,
 )
 from orledger.recovery.errors import EmptySetError, InputError
+from orledger.recovery.kinds import require
 from orledger.recovery.occam import HINT, misfit_root, misfit_slack, occam
 from orledger.recovery.roots import log_grid
 
@@ -48,6 +49,12 @@ class RuleChoice:
         return 1 / self.mu if self.mu > 0 else float("inf")
 
 
+def _noisy(spec: Spectral) -> None:
+    require(spec, "Spectral")
+    if spec.n == 0:
+        raise InputError("every row is exact: a rule for the nugget needs rows with noise")
+
+
 def discrepancy(spec: Spectral, eta: float) -> RuleChoice:
     """DiscrepancyCalibrate (Morozov): the mu whose ridge misfit equals eta; `value` is the norm there, the Occam radius.
 
@@ -62,6 +69,7 @@ def matched_mu(spec: Spectral, misfits: Array) -> np.ndarray:
 
     A misfit below the best achievable one belongs to no nugget and raises EmptySetError.
     """
+    require(spec, "Spectral")
     target = np.atleast_1d(to_numpy(sized(as_float(misfits, "misfits"), "misfits"))).astype(float)
     if target.ndim > 1:
         raise InputError(f"misfits has shape {target.shape}; at most 1 axis is allowed")
@@ -85,9 +93,16 @@ def matched_mu(spec: Spectral, misfits: Array) -> np.ndarray:
 
 
 def gcv(spec: Spectral, mu: Numbers) -> Array:
-    """Generalised cross-validation n |residual|^2 / (trace of the residual operator)^2, shape of mu."""
-    trace = spec.damping(mu).sum(-1) + (spec.n - len(spec.s2))
-    return spec.n * spec.misfit(mu) ** 2 / trace**2
+    """Generalised cross-validation n |residual|^2 / (trace of the residual operator)^2, shape of mu; at mu = inf its limit."""
+    _noisy(spec)
+    xp, f, idle = namespace(spec.s2), spec.damping(mu), spec.n - len(spec.s2)
+    misfit2 = spec.misfit(mu) ** 2
+    if idle == 0:
+        # Residual and trace both vanish at mu = inf. Where their squares leave floating point, their ratio has long been constant.
+        far = multipliers(mu, spec.s2) * float(spec.s2.min()) > float(xp.finfo(f.dtype).max) ** 0.25
+        f = xp.where(far[..., None], spec.s2.min() / spec.s2, f)
+        misfit2 = xp.where(far, (f * f) @ (spec.yt * spec.yt), misfit2)
+    return spec.n * misfit2 / (f.sum(-1) + idle) ** 2
 
 
 def log_marginal(spec: Spectral, mu: Numbers, scale: str = "unit") -> Array:
@@ -95,6 +110,7 @@ def log_marginal(spec: Spectral, mu: Numbers, scale: str = "unit") -> Array:
 
     scale "unit" fixes tau = 1; "profiled" maximises over tau for each mu (see `profiled_scale`).
     """
+    _noisy(spec)
     mu = multipliers(mu, spec.s2)
     host = to_numpy(mu)
     if not ((host > 1e-300) & (host < 1e300)).all():
@@ -105,14 +121,24 @@ def log_marginal(spec: Spectral, mu: Numbers, scale: str = "unit") -> Array:
     if scale == "unit":
         return (quad + logdet + n * float(np.log(2 * np.pi))) / 2
     if scale == "profiled":
+        if spec.ynorm == 0:
+            raise InputError("the data are zero: the likelihood grows without end as their scale goes to zero")
         return (n * xp.log(quad / n) + logdet + n * float(1 + np.log(2 * np.pi))) / 2
     raise InputError(f"scale = {scale!r}; use 'unit' or 'profiled'")
 
 
 def profiled_scale(spec: Spectral, mu: Numbers) -> Array:
-    """The prior standard deviation tau that maximises the marginal likelihood at each mu, shape of mu."""
+    """The prior standard deviation tau that maximises the marginal likelihood at each mu, shape of mu.
+
+    At mu = inf it is the limit, which is infinite when the data do not lie in the range of the rows.
+    """
+    _noisy(spec)
     mu = multipliers(mu, spec.s2)
-    return namespace(mu).sqrt(mu * spec.q(mu) / spec.n)
+    xp, far = namespace(mu), namespace(mu).isinf(mu)
+    mu = xp.where(far, 1.0, mu)
+    inside = float((spec.yt * spec.yt / spec.s2).sum())
+    limit = float("inf") if spec.y02 > 0 and spec.n > len(spec.s2) else inside
+    return xp.sqrt(xp.where(far, limit, mu * spec.q(mu)) / spec.n)
 
 
 CRITERIA: dict[str, Callable[[Spectral, Array], Array]] = {
@@ -131,12 +157,18 @@ def minimise(spec: Spectral, rule: str, *, bounds: tuple[float, float] | None = 
     """
     from scipy.optimize import minimize_scalar  # a second of import that only this function needs
 
+    _noisy(spec)
     if not isinstance(rule, str) or rule not in CRITERIA:
         raise InputError(f"rule = {rule!r}; known rules are {sorted(CRITERIA)}")
-    nodes = to_numpy(log_grid(spec.s2))
-    # Its tails begin three decades beyond the spectrum and have three steps of five decades; one of each is enough.
-    lo, hi = nodes[2], nodes[-3]
-    if bounds is not None:
+    if bounds is None:
+        if not len(spec.s2):
+            raise InputError(
+                "no noisy row says anything, so there is no spectrum to take a range of mu from", hint="give bounds"
+            )
+        nodes = to_numpy(log_grid(spec.s2))
+        # Its tails begin three decades beyond the spectrum and have three steps of five decades; one of each is enough.
+        lo, hi = nodes[2], nodes[-3]
+    else:
         least, most = (number(v, "a bound of mu") for v in items(bounds, 2, "bounds (lowest and highest mu)"))
         if not 0 < least < most:
             raise InputError(f"bounds = {tuple(bounds)}; 0 < lowest < highest mu is needed")

@@ -30,7 +30,7 @@ from orledger.recovery._array import (
 from orledger.recovery.allowance import gram_error
 from orledger.recovery.dominating import loosened
 from orledger.recovery.elimination import ExactRows, eliminate_features, eliminate_gram, gram_cut, row_mask
-from orledger.recovery.errors import GramError, InputError, SingularGramError
+from orledger.recovery.errors import GramError, InputError, ProductsError, SingularGramError
 from orledger.recovery.projection import Projection
 
 SYMMETRY_ROWS = 1024
@@ -227,13 +227,9 @@ class Spectral:
         # Rounding makes this slightly negative for functionals the rows determine; more than that is a wrong b or kxx.
         if bool((left < -1e-3 * whole).any()):
             worst = int((left / whole).argmin())
-            raise InputError(
-                f"point {worst}: b explains {float(1 - left[worst] / whole[worst]):.3g} times kxx = {float(given[1][worst]):.3g}, "
-                "so these are not inner products with the rows of this Gram matrix",
-                hint="check the order of rows, the scaling, and that kxx is the squared norm of the same functional",
-            )
+            raise ProductsError(worst, float(1 - left[worst] / whole[worst]), float(given[1][worst]))
         floor = (rows + 16) * machine_eps(k) * whole
-        return Projection(self, ct, xp.clip(left, 0, None), shift, source, k, floor, given, given[1])
+        return Projection(self, ct, xp.clip(left, 0, None), shift, source, xp.clip(k, 0, None), floor, given, given[1])
 
     @property
     def ynorm(self) -> float:

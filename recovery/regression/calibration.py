@@ -35,7 +35,7 @@ def check_level(level: float) -> float:
 def score_quantile(scores: np.ndarray, level: float) -> Quantile:
     """The order statistic ceil(level (n + 1)) of scores (n,); the largest when n is too small, with the level that it achieves."""
     n = len(scores)
-    order = min(n, ceil(level * (n + 1) - 1e-9))
+    order = max(min(n, ceil(level * (n + 1) - 1e-9)), 1)
     return Quantile(float(np.partition(scores, order - 1)[order - 1]), order / (n + 1))
 
 
@@ -96,7 +96,7 @@ def cross_edges(
     Where n is too small for the level they are those of `cross_level`.
     """
     n = len(scores)
-    low, high = max(floor((1 - level) * (n + 1) + 1e-9), 1), min(ceil(level * (n + 1) - 1e-9), n)
+    low, high = (min(max(k, 1), n) for k in (floor((1 - level) * (n + 1) + 1e-9), ceil(level * (n + 1) - 1e-9)))
     out = np.empty((len(centres), 2))
     step = max(1, (1 << 22) // n)
     for start in range(0, len(centres), step):

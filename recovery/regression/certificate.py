@@ -10,6 +10,7 @@ import numpy as np
 from orledger.recovery.conformal import conformal_radius
 from orledger.recovery.errors import InputError
 from orledger.recovery.interval import local_interval
+from orledger.recovery.regression.errors import ParameterError
 from orledger.recovery.regression.factor import row_blocks
 from orledger.recovery.regression.model import fit_model
 
@@ -62,6 +63,8 @@ def validated_inflation(
 
     Responses carry noise that the function does not, so the ball errs on the large side.
     """
+    if len(X) < 2:
+        raise ParameterError(f"radius = 'validation' holds rows out; {len(X)} row of positive weight is too few")
     held = max(round(HELD_OUT * len(X)), 1)
     order = rng.permutation(len(X))
     rest, out = order[held:], order[:held]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
-from orledger.recovery._array import sized, unmasked
+from orledger.recovery._array import on_host, sized
 from orledger.recovery.errors import EmptySetError
 from orledger.recovery.regression.calibration import check_level, edges
 from orledger.recovery.regression.calibrators import (
@@ -203,11 +203,17 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         centre = self._out(self.model_.centre(X))
         if return_interval is None:
             return centre
-        if return_interval == "observation":
+        kind = return_interval if isinstance(return_interval, str) else ""
+        if kind == "observation":
             return centre, self._out(self._observation(X, level))
-        if return_interval == "function":
+        if kind == "function":
             return centre, self._out(function_intervals(self.model_, X, np.atleast_1d(self.rho_)))
         raise ParameterError(f"return_interval = {return_interval!r}; use 'observation' or 'function'")
+
+    def score(self, X: Numbers, y: Numbers, sample_weight: Numbers | None = None) -> float:
+        """The coefficient of determination of the predictions for rows X (n, p) and responses y, as scikit-learn defines it."""
+        answers = np.asarray(on_host(y, "y"))
+        return float(super().score(X, answers, row_weights(sample_weight, answers)))
 
     def predict_interval(self, X: Numbers, level: float | None = None) -> np.ndarray:
         """Lower and upper edge (n, 2) for a new observation at each row of X; (n, 2, q) with several outputs.
@@ -274,12 +280,10 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self.calibration if n >= 4 else None
 
     def _rows(self, X: Numbers, y: Numbers, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
-        unmasked(X, "X")
-        unmasked(y, "y")
         rows, answers = validate_data(
             self,
-            X,
-            y,
+            on_host(X, "X"),
+            on_host(y, "y"),
             y_numeric=True,
             multi_output=True,
             dtype=np.float64,
@@ -314,10 +318,11 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 stacklevel=3,
             )
         calibration = self.calibration_
-        self.level_ = None if calibration is None else calibration.level(self.level)
-        self.guarantee_ = None if calibration is None else calibration.guarantee(self.level)
+        level = self._level(None)
+        self.level_ = None if calibration is None else calibration.level(level)
+        self.guarantee_ = None if calibration is None else calibration.guarantee(level)
         if calibration is not None:
-            _warn_of_level(calibration, self.level)
+            _warn_of_level(calibration, level)
         return self
 
     def _per_output(self, values: list[float]) -> Any:
@@ -327,12 +332,11 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return values[..., 0] if self.single_ else values
 
     def _level(self, level: float | None) -> float:
-        return self.level if level is None else check_level(level)
+        return check_level(self.level if level is None else level)
 
     def _new(self, X: Numbers) -> np.ndarray:
         check_is_fitted(self, "model_")
-        unmasked(X, "X")
-        rows: np.ndarray = sized(validate_data(self, X, dtype=np.float64, reset=False), "X")
+        rows: np.ndarray = sized(validate_data(self, on_host(X, "X"), dtype=np.float64, reset=False), "X")
         for head in self.model_.heads:
             if head.occ.refused:
                 raise EmptySetError(f"the fit was refused: {head.occ.reason}", margin=head.occ.margin)

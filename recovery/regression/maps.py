@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,13 +149,13 @@ def _frequencies(kernel: str, p: int, size: int, rng: np.random.Generator) -> np
 
 def check_map(kernel: str, approximation: str, size: int, length: float | str) -> None:
     """Nothing, or a ParameterError that names the setting of a feature map that cannot be used."""
-    if kernel not in KERNELS:
+    if not (isinstance(kernel, str) and kernel in KERNELS):
         raise ParameterError(f"kernel = {kernel!r}; known kernels are {', '.join(KERNELS)}")
-    if approximation not in APPROXIMATIONS:
+    if not (isinstance(approximation, str) and approximation in APPROXIMATIONS):
         raise ParameterError(f"approximation = {approximation!r}; use 'nystroem' or 'random'")
     if not (isinstance(size, (int, np.integer)) and size >= 1):
         raise ParameterError(f"n_features = {size!r}; a whole number of at least 1 is needed")
-    if length != "auto" and not (isinstance(length, (int, float)) and 1e-75 <= length <= 1e75):
+    if not (length == "auto" if isinstance(length, str) else isinstance(length, Real) and 1e-75 <= length <= 1e75):
         raise ParameterError(
             f"length_scale = {length!r:.40}; use 'auto' or a number from 1e-75 to 1e75, in standard deviations of the columns"
         )

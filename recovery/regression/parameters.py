@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.recovery._array import to_numpy
+from orledger.recovery._array import as_numbers, to_numpy
 from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.errors import ParameterError
 from orledger.recovery.regression.head import NOISE_RULES
@@ -34,10 +34,13 @@ def check_parameters(estimator: Any) -> None:
         raise ParameterError(f"radius = {radius!r}; use 'occam', 'validation' or a number of at least 0")
     if not _number(estimator.kappa, 1.0):
         raise ParameterError(f"kappa = {estimator.kappa!r}; a number of at least 1 is needed")
-    if estimator.calibration not in (None, "auto", "cross", "split"):
-        raise ParameterError(f"calibration = {estimator.calibration!r}; use 'auto', 'cross', 'split' or None")
-    if estimator.conformity not in SCORES:
-        raise ParameterError(f"conformity = {estimator.conformity!r}; use one of {', '.join(SCORES)}")
+    kind, conformity, standardize = estimator.calibration, estimator.conformity, estimator.standardize
+    if not (kind is None or (isinstance(kind, str) and kind in ("auto", "cross", "split"))):
+        raise ParameterError(f"calibration = {kind!r}; use 'auto', 'cross', 'split' or None")
+    if not (isinstance(conformity, str) and conformity in SCORES):
+        raise ParameterError(f"conformity = {conformity!r}; use one of {', '.join(SCORES)}")
+    if not (isinstance(standardize, (bool, int, np.bool_)) and standardize in (False, True)):
+        raise ParameterError(f"standardize = {standardize!r}; use True or False")
     if not (isinstance(folds, (int, np.integer)) and folds >= 2):
         raise ParameterError(f"folds = {folds!r}; a whole number of at least 2 is needed")
     if not (_number(share, 0.0) and 0 < share < 1):
@@ -49,15 +52,17 @@ def row_weights(weight: Numbers | None, X: np.ndarray) -> np.ndarray | None:
     """Weights (n,) of the rows X, or None; a ParameterError when they are negative, not finite, too few or all zero."""
     if weight is None:
         return None
-    w = np.asarray(to_numpy(weight), dtype=float)
+    w = to_numpy(as_numbers(weight, "sample_weight")).astype(np.float64)
     if w.ndim == 0:
         w = np.full(len(X), float(w))
     if w.shape != (len(X),):
         raise ParameterError(f"sample_weight has shape {w.shape}; ({len(X)},) is needed")
     if not (np.isfinite(w).all() and (w >= 0).all()):
         raise ParameterError("sample_weight has a negative or non-finite value")
-    if w.max() > LARGEST:
-        raise ParameterError(f"sample_weight has the value {w.max():.3g}; at most {LARGEST:g} is allowed")
     if (w > 0).sum() < 1:
         raise ParameterError("sample_weight is zero everywhere: there is nothing to fit")
+    if not 1 / LARGEST <= w.max() <= LARGEST:
+        raise ParameterError(
+            f"the largest value of sample_weight is {w.max():.3g}; between {1 / LARGEST:g} and {LARGEST:g} is needed"
+        )
     return w

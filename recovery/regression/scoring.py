@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.recovery._array import as_float, to_numpy
+from orledger.recovery._array import as_float, as_numbers, to_numpy
 from orledger.recovery.regression.calibration import check_level
 from orledger.recovery.regression.errors import ParameterError
 from orledger.recovery.regression.parameters import row_weights
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def _checked(y: Numbers, intervals: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    y, intervals = to_numpy(as_float(y, "y")), np.asarray(to_numpy(intervals), dtype=float)
-    if intervals.ndim < 2 or intervals.shape[1] != 2 or len(y) != len(intervals) or len(y) == 0:
+    y, intervals = to_numpy(as_float(y, "y")), to_numpy(as_numbers(intervals, "intervals"))
+    if y.ndim == 0 or intervals.ndim < 2 or intervals.shape[1] != 2 or len(y) != len(intervals) or len(y) == 0:
         raise ParameterError(
             f"intervals {intervals.shape} do not belong to {y.shape} responses; (n, 2) for (n,) is needed"
         )
@@ -38,7 +38,7 @@ def coverage(y: Numbers, intervals: Numbers) -> float:
 
 def mean_width(intervals: Numbers) -> float:
     """The mean of upper minus lower edge."""
-    intervals = np.asarray(intervals, dtype=float)
+    intervals = to_numpy(as_numbers(intervals, "intervals"))
     return float(np.mean(intervals[:, 1] - intervals[:, 0]))
 
 

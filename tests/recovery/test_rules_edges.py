@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from parts import part_of
 
-from orledger.recovery import InputError, Spectral
+from orledger.recovery import GlobalCertificate, InputError, Interval, Projection, Spectral
 from orledger.recovery.delivery import guarded_delivery
 from orledger.recovery.errors import EmptySetError
 from orledger.recovery.invariance import flatness_bound, kappa_invariance
@@ -145,17 +146,19 @@ def test_corner_needs_three_positive_nodes():
 
 def delivered(mid, half, gap, ridge, y_scale=2.0, **options):
     points = len(mid)
-    band = SimpleNamespace(mid=np.array(mid), half=np.array(half), gap_rel=np.array(gap))
-    certificate = SimpleNamespace(mu=1.0, cert=np.full(points, 7.0), delta_num=0.5, allowance=np.full(points, 0.25))
+    band = part_of(Interval, mid=np.array(mid), half=np.array(half), gap_rel=np.array(gap))
+    certificate = part_of(
+        GlobalCertificate, mu=1.0, cert=np.full(points, 7.0), delta_num=0.5, allowance=np.full(points, 0.25)
+    )
 
-    class Functionals:
+    class Functionals(Projection):
         def __len__(self):
             return points
 
         def at(self, mu):
             return SimpleNamespace(m=np.arange(points) * 10.0 * mu)
 
-    return guarded_delivery(band, certificate, Functionals(), np.array(ridge), y_scale, **options)
+    return guarded_delivery(band, certificate, part_of(Functionals), np.array(ridge), y_scale, **options)
 
 
 def test_limits_of_the_guard_belong_to_what_is_delivered():

@@ -1,12 +1,11 @@
 """How a rule is minimised, where a corner is walked from, and the last inputs that each accepts."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from mpmath import mp, mpf, polyroots
+from parts import part_of
 
-from orledger.recovery import CRITERIA, InputError, Spectral, lcurve_corner
+from orledger.recovery import CRITERIA, GlobalCertificate, InputError, Interval, Projection, Spectral, lcurve_corner
 from orledger.recovery.delivery import guarded_delivery
 from orledger.recovery.errors import EmptySetError
 from orledger.recovery.lcurve import CORNERS
@@ -150,10 +149,10 @@ def test_the_ends_alone_say_from_where_a_curve_is_walked():
 
 
 def delivered(**options):
-    band = SimpleNamespace(mid=np.array([100.5]), half=np.array([1.0]), gap_rel=np.array([0.0]))
-    certificate = SimpleNamespace(mu=1.0, cert=np.ones(1), delta_num=0.0, allowance=np.zeros(1))
+    band = part_of(Interval, mid=np.array([100.5]), half=np.array([1.0]), gap_rel=np.array([0.0]))
+    certificate = part_of(GlobalCertificate, mu=1.0, cert=np.ones(1), delta_num=0.0, allowance=np.zeros(1))
     settings = {"ridge": np.full(1, 100.0), "y_scale": 1.0, **options}
-    return guarded_delivery(band, certificate, [None], **settings)
+    return guarded_delivery(band, certificate, part_of(Projection, ct=np.zeros((1, 0))), **settings)
 
 
 @pytest.mark.parametrize("name", ["gap_tol", "drift_factor", "y_scale"])
