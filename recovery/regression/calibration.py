@@ -12,6 +12,7 @@ from math import ceil, floor
 import numpy as np
 
 from orledger.recovery.regression.errors import ParameterError
+from orledger.recovery.regression.factor import BLOCK_ENTRIES
 
 ROUNDING = 16 * float(np.finfo(float).eps)
 """Edges move outwards by this share of everything they are added from."""
@@ -98,7 +99,7 @@ def cross_edges(
     n = len(scores)
     low, high = (min(max(k, 1), n) for k in (floor((1 - level) * (n + 1) + 1e-9), ceil(level * (n + 1) - 1e-9)))
     out = np.empty((len(centres), 2))
-    step = max(1, (1 << 22) // n)
+    step = max(1, BLOCK_ENTRIES // n)
     for start in range(0, len(centres), step):
         rows = slice(start, min(start + step, len(centres)))
         centre, reach = centres[rows][:, fold], spreads[rows][:, fold] * scores

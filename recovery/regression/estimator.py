@@ -253,8 +253,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             wide = function_intervals(self.model_, X[fallback], np.atleast_1d(self.rho_))
             at = self.model_.rounded(X[fallback])
             low, high = edges(at.centre, self.calibration_.scores.max(0) * at.spread * at.stretch, at.slack)
-            found[fallback, 0] = low + np.minimum(wide[:, 0] - at.centre, 0)
-            found[fallback, 1] = high + np.maximum(wide[:, 1] - at.centre, 0)
+            found[fallback, 0] = low + (wide[:, 0] - at.centre)
+            found[fallback, 1] = high + (wide[:, 1] - at.centre)
         return self._out(found), fallback
 
     def predict_frame(self, X: Numbers, level: float | None = None) -> Any:
@@ -284,7 +284,6 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self,
             on_host(X, "X"),
             on_host(y, "y"),
-            y_numeric=True,
             multi_output=True,
             dtype=np.float64,
             ensure_min_samples=2 if reset else 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,21 +36,20 @@ class Sums:
 
     origin: np.ndarray
     y_origin: np.ndarray
-    weight: float = 0.0
-    rows: int = 0
-    x: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    y: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    xx: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    xy: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    yy: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    largest: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    weight: float
+    x: np.ndarray
+    y: np.ndarray
+    xx: np.ndarray
+    xy: np.ndarray
+    yy: np.ndarray
+    largest: np.ndarray
 
     @classmethod
     def start(cls, Phi: np.ndarray, y: np.ndarray) -> Sums:
         """Empty sums for features of the width of Phi (n, d) and targets of the width of y (n, q)."""
         d, q = Phi.shape[1], y.shape[1]
         return cls(
-            Phi.mean(0), y.mean(0), 0.0, 0, np.zeros(d), np.zeros(q), np.zeros((d, d)), np.zeros((d, q)), np.zeros(q), np.zeros(d)
+            Phi.mean(0), y.mean(0), 0.0, np.zeros(d), np.zeros(q), np.zeros((d, d)), np.zeros((d, q)), np.zeros(q), np.zeros(d)
         )  # fmt: skip
 
     def add(self, Phi: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
@@ -58,7 +57,6 @@ class Sums:
         A, b = Phi - self.origin, y - self.y_origin
         wA, wb = (A, b) if weight is None else (A * weight[:, None], b * weight[:, None])
         self.weight += float(len(y)) if weight is None else float(weight.sum())
-        self.rows += len(y)
         self.x += wA.sum(0)
         self.y += wb.sum(0)
         self.xx += wA.T @ A

@@ -85,16 +85,13 @@ def noise_radius(factor: Factor, output: int, noise: float | str, spec: Spectral
     n, k = factor.total, len(factor.s)
     if not isinstance(noise, str):
         return float(noise) * float(np.sqrt(n)), mu
-    best = spec.best_misfit
-    if noise == "residual":
-        spare = n - k - 1
-        return (max(best * float(np.sqrt(n / spare)), best) if spare > 0 else 0.0), mu
-    misfit = float(spec.misfit(mu)) if np.isfinite(mu) else best
     if noise == "cv":
-        return max(misfit, best), mu
-    used = float((factor.s**2 * mu / (1 + factor.s**2 * mu)).sum()) if np.isfinite(mu) else float(k)
+        return float(spec.misfit(mu)), mu
+    misfit, used = spec.best_misfit, float(k)
+    if noise == "discrepancy":
+        misfit, used = float(spec.misfit(mu)), float((1 - 1 / (1 + mu * factor.s**2)).sum())
     spare = n - 1 - used
-    return (max(misfit * float(np.sqrt(n / spare)), best) if spare > 0 else 0.0), mu
+    return (misfit * float(np.sqrt(n / spare)) if spare > 0 else 0.0), mu
 
 
 def best_multiplier(factor: Factor, output: int) -> float:
@@ -123,7 +120,7 @@ def _multipliers(factor: Factor) -> np.ndarray:
         return np.zeros(1)
     top, low = -2 * np.log(factor.s.max()), -2 * np.log(factor.s.min())
     ends = top - 7, min(low + 7, top + 30)
-    return np.concatenate([[0.0], np.exp(np.linspace(*ends, max(2, int(4 * (ends[1] - ends[0])))))])
+    return np.concatenate([[0.0], np.exp(np.linspace(*ends, int(4 * (ends[1] - ends[0]))))])
 
 
 def _generalised(factor: Factor, mus: np.ndarray, yt: np.ndarray, y02: float) -> np.ndarray:
@@ -167,13 +164,13 @@ def _left_out(
 
 def with_trust(head: Head, block: Block) -> Head:
     """The head with the share of the certificate's shape that maximises the likelihood of leave-one-out residuals of `block`."""
-    if len(head.factor.s) == 0 or head.mu == 0:
+    if head.mu == 0:
         return head
     Z, unseen, y, w = block
     _, error, shape = _left_out(head, Z, unseen, y)
     shares = np.concatenate([[0.0], np.logspace(-4, 1, 26)])
     variance = 1 + shares * shape[:, None]
-    size = (w @ (error[:, None] ** 2 / variance)) / w.sum()
+    size = w @ (error[:, None] ** 2 / variance)
     if not (size > 0).all():
         return head
     loss = np.log(size) + (w @ np.log(variance)) / w.sum()
@@ -186,7 +183,7 @@ def with_local_scale(head: Head, blocks: Iterable[Block]) -> Head:
     Residuals are divided by their own spread first, so that rows the model bends to follow do not look quiet.
     """
     factor, k = head.factor, len(head.factor.s)
-    if k == 0 or head.mu == 0:
+    if head.mu == 0:
         return head
     spare = max(factor.total - 1 - float((1 - 1 / (1 + head.mu * factor.s**2)).sum()), 1e-3)
     typical = float(head.spec.misfit(head.mu)) / spare**0.5
@@ -199,7 +196,7 @@ def with_local_scale(head: Head, blocks: Iterable[Block]) -> Head:
         cross, sums = cross + left.T @ (w * log), sums + left.T @ w
         total, square = total + float(w @ log), square + float(w @ log**2)
     cross = cross - sums * (total / factor.total)
-    y02 = max(square - total**2 / factor.total - float(cross @ cross), 0.0)
+    y02 = square - total**2 / factor.total - float(cross @ cross)
     mus = _multipliers(factor)
     losses = _generalised(factor, mus, cross, y02)
     if losses.min() > WORTH * losses[0]:

@@ -76,7 +76,7 @@ class CertifiedModel:
         for rows in row_blocks(len(X), max(len(self.factor.mean), X.shape[1])):
             Z, unseen = self.columns(X[rows])
             row, feature = feature_error(self.features, X[rows])
-            feature = feature[live] / scale if live.any() else feature[:1] * 0
+            feature = feature[live] / scale
             for j, head in enumerate(self.heads):
                 found.centre[rows, j] = head.predict(Z)
                 found.slack[rows, j] = centre_error(head, Z, row, feature)

@@ -66,10 +66,10 @@ def centre_error(head: Head, Z: np.ndarray, row: np.ndarray, feature: np.ndarray
 def spread_error(head: Head, Z: np.ndarray, spread: np.ndarray, row: np.ndarray, feature: np.ndarray) -> np.ndarray:
     """The factor (n,) by which rounding moves `spread` (n,), the certificate's shape at rows Z."""
     norm2, rate = (Z * Z).sum(1), head.trust * head.mu
+    if rate == 0:
+        return np.ones(len(Z))
     error = units(Z.shape[1]) * np.sqrt(norm2) + row * float(np.sqrt((feature**2).sum()))
-    seen = (
-        np.sqrt((spread**2 - 1) / rate) if rate > 0 else spread * 0
-    )  # the root of V and the unseen part is at most this
+    seen = np.sqrt((spread**2 - 1) / rate)  # the root of V and the unseen part is at most this
     moved = 2 * np.minimum(seen, np.sqrt(norm2)) * error + error**2
     if head.factor.basis.shape[0] > head.factor.basis.shape[1]:
         moved = moved + 4 * np.sqrt(norm2) * error
