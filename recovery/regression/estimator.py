@@ -282,13 +282,8 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _rows(self, X: Numbers, y: Numbers, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         rows, answers = validate_data(
             self,
-<<<<<<< Updated upstream
             on_host(X, "X"),
             on_host(y, "y"),
-=======
-            X,
-            y,
->>>>>>> Stashed changes
             multi_output=True,
             dtype=np.float64,
             ensure_min_samples=2 if reset else 1,
