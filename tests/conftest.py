@@ -38,7 +38,7 @@ sys.path[:0] = [
 # The fast suite draws the same examples every time; the slow one draws new ones and prints their seed. Neither fails
 # because a busy machine takes long to draw or to check one.
 PATIENT = {"deadline": None, "database": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("fast", derandomize=True, **PATIENT)
+hypothesis.settings.register_profile("fast", derandomize=True, max_examples=50, **PATIENT)
 hypothesis.settings.register_profile("slow", print_blob=True, **PATIENT)
 
 

@@ -32,7 +32,7 @@ def compare(n, length, sigma, inflation=1.5):
     return band, edges[:, 0], edges[:, 1]
 
 
-GRID = [(n, length, sigma) for n in (6, 12, 15) for length in (0.2, 0.5) for sigma in (0.0, 1e-6, 1e-2)]
+GRID = [(n, length, sigma) for n in (6, 15) for length in (0.2, 0.5) for sigma in (0.0, 1e-6, 1e-2)]
 MORE = [(n, length, sigma) for n in (6, 9, 12, 15, 20, 30) for length in (0.1, 0.2, 0.35, 0.5, 1.0) for sigma in (0.0, 1e-9, 1e-6, 1e-3, 1e-1)]  # fmt: skip
 
 
@@ -223,7 +223,7 @@ def test_an_occam_radius_that_is_rounding_is_refused_as_such():
 @pytest.mark.parametrize("kind", ["tall", "wide", "near the best misfit", "exact data", "near the Occam radius"])
 def test_feature_intervals_with_their_allowance_contain_the_exact_ones(kind):
     """The delivered bound holds in 800 bits, and it is small: far below a millionth of the half-width in ordinary problems."""
-    for seed in range(12):
+    for seed in range(5):
         rng = np.random.default_rng([seed, len(kind)])
         n, d = {"tall": (9, 4), "exact data": (4, 7)}.get(kind, (5, 9))
         Phi, C = rng.standard_normal((n, d)) * np.logspace(0, -2, d), rng.standard_normal((3, d))

@@ -215,6 +215,7 @@ def test_the_released_weight_without_noise_follows_the_last_bit_on_the_coarse_gr
     assert rmse.max() > 5 * rmse.min()
 
 
+@pytest.mark.slow
 def test_a_new_process_gives_the_bits_of_the_old_one(once):
     table = {"settings": QUICK, "floor": {"grids": [16], "backends": {"new_process": 1, "threads_2": 1}}}
     (_, fresh), (_, double) = results_of(table)

@@ -204,7 +204,7 @@ def wait_for_cells(process: subprocess.Popen[str], count: int) -> None:
 def test_an_interrupt_stores_nothing_half_done_and_the_run_resumes(
     db: Path, tmp_path: Path, engine: str, signum: int
 ) -> None:
-    process = start(db, "--engine", engine, "--slow", "0.2", "--cells", "40")
+    process = start(db, "--engine", engine, "--slow", "0.2", "--cells", "24")
     wait_for_cells(process, 3)
     process.send_signal(signum)
     process.communicate()
@@ -213,14 +213,14 @@ def test_an_interrupt_stores_nothing_half_done_and_the_run_resumes(
     with open_results(db) as results:
         assert results.sql("SELECT state FROM run")["state"].to_list() == ["interrupted"]
         done = results.sql("SELECT count(*) AS n FROM cell WHERE state = 'done'")["n"][0]
-        assert 3 <= done < 40
-    assert run_toy(db, toy_plan(40)).done == 40 - done
-    run_toy(tmp_path / "whole.duckdb", toy_plan(40))
+        assert 3 <= done < 24
+    assert run_toy(db, toy_plan(24)).done == 24 - done
+    run_toy(tmp_path / "whole.duckdb", toy_plan(24))
     assert same(db, tmp_path / "whole.duckdb")
 
 
 def test_a_second_run_says_who_holds_the_database_and_a_reader_gets_the_snapshot(db: Path) -> None:
-    process = start(db, "--slow", "0.5", "--cells", "240", "--snapshot-every", "0.2")  # minutes, if nobody stops it
+    process = start(db, "--slow", "1", "--cells", "60", "--snapshot-every", "0.2")  # a minute, if nobody stops it
     try:
         wait_for_cells(process, 2)
         second = subprocess.run([sys.executable, toy_case.__file__, str(db)], capture_output=True, text=True)
@@ -237,7 +237,7 @@ def test_a_second_run_says_who_holds_the_database_and_a_reader_gets_the_snapshot
         process.communicate()
     assert check(db).findings == ()
     assert not snapshot_path(db).exists()
-    assert run_toy(db, toy_plan(240)).state == "finished"
+    assert run_toy(db, toy_plan(60)).state == "finished"
 
 
 def test_an_engine_that_cannot_start_ends_the_run_and_leaves_no_snapshot(db: Path) -> None:

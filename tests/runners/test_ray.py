@@ -16,7 +16,8 @@ from orledger.runners.engines import Resources, engine
 from orledger.schema.checking import check
 
 ray = pytest.importorskip("ray", reason="the ray extra is not installed")
-pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
+# A cluster of its own takes longer to start than its tests: .ci/run asks for them by name.
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,7 +46,6 @@ def test_a_worker_killed_in_a_cell_is_retried_and_the_cell_stored_once(toy_db: P
     assert check(db).findings == ()
 
 
-@pytest.mark.slow
 def test_a_cell_that_kills_every_worker_fails_and_the_others_go_on(db: Path) -> None:
     summary = run_toy(db, toy_plan(4, per_job=1, dies_at=2), "ray", 2)
     assert (summary.done, summary.failed) == (3, 1)
