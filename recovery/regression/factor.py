@@ -62,7 +62,7 @@ class Sums:
         self.xx += wA.T @ A
         self.xy += wA.T @ b
         self.yy += (wb * b).sum(0)
-        self.largest = np.maximum(self.largest, np.abs(Phi).max(0, initial=0.0))
+        self.largest = np.maximum(self.largest, np.abs(Phi).max(0))
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def factor_sums(sums: Sums, columns: str) -> Factor:
     else:
         S = sums.xx - total * np.outer(shift, shift)
     spread = np.sqrt(np.maximum(np.diag(S), 0) / total)
-    live = _live(spread, sums.largest) & (spread > 1e-7 * np.sqrt(np.maximum(np.diag(sums.xx), 0) / total))
+    live = _live(spread, sums.largest) & (spread > 1e-7 * np.sqrt(np.diag(sums.xx) / total))
     scale = spread[live] if columns == "standardized" else np.ones(int(live.sum()))
     if live.any():
         A = S[np.ix_(live, live)] / np.outer(scale, scale)
@@ -156,7 +156,7 @@ def factor_sums(sums: Sums, columns: str) -> Factor:
     else:
         A, cross = np.zeros((1, 1)), np.zeros((1, len(y_shift)))
     w, Q = np.linalg.eigh(A)
-    cut = 1e-7 * float(np.sqrt(max(w[-1], 0.0)))
+    cut = 1e-7 * float(np.sqrt(w[-1]))
     keep = w > cut**2
     w, Q = w[keep][::-1], Q[:, keep][:, ::-1]
     s = np.sqrt(w)

@@ -95,7 +95,7 @@ def fit_model(
 ) -> CertifiedModel:
     """The model of rows X (n, p), targets y (n, q) and weights (n,), fitted whole or in blocks according to its size."""
     features = _map(X, y, settings, rng)
-    width = X.shape[1] if settings.kernel == "linear" else len(features(X[:1])[0])
+    width = features(X[:1]).shape[1]
     if len(X) * width <= SVD_ENTRIES or len(X) <= width:
         factor, solver = factor_rows(features(X), y, weight, settings.columns), "svd"
     else:
