@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,16 @@ import synthetic_db
 from hypothesis_text import framed
 from synthetic_db import audit
 
+from orledger import studies
+from orledger.audit.evaluation.auditing import audit as audit_file
 from orledger.audit.evaluation.power import power
 from orledger.audit.evaluation.summary import audit_data, audit_lines
 from orledger.audit.registry.hypotheses import MEASURING
 from orledger.audit.registry.reading import parse_hypothesis, read_hypothesis, shipped_hypotheses
-from orledger.audit.registry.registration import register, register_descriptions
-from orledger.schema.reading import Results
+from orledger.audit.registry.registration import current_registrations, register, register_descriptions
+from orledger.audit.registry.words import Registered
+from orledger.schema.reading import Results, open_results
+from orledger.study import Case, Study
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 TABLES = ("audit", "test_result", "claim", "disposition")
@@ -48,6 +53,25 @@ def test_descriptions_join_the_registrations_of_a_database_that_has_their_cases(
     register(con, next(h for h in shipped_hypotheses() if h.id == "H3"))
     assert [(r.hypothesis, r.cells_done > 0) for r in register_descriptions(con)] == [("CaseB", True)]
     assert register_descriptions(con) == []
+
+
+def test_a_database_without_registrations_gets_those_of_its_studies_after_the_data(tmp_path, toy_db, monkeypatch):
+    """Each counts every cell as done before it; a study without cells here is not asked."""
+    path = shutil.copy(toy_db, tmp_path / "toy.duckdb")
+    with open_results(path) as results:
+        assert current_registrations(results.con) == []
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    text = framed('[[claim]]\nid = "w"\nstatement = "s"\nkind = "at_most"\narm = "standard"\nmetric = "mean"\nlimit = 9.0',
+                  ("seed",), "w holds").replace('case = "t"', 'case = "toy"')  # fmt: skip
+    for folder in (here, elsewhere):
+        (folder / "hypotheses").mkdir(parents=True)
+        (folder / "hypotheses" / "x.toml").write_text(text.replace('id = "X"', f'id = "{folder.name}"'))
+    lab = Study("lab", cases=(Case("toy"),), hypotheses="hypotheses", path=str(here))
+    other = Study("other", cases=(Case("absent"),), hypotheses="hypotheses", path=str(elsewhere))
+    monkeypatch.setattr(studies, "installed", lambda: (lab, other))
+    (found,) = audit_file(path).findings
+    assert (found.hypothesis.id, found.known, found.registration.cells_done) == ("here", Registered.AFTER, 20)
+    assert found.decision is not None
 
 
 def test_every_comparison_and_claim_has_a_row(audited):
