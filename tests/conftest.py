@@ -153,7 +153,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    gc.unfreeze()
+    if not hasattr(config, "workerinput"):  # a worker ends now, and would look through everything five times more
+        gc.unfreeze()
 
 
 # What tools keep at the top of the tree; nothing else appears there while tests run.
