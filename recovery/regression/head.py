@@ -40,8 +40,8 @@ class Head:
     """One output of the model: the Occam solution of (factor, eta), which is a ridge solution with nugget 1/mu.
 
     coef (live columns,): its coefficients; mu: the multiplier that spreads are computed with; trust: how much of the certificate's
-    shape the residuals bear out, 1 for all of it; most: the largest spread; log_scale: coefficients of the logarithm of the local scale, with the range
-    it was fitted on, or None.
+    shape the residuals bear out, 1 for all of it; most: the largest spread; log_scale: coefficients of the logarithm of the local scale, or None;
+    log_reach: its largest size.
     """
 
     factor: Factor
@@ -51,10 +51,10 @@ class Head:
     eta: float
     coef: np.ndarray
     mu: float
-    trust: float = 1.0
-    most: float = np.inf
+    trust: float
+    most: float
     log_scale: np.ndarray | None = None
-    log_range: tuple[float, float] = (0.0, 0.0)
+    log_reach: float = np.inf
 
     def predict(self, Z: np.ndarray) -> np.ndarray:
         """The value of the Occam solution at centred, scaled rows Z (n, live)."""
@@ -76,7 +76,7 @@ class Head:
         """The local size of the noise at rows Z relative to its typical size, (n,); 1 when none was fitted."""
         if self.log_scale is None:
             return np.ones(len(Z))
-        return np.exp(np.clip(Z @ self.log_scale, *self.log_range))
+        return np.exp(np.clip(Z @ self.log_scale, -self.log_reach, self.log_reach))
 
 
 def noise_radius(factor: Factor, output: int, noise: float | str, spec: Spectral) -> tuple[float, float]:
@@ -135,12 +135,12 @@ def fit_head(factor: Factor, output: int, noise: float | str) -> Head:
     spec = factor.spectral(output)
     eta, mu = noise_radius(factor, output, noise, spec)
     occ = occam(spec, eta)
-    at = mu if occ.refused else occ.mu
+    at = float(mu if occ.refused else occ.mu)
     s2 = factor.s**2
     gain = np.ones_like(s2) if np.isinf(at) else at * s2 / (1 + at * s2)
     coef = factor.basis @ (gain * factor.yt[:, output] / factor.s)
-    top = 1 / (SMALLEST_NUGGET * float(s2.max())) if len(s2) else 0.0
-    at = float(min(at, top))
+    if len(s2):
+        at = min(at, 1 / (SMALLEST_NUGGET * float(s2.max())))
     spare = max(factor.total - 1 - float((1 - 1 / (1 + at * s2)).sum()), 1e-3)
     noise_sd, sd = float(spec.misfit(at)) / spare**0.5, spec.ynorm / float(np.sqrt(max(factor.total - 1, 1.0)))
     most = max(WIDEST * sd / noise_sd, 1.0) if noise_sd > 0 else np.inf
@@ -204,4 +204,4 @@ def with_local_scale(head: Head, blocks: Iterable[Block]) -> Head:
     mu = float(mus[int(np.argmin(losses))])
     kept = cross * (1 - 1 / (1 + mu * factor.s**2))
     reach = min(2.5 * float(np.sqrt((kept**2).sum() / factor.total)), LARGEST_LOG)
-    return replace(head, log_scale=factor.basis @ (kept / factor.s), log_range=(-reach, reach))
+    return replace(head, log_scale=factor.basis @ (kept / factor.s), log_reach=reach)

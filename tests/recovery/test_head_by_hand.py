@@ -236,6 +236,17 @@ def test_a_spread_is_one_plus_the_share_of_the_posterior_variance(kind):
     np.testing.assert_allclose(replace(head, most=low).spread(Z, unseen), np.minimum(want, low), rtol=1e-9)
 
 
+def test_a_row_in_the_span_of_the_columns_spreads_by_one_at_least():
+    """What is left of it beside the basis is rounding, of either sign: a hundred times one, at a multiplier of 1e18."""
+    factor, _ = both(0, "twins")
+    head = replace(fit_head(factor, 0, "cv"), mu=1e18, trust=1.0, most=np.inf)
+    Z = np.random.default_rng(1).standard_normal((200, len(factor.s))) @ factor.basis.T
+    left = (Z * Z).sum(1) - ((Z @ factor.basis) ** 2).sum(1)
+    assert left.min() < -1e-17
+    spread = head.spread(Z, np.zeros(len(Z)))
+    assert (spread >= 1).all()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_trust_is_the_likeliest_share(kind):
     shares = np.array([0.0, *(10 ** (-4 + 0.2 * np.arange(26)))])
@@ -292,7 +303,7 @@ def test_the_local_scale_is_a_ridge_regression_of_log_residuals(kind):
         slope = second.coef(second.nodes()[int(np.argmin(losses))])
         np.testing.assert_allclose(head.log_scale, slope, rtol=near, atol=near / 100)
         reach = min(2.5 * np.sqrt(np.average((second.A @ slope) ** 2, weights=dense.w)), 1.5)
-        np.testing.assert_allclose(head.log_range, (-reach, reach), rtol=near)
+        np.testing.assert_allclose(head.log_reach, reach, rtol=near)
         want = np.exp(np.clip(5 * dense.A @ slope, -reach, reach))
         np.testing.assert_allclose(head.local_scale(5 * dense.A), want, rtol=10 * near)
     assert kept > 2
@@ -304,3 +315,10 @@ def test_a_local_scale_is_worth_it_beside_no_scale_at_all(monkeypatch):
     for worth, kept in ((ratio * (1 - 1e-6), False), (ratio * (1 + 1e-6), True)):
         monkeypatch.setattr(module, "WORTH", worth)
         assert (with_local_scale(plain, [whole]) is not plain) == kept
+
+
+def test_a_local_scale_of_just_that_worth_is_kept(monkeypatch):
+    """The second node has exactly 0.98 of the error of a constant, all others as much as it."""
+    _, plain, whole, _, _ = noisy(1, "single")
+    monkeypatch.setattr(module, "_generalised", lambda _, mus, *__: np.where(np.arange(len(mus)) == 1, 0.98, 1.0))
+    assert with_local_scale(plain, [whole]).log_scale is not None

@@ -210,7 +210,7 @@ def test_what_rounding_does_to_predictions():
 def test_what_rounding_does_to_local_scales():
     """The exponential of the same for the logarithm, at most the whole range; nothing where there is no scale."""
     Z, row, feature = np.array([[1.0, 0], [1, 1], [0, 0]]), np.array([0.0, 2.0, 0.0]), np.array([1e-12, 2e-12])
-    head = made_head(log_scale=np.array([3e9, 4e9]), log_range=(-0.7, 0.7))
+    head = made_head(log_scale=np.array([3e9, 4e9]), log_reach=0.7)
     want = np.exp([units(2) * 3e9, units(2) * 5e9 + 2e-3 * np.sqrt(73), 0])
     np.testing.assert_allclose(scale_error(head, Z, row, feature), want, rtol=1e-12)
     assert scale_error(head, Z, row * 1e6, feature)[1] == np.exp(1.4)

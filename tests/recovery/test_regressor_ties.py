@@ -90,7 +90,7 @@ def exactly(model, x):
     if head.log_scale is None:
         return centre, spread
     log = mp.fdot(Z, map(float, head.log_scale))
-    return centre, spread * mp.exp(min(max(log, mp.mpf(head.log_range[0])), mp.mpf(head.log_range[1])))
+    return centre, spread * mp.exp(min(max(log, -mp.mpf(head.log_reach)), mp.mpf(head.log_reach)))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
