@@ -21,6 +21,9 @@ APPROXIMATIONS = ("nystroem", "random")
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The automatic length scale is one of these multiples of the median distance between rows."""
 
+SAME = 1e-6
+"""Rows within this share of the largest distance count as equal: what their inner products say of a difference is rounding."""
+
 PILOT = 1000
 """Rows that the automatic length scale is chosen on, at most."""
 
@@ -89,7 +92,7 @@ def median_distance(X: np.ndarray, rng: np.random.Generator) -> float:
     scale = X.std(0)
     Z = ((X - X.mean(0)) / np.where(scale > 0, scale, 1.0))[rng.permutation(len(X))[:500]]
     distances = np.sqrt(_squares(Z, Z))[np.triu_indices(len(Z), 1)]
-    distances = distances[distances > 0]
+    distances = distances[distances > SAME * distances.max(initial=0.0)]
     return float(np.median(distances)) if len(distances) else 1.0
 
 

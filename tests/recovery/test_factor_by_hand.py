@@ -225,9 +225,26 @@ def test_the_median_distance_is_over_pairs_of_distinct_rows():
     twice = np.array([[0.0], [0.0], [1.0], [5.0]])
     assert median_distance(twice, np.random.default_rng(0)) == pytest.approx(np.median([1, 1, 5, 5, 4]) / twice.std())
     assert median_distance(np.ones((5, 2)), np.random.default_rng(0)) == 1.0
+    assert median_distance(np.ones((1, 2)), np.random.default_rng(0)) == 1.0
     long = np.random.default_rng(1).standard_normal((2000, 1))  # 500 are drawn
     drawn = (long / long.std())[np.random.default_rng(3).permutation(2000)[:500]]
     assert median_distance(long, np.random.default_rng(3)) == pytest.approx(np.median(pdist(drawn)), rel=1e-9)
+
+
+@pytest.mark.parametrize("p", [8, 20, 50])
+def test_equal_rows_have_no_distance_whatever_rounding_says(p):
+    """Sixty rows are equal: most of their squared distances are zero, and many inner products leave 1e-16 in their place."""
+    for seed in range(5):
+        X = np.repeat(np.random.default_rng(seed).standard_normal((4, p)), [60, 1, 1, 1], axis=0)
+        apart = pdist((X - X.mean(0)) / X.std(0))
+        want = np.median(apart[apart > 0])
+        assert median_distance(X, np.random.default_rng(0)) == pytest.approx(want, rel=1e-9)
+    line = np.array([[0.0], [0.9e-6], [1.0]])  # the first two are one, or two
+    for nearer, pairs in ((1.0, [1, 1]), (2.0, [1, 1, 1.8e-6])):
+        apart = np.array(pairs) / (line * [[1], [nearer], [1]]).std()
+        assert median_distance(line * [[1], [nearer], [1]], np.random.default_rng(0)) == pytest.approx(
+            np.median(apart), rel=1e-5
+        )
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "additive"])
@@ -255,6 +272,24 @@ def test_the_length_is_the_multiple_with_the_least_loss(kernel):
     assert steps == sorted(steps, reverse=True)  # the same frequencies: what is longer moves less from row to row
     choose_length(X, y, kernel, "random", 300, np.random.default_rng(8), loss)
     assert not np.allclose(seen[5][0], seen[0][0])
+
+
+def test_each_generator_tries_features_of_its_own():
+    """One row at the centre of the columns: its features are cosines of the phases alone."""
+    seen = []
+    for seed in range(5):
+        choose_length(
+            np.zeros((1, 1)),
+            np.zeros((1, 1)),
+            "rbf",
+            "random",
+            3,
+            np.random.default_rng(seed),
+            lambda Phi, _: seen.append(Phi[0]) or 0.0,
+        )
+    firsts = np.array(seen[::5])
+    assert (np.ptp(firsts, axis=0) > 0.1).all()
+    assert len(np.unique(firsts[:, 0])) == 5
 
 
 def test_settings_of_a_map_at_their_ends():

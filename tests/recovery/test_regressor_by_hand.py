@@ -9,6 +9,7 @@ from dense_ridge import Dense
 
 from orledger.recovery import CertifiedRegressor, certified_pipeline
 from orledger.recovery.regression import LevelWarning, ParameterError, ZeroNoiseWarning
+from orledger.recovery.regression import certificate as certificate_module
 from orledger.recovery.regression import estimator as estimator_module
 from orledger.recovery.regression import model as model_module
 from orledger.recovery.regression.calibrators import CrossCalibration, SplitCalibration
@@ -107,6 +108,21 @@ def test_blocks_of_rows_make_the_same_model(monkeypatch, kernel, weighted):
     assert fit_model(X[:3], y[:3], None, settings(), draws()).solver == "normal"
 
 
+@pytest.mark.parametrize(("kernel", "width"), [("linear", 2), ("rbf", 1), ("rbf", 6)])
+def test_blocks_are_as_long_as_the_wider_of_columns_and_features_allows(monkeypatch, kernel, width):
+    """Two columns, and features fewer or more: 600 rows are worked through by that width, whatever their number."""
+    X, y = rows(600, 1)
+    seen, whole = [], model_module.row_blocks
+    for module in (model_module, certificate_module):
+        monkeypatch.setattr(module, "row_blocks", lambda n, d: seen.append((n, d)) or whole(n, d))
+    model = fit_model(X, y, None, settings(kernel=kernel, n_features=width, noise="cv"), draws())
+    model.centre(X)
+    model.rounded(X)
+    certificate_module.function_intervals(model, X, np.ones(1) * 1e3)
+    wide = max(2, width)
+    assert seen == [(600, wide)] * 3 + [(600, 4 * wide)]
+
+
 def test_trust_is_learned_on_some_rows_and_the_local_scale_on_all(monkeypatch):
     X, y = rows(40, 1)
     monkeypatch.setattr(model_module, "TRUST_ROWS", 3)
@@ -158,6 +174,12 @@ def test_the_error_of_a_length_is_that_of_rows_left_out():
     dense = Dense.of(spiked, odd[:, 0], None, "raw")
     want = min(np.mean(dense.errors(mu) ** 2) for mu in dense.nodes()) / np.var(odd)
     assert leave_one_out_error(spiked, odd) == pytest.approx(want, rel=1e-4)
+    odd = odd + rng.standard_normal((12, 1))  # at the multiplier that suits the others, that row still counts
+    dense = Dense.of(spiked, odd[:, 0], None, "raw")
+    best = min(dense.nodes(), key=lambda mu: np.mean(dense.errors(mu) ** 2))
+    assert dense.leverage(best)[0] == 1 - 1e-9
+    assert dense.errors(best)[0] ** 2 > 1e-3
+    assert leave_one_out_error(spiked, odd) == pytest.approx(np.mean(dense.errors(best) ** 2) / np.var(odd), rel=1e-5)
 
 
 def test_the_rounding_of_a_sum_grows_with_its_root():
@@ -176,7 +198,7 @@ def test_what_rounding_does_to_features():
     plain = FeatureMap("linear", "nystroem", 1.0, np.zeros(2), np.ones(2))
     assert [v.tolist() for v in feature_error(plain, X)] == [[0, 0], [0, 0]]
     # three landmarks, the farthest at distance 3 and 2 length scales away, 9/4; factors of norm 5 and 1
-    marks = np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    marks = np.array([[3.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     root = np.array([[3.0, 0.0], [4.0, 0.0], [0.0, 1.0]])
     for kernel, steep in (("rbf", 1 / 2), ("matern", 5 / 6), ("additive", 0.0)):
         made = FeatureMap(kernel, "nystroem", 2.0, np.zeros(2), np.ones(2), marks, root)
@@ -244,6 +266,8 @@ def test_features_that_are_summed_round_even_near_the_landmarks():
     """At Z = 0 and a share of a million: each feature may be wrong by a unit of rounding, whatever its own error."""
     found = spread_error(made_head(trust=1.0, mu=1e6), np.zeros((1, 2)), np.ones(1), np.ones(1), np.zeros(2))
     assert found[0] == pytest.approx(np.sqrt(1 + 1e6 * units(2)), abs=4 * EPS)
+    found = spread_error(made_head(trust=1.0, mu=1e6), np.array([[3.0, 4.0]]), np.ones(1), np.ones(1), np.zeros(2))
+    assert found[0] == pytest.approx(np.sqrt(1 + 1e6 * 26 * units(2)), abs=4 * EPS)
 
 
 def test_a_model_states_what_rounding_does_to_each_of_its_parts():
