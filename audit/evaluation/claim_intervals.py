@@ -10,6 +10,7 @@ import numpy as np
 from orledger.audit.evaluation.predicates import combined, groups
 from orledger.audit.registry.words import ClaimState, Clearly
 from orledger.audit.statistics.counts import clopper_pearson
+from orledger.audit.statistics.intervals import ends_of_draws
 
 if TYPE_CHECKING:
     from orledger.audit.evaluation.pairing import Matched
@@ -98,15 +99,9 @@ def _bootstrap(claim: Claim, m: Matched) -> ClaimInterval:
     table = np.asarray(columns)
     outside = (1 - claim.level) / 2
     if claim.kind == "at_least":
-        low, high = (
-            np.quantile(table, outside, axis=1).min(),
-            np.quantile(table, 1 - outside / len(columns), axis=1).min(),
-        )
+        low, high = (end.min() for end in ends_of_draws(table, outside, 1 - outside / len(columns), axis=1))
     else:
-        low, high = (
-            np.quantile(table, outside / len(columns), axis=1).max(),
-            np.quantile(table, 1 - outside, axis=1).max(),
-        )
+        low, high = (end.max() for end in ends_of_draws(table, outside / len(columns), 1 - outside, axis=1))
     method = f"bootstrap of whole units ({', '.join(claim.unit)}), {DRAWS} draws, at least {fewest} units to a group"
     if len(columns) > 1:
         method += f", of the {'smallest' if claim.kind == 'at_least' else 'largest'} of {len(columns)} groups"

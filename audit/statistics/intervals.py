@@ -1,4 +1,4 @@
-"""The interval of a median, by one method everywhere: order statistics and the binomial distribution.
+"""The interval of a median, by one method everywhere (order statistics and the binomial distribution), and the ends of resampled ones.
 
 For a continuous population the number of sample values below the median is Binomial(n, 1/2), so the interval from the
 l-th to the u-th order statistic covers the median with a probability that is known exactly. It needs no resampling and
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bdtr  # the binomial distribution function without the overhead of scipy.stats
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 METHOD = "binomial order statistics"
 SLACK = 1 + 1e-12  # by which a computed probability may exceed a level without being above it
@@ -47,3 +47,22 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> MedianInterval | 
     k = max(k, 1)
     achieved = float(1 - 2 * outside[k - 1])
     return MedianInterval(float(x[k - 1]), float(x[-k]), achieved, reached)
+
+
+def ends_of_draws(
+    drawn: NDArray[np.float64], low: float, high: float, axis: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The quantiles ``low`` and ``high`` of ``drawn`` along ``axis``, linear between two draws that are finite.
+
+    Beside an infinite draw an end is not determined, and taken outwards: the lower end is the lower of the two draws, the
+    upper one the higher. A draw that is no number may be any.
+    """
+    ends = []
+    for share, anything, outwards in ((low, -np.inf, "lower"), (high, np.inf, "higher")):
+        known = np.where(np.isnan(drawn), anything, drawn)
+        with np.errstate(over="ignore", invalid="ignore"):
+            end = np.quantile(known, share, axis=axis)
+        if not np.isfinite(end).all():
+            end = np.where(np.isfinite(end), end, np.quantile(known, share, axis=axis, method=outwards))
+        ends.append(np.asarray(end))
+    return ends[0], ends[1]

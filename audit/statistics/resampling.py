@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orledger.audit.statistics.dispersion import MEASURES
+from orledger.audit.statistics.intervals import ends_of_draws
 from orledger.errors import DataError
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ BATCH = 2_000_000  # numbers that are drawn at once, which bounds the memory
 
 @dataclass(frozen=True)
 class BackendResample:
-    """``lowest`` (k,): fraction of draws in which each arm has the lowest median dispersion; ``low`` and ``high`` (k,): the
-    range of that median over the central ``level`` of draws; ``draws``: how many.
+    """``lowest`` (k,): fraction of draws in which each arm has the lowest median dispersion, none in a draw where that of some
+    arm is not defined; ``low`` and ``high`` (k,): the range of that median over the central ``level`` of draws; ``draws``: how many.
     """
 
     lowest: NDArray[np.float64]
@@ -50,8 +51,9 @@ def resample_backends(
     for start in range(0, draws, step):
         count = min(step, draws - start)
         pick = generator.integers(backends, size=(count, groups, seeds))
-        spread = MEASURES[measure](x[pick, g, s], axis=2)  # (count, groups, arms)
-        medians[start : start + count] = np.median(spread, axis=1)
-    winner = medians.argmin(axis=1)
-    low, high = np.quantile(medians, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):  # the spread of zeros, relative to their mean, is none
+            spread = MEASURES[measure](x[pick, g, s], axis=2)  # (count, groups, arms)
+            medians[start : start + count] = np.median(spread, axis=1)
+    winner = medians[~np.isnan(medians).any(axis=1)].argmin(axis=1)
+    low, high = ends_of_draws(medians, (1 - level) / 2, (1 + level) / 2)
     return BackendResample(np.bincount(winner, minlength=arms) / draws, low, high, draws)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import rankdata, trim_mean
 
+from orledger.audit.statistics.intervals import ends_of_draws
 from orledger.audit.ties import equalised
 
 if TYPE_CHECKING:
@@ -136,9 +137,4 @@ def _redrawn(sizes: Sequence[int], generator: np.random.Generator, each: int = 1
 
 
 def _estimate(value: Any, drawn: NDArray[np.float64], level: float) -> Estimate:
-    ends = [(1 - level) / 2, (1 + level) / 2]
-    with np.errstate(invalid="ignore"):
-        found = np.quantile(drawn, ends, axis=0)
-    if np.isnan(found).any():  # between two infinite draws
-        found = np.where(np.isnan(found), np.quantile(drawn, ends, axis=0, method="lower"), found)
-    return Estimate(np.asarray(value), found[0], found[1])
+    return Estimate(np.asarray(value), *ends_of_draws(drawn, (1 - level) / 2, (1 + level) / 2))

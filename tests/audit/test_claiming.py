@@ -110,6 +110,17 @@ def test_one_of_three_units_may_be_drawn_every_time():
     assert (got.low, got.high) == (0, 20)
 
 
+@pytest.mark.parametrize(("sign", "kind"), [(1, "at_most"), (1, "at_least"), (-1, "at_most"), (-1, "at_least")])
+def test_an_interval_ends_at_infinity_where_it_cannot_be_told_where_else(sign, kind):
+    """One infinite unit of three is the median of 7 in 27 draws: the end lies beyond all finite ones. In a mean it is in 19 of 27."""
+    for groups in range(1, 8):  # the ends move with the number of groups
+        sides = rows(*[(f"g{g}", str(s), v) for g in range(groups) for s, v in enumerate((0, 0, sign * np.inf))])
+        for stat in ("median", "mean"):
+            body = f'kind = "{kind}"\nlimit = 9\nstat = "{stat}"\nwithin = ["g"]\nunit = ["s"]\narm = "a"'
+            got = interval(body, 0.0, sides)
+            assert (got.low, got.high) == ((0.0, np.inf) if sign > 0 else (-np.inf, 0.0))
+
+
 def test_shares_are_resampled_with_their_records():
     """3 of 4 and 0 of 8 records: one of each is 3 of 12, and twice the first 6 of 8."""
     body = 'kind = "measured"\nstat = "share"\nunit = ["s"]\nlevel = {}\narm = "a"'

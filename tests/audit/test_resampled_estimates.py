@@ -109,6 +109,21 @@ def test_batches_cover_all_draws(monkeypatch, batch):
     assert found.low[0] == found.high[0] == pytest.approx(0.3)
 
 
+def test_a_spread_that_is_not_defined_is_not_the_lowest():
+    """Zeros have no spread relative to their mean. Both arms differ on the second backend; on the first the first arm is all zeros.
+
+    It is so in a draw that takes both of its cells from there, one in four; in all others its spread is the larger one.
+    """
+    x = np.array([[[[0.0, 1.0], [0.0, 1.0]]], [[[1.0, 2.0], [3.0, 2.0]]]])
+    found = resample_backends(x, np.random.default_rng(1), draws=2000)
+    assert found.lowest[0] == 0.0
+    assert found.lowest[1] == pytest.approx(0.75, abs=0.05)
+    assert (found.low[0], found.high[0]) == (-np.inf, np.inf)
+    assert (found.low[1], found.high[1]) == pytest.approx((0.0, 2**0.5 / 3))
+    x[1, ..., 0] = 0.0
+    assert resample_backends(x, np.random.default_rng(1), draws=20).lowest.tolist() == [0.0, 0.0]
+
+
 def test_one_backend_is_none():
     for shape in ((1, 2, 2, 2), (2, 2, 2)):
         with pytest.raises(DataError, match="backends >= 2"):

@@ -83,3 +83,34 @@ def test_an_end_between_two_infinite_draws_is_infinite():
     found = stratified._estimate(0.0, drawn, 0.5)
     assert found.low.tolist() == [np.inf, 1.75]
     assert found.high.tolist() == [np.inf, 3.25]
+
+
+@pytest.mark.parametrize(
+    ("drawn", "level", "low", "high"),
+    [
+        # Of three draws the ends stand at (1 - level) and 1 + level half-steps: at 0.5 and 1.5 of a step, or at 0.2 and 1.8.
+        ((0, 1, np.inf), 0.5, 0.5, np.inf),
+        ((0, 1, np.inf), 0.8, 0.2, np.inf),
+        ((-np.inf, 0, 1), 0.5, -np.inf, 0.5),
+        ((-np.inf, 0, 1), 0.8, -np.inf, 0.8),
+        ((0, np.inf, np.inf), 0.5, 0, np.inf),
+        ((0, np.inf, np.inf), 0.8, 0, np.inf),
+        ((-np.inf, -np.inf, 0), 0.5, -np.inf, 0),
+        ((-np.inf, -np.inf, 0), 0.8, -np.inf, 0),
+        ((-np.inf, 3, np.inf), 0.5, -np.inf, np.inf),
+        ((3, 4, np.nan), 0.5, -np.inf, np.inf),  # sorted from below it may come first, from above last
+        ((np.nan, np.nan, np.nan), 0.5, -np.inf, np.inf),
+        ((-1.5e308, 1.5e308, 1.5e308), 0.5, -1.5e308, 1.5e308),  # farther apart than a double can say
+    ],
+)
+def test_an_end_beside_an_infinite_draw_lies_outwards(drawn, level, low, high):
+    found = stratified._estimate(0.0, np.array(drawn, dtype=float), level)
+    assert (float(found.low), float(found.high)) == pytest.approx((low, high))
+
+
+def test_the_middle_of_runs_that_are_infinite_on_either_side_has_no_ends():
+    """A mean of both infinities is no number, and its draws may be anything."""
+    both = [np.array([-np.inf, np.inf, 1.0, 2.0])] * 2
+    with np.errstate(invalid="ignore"):
+        found = interquartile_mean(both)
+    assert (float(found.low), float(found.high)) == (-np.inf, np.inf)
