@@ -123,6 +123,31 @@ def test_blocks_are_as_long_as_the_wider_of_columns_and_features_allows(monkeypa
     assert seen == [(600, wide)] * 3 + [(600, 4 * wide)]
 
 
+class ChosenError(Exception):
+    """What a part of a fit was given, when that is all that is asked."""
+
+
+@pytest.mark.parametrize(("n", "part"), [(4_000_000, "factor_rows"), (4_000_001, "factor_sums")])
+def test_four_million_numbers_are_factored_whole_and_more_are_not(monkeypatch, n, part):
+    def seen(*_):
+        raise ChosenError
+
+    monkeypatch.setattr(model_module, part, seen)
+    X = np.broadcast_to(0.0, (n, 1))
+    with pytest.raises(ChosenError):
+        fit_model(X, X, None, settings(score="absolute"), draws())
+
+
+def test_trust_is_learned_on_twenty_thousand_rows(monkeypatch):
+    def seen(head, block):
+        raise ChosenError(len(block[0]))
+
+    monkeypatch.setattr(model_module, "with_trust", seen)
+    X = np.arange(20_010.0)[:, None]
+    with pytest.raises(ChosenError, match=r"^20000$"):
+        fit_model(X, X, None, settings(score="certificate"), draws())
+
+
 def test_trust_is_learned_on_some_rows_and_the_local_scale_on_all(monkeypatch):
     X, y = rows(40, 1)
     monkeypatch.setattr(model_module, "TRUST_ROWS", 3)
@@ -268,6 +293,13 @@ def test_features_that_are_summed_round_even_near_the_landmarks():
     assert found[0] == pytest.approx(np.sqrt(1 + 1e6 * units(2)), abs=4 * EPS)
     found = spread_error(made_head(trust=1.0, mu=1e6), np.array([[3.0, 4.0]]), np.ones(1), np.ones(1), np.zeros(2))
     assert found[0] == pytest.approx(np.sqrt(1 + 1e6 * 26 * units(2)), abs=4 * EPS)
+
+
+def test_a_row_far_out_whose_spread_is_small_rounds_by_its_length():
+    """|Z| = 5 in two columns, V = 1e-12 and a share of 1e12: the square 2 moves by 1e12 * 2 * 1e-6 * 5 units."""
+    nothing = np.zeros(1), np.zeros(2)
+    found = spread_error(made_head(trust=1.0, mu=1e12), np.array([[3.0, 4.0]]), np.sqrt([2.0]), *nothing)
+    assert found[0] - 1 == pytest.approx(1e7 * units(2) / 4, rel=1e-6)
 
 
 def test_a_model_states_what_rounding_does_to_each_of_its_parts():
