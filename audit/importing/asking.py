@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from orledger.audit.registry.side_reading import RESERVED
 from orledger.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from orledger.audit.importing.inference import Guess
 
+UNIT, ARM = "\0unit", "\0arm"  # numbers of units and arms, under names that no key has
 COMPARED = ("pairs", "control", "best")
 MOST_PAIRS = (
     20_000  # Holm's correction over more of them leaves nothing to find, and a report of them is read by nobody
@@ -44,6 +46,12 @@ def questions(
     ``compare``: all pairs, all against the ``control``, or the best (by mean rank in this table) against the rest.
     ``seen`` says what is known about who saw the results before the questions were written.
     """
+    for key in (*guess.unit, *guess.repeats):
+        if key in RESERVED:
+            raise UsageError(
+                f"the column {key!r} cannot be a key of a question: the queries behind questions use the name themselves",
+                hint="rename it in the table, and in the mapping if there is one",
+            )
     told: list[str] = []
     arms, matrix = _units(guess, rows)
     if len(arms) < 2:
@@ -83,15 +91,15 @@ def _units(guess: Guess, rows: pl.DataFrame) -> tuple[list[str], np.ndarray]:
     if guess.mapping.idx is not None:  # a curve counts by its last point
         kept = kept.sort("idx").group_by([*guess.mapping.keys, "arm"], maintain_order=True).last()
     arms = kept["arm"].unique(maintain_order=True)
-    units = kept.select(guess.unit).unique(maintain_order=True).with_row_index("_unit")
+    units = kept.select(guess.unit).unique(maintain_order=True).with_row_index(UNIT)
     means = (
         kept.group_by(*guess.unit, "arm")
         .agg(pl.col("value").mean())
         .join(units, on=guess.unit)
-        .join(pl.DataFrame({"arm": arms}).with_row_index("_arm"), on="arm")
+        .join(pl.DataFrame({"arm": arms}).with_row_index(ARM), on="arm")
     )
     matrix = np.full((units.height, len(arms)), np.nan)
-    matrix[means["_unit"].to_numpy(), means["_arm"].to_numpy()] = means["value"].fill_null(float("nan")).to_numpy()
+    matrix[means[UNIT].to_numpy(), means[ARM].to_numpy()] = means["value"].fill_null(float("nan")).to_numpy()
     return arms.to_list(), matrix
 
 

@@ -295,7 +295,7 @@ def _complementary(columns: Columns, metrics: Sequence[str], keys: Sequence[str]
 
 def _ignored(columns: Columns, used: Sequence[str | None]) -> tuple[str, ...]:
     taken = {*used, FILE_COLUMN}
-    return tuple(c for c in columns.names if c not in taken)
+    return tuple(c for c in columns.names if c and c not in taken)
 
 
 def _is_cost(metric: str) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 HASH_VERSION = "import-2"
 SPEC = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+IDENTIFIED = "\0cell"  # the identity of a cell beside its keys, under a name that no key has
 NAMED = 5  # changed values that a refusal names
 
 
@@ -92,7 +93,8 @@ def _import(
     cells = rows.select(keys).unique(maintain_order=True)
     specs = [_spec(mapping, key) for key in cells.iter_rows()]
     ids = [stored.ids.get(key) or _id(spec) for key, spec in zip(cells.iter_rows(), specs, strict=True)]
-    rows = rows.join(cells.with_columns(pl.Series("cell_id", ids, dtype=pl.String)), on=keys, how="left")
+    identified = cells.with_columns(pl.Series(IDENTIFIED, ids, dtype=pl.String))
+    rows = rows.join(identified, on=keys, how="left").drop(keys).rename({IDENTIFIED: "cell_id"})
     behind = left_behind(stored, rows, digests if files else ())
     merged = merge(stored, rows, behind if replace else behind.clear())
     if merged.changes and not replace:

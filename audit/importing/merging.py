@@ -131,7 +131,7 @@ def left_behind(stored: Stored, rows: pl.DataFrame, files: Collection[str]) -> p
 
 
 def merge(stored: Stored, rows: pl.DataFrame, gone: pl.DataFrame) -> Merged:
-    """``rows`` (cell_id, arm, metric, label, idx, value, reason, _source) laid over what is ``stored``, less the arms ``gone``.
+    """``rows`` (cell_id, arm, metric, label, idx, value, reason, SOURCE) laid over what is ``stored``, less the arms ``gone``.
 
     A metric that an arm lacked is a change only when the study knew the metric and the arm had a missing entry: a result
     that turns up after a failure is not an addition. Everything else that was not there is one.

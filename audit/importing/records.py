@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from orledger.audit.importing.mapping import Mapping
 
 PLACE = ("arm", "metric", "label", "idx")
+TAKEN = (*PLACE, "value", "reason")  # what a row has beside its keys
+WORD, NUMBER, INDEX, COLUMN = "\0word", "\0number", "\0idx", "\0column"  # for the moment, under names that no key has
 MOST_CHARACTERS = 10_000  # of the name of an arm, a metric, or a value of a key
 LARGEST = 1e300  # differences and sums of larger numbers leave the range of float64
 
@@ -37,14 +39,14 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
         absent = absent | pl.col("reason").is_not_null()
     spoken = absent & ~value.is_in(MISSING) & ~value.str.contains(r"\d")  # OOM says why, -999 does not
     rows = rows.with_columns(
-        pl.when(absent).then(None).otherwise(value).alias("value"), pl.when(spoken).then(value).alias("_word")
+        pl.when(absent).then(None).otherwise(value).alias("value"), pl.when(spoken).then(value).alias(WORD)
     )
     if mapping.marked:
         rows = unmarked(rows)
     rows = rows.with_columns(truth(pl.col("value")))
     number = pl.col("value").str.replace(",", ".", literal=True) if mapping.decimal == "," else pl.col("value")
     rows = rows.with_columns(
-        number.cast(pl.Float64, strict=False).alias("_number"), pl.col("idx").cast(pl.Int32, strict=False).alias("_idx")
+        number.cast(pl.Float64, strict=False).alias(NUMBER), pl.col("idx").cast(pl.Int32, strict=False).alias(INDEX)
     )
     _require_numbers(rows, mapping)
     for column in (*mapping.keys, "arm", "metric"):
@@ -63,10 +65,10 @@ def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
             )
     if mapping.form == "rows":
         rows = _without_unmeasured(rows, mapping)
-    reason = pl.coalesce(pl.col("reason"), pl.col("_word"), pl.format("missing in {}", pl.col(SOURCE)))
+    reason = pl.coalesce(pl.col("reason"), pl.col(WORD), pl.format("missing in {}", pl.col(SOURCE)))
     found = rows.select(
-        *mapping.keys, "arm", "metric", "label", pl.col("_idx").alias("idx"), pl.col("_number").alias("value"),
-        pl.when(pl.col("_number").is_null()).then(reason).alias("reason"), SOURCE, ROW,
+        *mapping.keys, "arm", "metric", "label", pl.col(INDEX).alias("idx"), pl.col(NUMBER).alias("value"),
+        pl.when(pl.col(NUMBER).is_null()).then(reason).alias("reason"), SOURCE, ROW,
     )  # fmt: skip
     _require_once(found, mapping)
     found = found.drop(ROW)
@@ -83,7 +85,7 @@ def unstored_reasons(table: pl.DataFrame, mapping: Mapping) -> int:
 
 
 def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
-    """Columns: _row, _source, the keys, arm, metric, label, idx, reason, value, _column; all but the first as text."""
+    """Columns: ROW, SOURCE, the keys, arm, metric, label, idx, reason, value, COLUMN; all but the first as text."""
     nothing = pl.lit(None, dtype=pl.String)
 
     def text(column: str | None, fixed: str | None = None) -> pl.Expr:
@@ -99,7 +101,7 @@ def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
             ROW, SOURCE, *keys, text(mapping.arm, mapping.fixed_arm).alias("arm"),
             text(mapping.metric, mapping.fixed_metric).alias("metric"), text(mapping.label).alias("label"),
             text(mapping.idx).alias("idx"), reason.alias("reason"), pl.col(mapping.value).cast(pl.String).alias("value"),
-            pl.lit(mapping.value).alias("_column"),
+            pl.lit(mapping.value).alias(COLUMN),
         )  # fmt: skip
     wide = mapping.form == "wide"
     spread = mapping.arms if wide else mapping.columns
@@ -118,15 +120,13 @@ def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
         *(pl.col(c).cast(pl.String).alias(f"v{i}") for i, c in enumerate(spread)),
     )
     melted = numbered.unpivot(
-        index=list(fixed), on=[f"v{i}" for i in range(len(spread))], variable_name="_column", value_name="value"
+        index=list(fixed), on=[f"v{i}" for i in range(len(spread))], variable_name=COLUMN, value_name="value"
     )
-    names = pl.col("_column").replace_strict(
-        [f"v{i}" for i in range(len(spread))], list(spread), return_dtype=pl.String
-    )
+    names = pl.col(COLUMN).replace_strict([f"v{i}" for i in range(len(spread))], list(spread), return_dtype=pl.String)
     arm, metric = (names, pl.col("_other")) if wide else (pl.col("_other"), names)
     return melted.select(
         ROW, SOURCE, *(pl.col(f"k{i}").alias(k) for i, k in enumerate(mapping.keys)), arm.alias("arm"),
-        metric.alias("metric"), "label", "idx", "reason", "value", names.alias("_column"),
+        metric.alias("metric"), "label", "idx", "reason", "value", names.alias(COLUMN),
     )  # fmt: skip
 
 
@@ -151,11 +151,11 @@ def _with_combined(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
     """``rows`` and the combined metric: that of its metrics which the cell has, its sign changed where lower is better."""
     lower = [m.name for m in mapping.metrics if m.better == "lower"]
     parts = rows.filter(pl.col("metric").is_in(list(mapping.combines)))
-    several = parts.group_by(mapping.keys).agg(pl.col("metric").n_unique().alias("n")).filter(pl.col("n") > 1)
+    several = parts.group_by(mapping.keys).agg(pl.col("metric").n_unique().alias(NUMBER)).filter(pl.col(NUMBER) > 1)
     if not several.is_empty():
         cell = "/".join(str(v) for v in several.select(mapping.keys).row(0))
         raise DataError(
-            f"{cell} has {several['n'][0]} of the metrics {', '.join(mapping.combines)}, and combined takes one per cell",
+            f"{cell} has {several[NUMBER][0]} of the metrics {', '.join(mapping.combines)}, and combined takes one per cell",
             hint=f"name others in [combined] of {mapping.file}, or take it out",
         )
     turned = pl.when(pl.col("metric").is_in(lower)).then(-pl.col("value")).otherwise(pl.col("value"))
@@ -165,8 +165,8 @@ def _with_combined(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
 def _without_unmeasured(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
     """``rows`` less the metrics that no arm has on a value of the first key: they were not measured there, and nothing failed."""
     group = [mapping.keys[0], "metric"]
-    measured = rows.filter(pl.col("_number").is_not_null()).select(group).unique()
-    any_metric = rows.filter(pl.col("_number").is_not_null()).select(mapping.keys[0]).unique()
+    measured = rows.filter(pl.col(NUMBER).is_not_null()).select(group).unique()
+    any_metric = rows.filter(pl.col(NUMBER).is_not_null()).select(mapping.keys[0]).unique()
     unmeasured = (
         rows.select(group)
         .unique()
@@ -177,6 +177,11 @@ def _without_unmeasured(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
 
 
 def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:
+    if taken := [key for key in mapping.keys if key in TAKEN]:
+        raise DataError(
+            f"{table[SOURCE][0]}: the column {taken[0]!r} cannot be a key: {', '.join(TAKEN)} are what a record has beside its keys",
+            hint="rename it in the header line; a column of labels or steps can be the label or idx of a mapping",
+        )
     schema = table.schema  # asked once: it is made anew at every turn, and a table may have thousands of columns
     shown = [c for c in schema if c not in (ROW, SOURCE)]
     for column in mapping.needed:
@@ -195,11 +200,11 @@ def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:
 
 
 def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
-    usable = (pl.col("_number").abs() <= LARGEST).fill_null(False)
+    usable = (pl.col(NUMBER).abs() <= LARGEST).fill_null(False)
     bad = rows.filter(pl.col("value").is_not_null() & ~usable)
     if not bad.is_empty():
         row = bad.row(0, named=True)
-        finite = row["_number"] is not None and isfinite(row["_number"])
+        finite = row[NUMBER] is not None and isfinite(row[NUMBER])
         what = f"beyond {LARGEST:g}, where sums overflow" if finite else "not a finite number"
         more = f" ({bad.height} entries are no usable numbers)" if bad.height > 1 else ""
         otherwise = (
@@ -211,7 +216,7 @@ def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
             f"{_place(bad)}, column {row['_column']!r}: {row['value']!r} is {what}{more}",
             hint=f"correct it, or {otherwise}",
         )
-    bad = rows.filter(pl.col("idx").is_not_null() & pl.col("_idx").is_null())
+    bad = rows.filter(pl.col("idx").is_not_null() & pl.col(INDEX).is_null())
     if not bad.is_empty():
         raise DataError(
             f"{_place(bad)}, column {mapping.idx!r}: {bad['idx'][0]!r} is not a whole number",
@@ -225,14 +230,14 @@ def _require_once(rows: pl.DataFrame, mapping: Mapping) -> None:
         return
     twice = (
         rows.group_by(identity, maintain_order=True)
-        .agg(pl.len().alias("n"), pl.col(ROW).head(2), pl.col(SOURCE).head(2))
-        .filter(pl.col("n") > 1)
+        .agg(pl.len().alias(NUMBER), pl.col(ROW).head(2), pl.col(SOURCE).head(2))
+        .filter(pl.col(NUMBER) > 1)
     )
     first = twice.row(0, named=True)
     name = "/".join(str(first[c]) for c in identity if first[c] is not None)
     places = " and ".join(f"{f} row {r}" for f, r in zip(first[SOURCE], first[ROW], strict=True))
     raise DataError(
-        f"{name} stands {first['n']} times ({places}); {twice.height} of {rows.height} numbers do",
+        f"{name} stands {first[NUMBER]} times ({places}); {twice.height} of {rows.height} numbers do",
         hint="one number per key, arm, metric, label and index: does a key, such as a seed or a fold, miss in keys?",
     )
 

@@ -23,8 +23,9 @@ PARQUET = (".parquet", ".pq")
 JSON = (".json", ".jsonl", ".ndjson")
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"  # how packed files begin
 SEPARATORS = (",", ";", "\t", "|")
-ROW = "_row"  # the line of the file a row stands on, for messages
-SOURCE = "_source"  # the name of the file
+# Columns beside those of the file, under names that no header line has.
+ROW = "\0row"  # the line of the file a row stands on, for messages
+SOURCE = "\0source"  # the name of the file
 FIRST_COLUMN = "first_column"  # the name of a first column that has none
 INDEX_NAMES = re.compile(r"|Unnamed: 0(\.\d+)?|index|level_0|\.\.\.1|_c0|_duplicated_\d+")
 
@@ -117,7 +118,7 @@ def _records(path: Path, data: bytes) -> pl.DataFrame:
 
 
 def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
-    """All ``paths`` under each other, with the columns ``_source`` and ``_row``, and ``file`` where no column has that name.
+    """All ``paths`` under each other, with the columns ``SOURCE`` and ``ROW``, and ``file`` where no column has that name.
 
     Files need not have the same columns; what a file does not have is missing in its rows.
     """

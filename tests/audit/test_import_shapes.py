@@ -7,10 +7,12 @@ import json
 import polars as pl
 import pytest
 
+from orledger.audit.importing.inference import Wishes
 from orledger.audit.importing.loading import import_files, import_frame
 from orledger.audit.importing.mapping import parse_mapping
 from orledger.audit.importing.tables import expand, read_tables
-from orledger.errors import DataError
+from orledger.audit.importing.writing import draft
+from orledger.errors import DataError, UsageError
 from orledger.schema.chain import verify
 from orledger.schema.writing import Writer
 from orledger.toml_tables import TomlError
@@ -224,3 +226,49 @@ def test_a_frame_from_python(db):
     frame = pl.DataFrame({"dataset": ["u", "v"], "svm": [0.5, None], "rf": [0.25, 0.75]})
     found = import_frame(db, frame, parse_mapping(WIDE, "m.toml"))
     assert (found.cells, found.records, found.missing) == (2, 3, 1)
+
+
+NAMED = "{name},method,acc\nd1,a,1\nd1,b,2\nd2,a,3\nd2,b,4\n"
+BY_NAME = 'study = "s"\nblock = "b"\nform = "rows"\nkeys = ["{name}"]\n[rows]\narm = "method"\nmetrics = ["acc"]\n'
+
+
+@pytest.mark.parametrize(
+    "name", ["_row", "_source", "_number", "_idx", "_column", "cell_id", "stored", "before", "gap", "n"]
+)
+def test_a_key_of_a_name_that_an_import_might_use_itself(tmp_path, db, name):
+    path = write(tmp_path / "t.csv", NAMED.format(name=name))
+    mapping = parse_mapping(BY_NAME.format(name=name), "m.toml")
+    for records in (4, 0):  # the second time everything is there already
+        assert import_files(db, [path], mapping).records == records
+    kept = db.con.execute(
+        "SELECT c.keys[?], r.arm, r.value FROM record r JOIN cell c USING (cell_id) ORDER BY 1, 2", [name]
+    )
+    assert kept.fetchall() == [("d1", "a", 1), ("d1", "b", 2), ("d2", "a", 3), ("d2", "b", 4)]
+    write(path, NAMED.format(name=name) + "d2,b,5\n")
+    with pytest.raises(DataError, match=r"d2/b/acc stands 2 times \(t.csv row 5 and t.csv row 6\)"):
+        import_files(db, [path], mapping)
+
+
+@pytest.mark.parametrize("name", ["arm", "metric", "label", "idx", "value", "reason"])
+def test_a_key_of_a_name_that_a_record_has_is_refused(tmp_path, db, name):
+    path = write(tmp_path / "t.csv", NAMED.format(name=name))
+    with pytest.raises(DataError, match=f"the column '{name}' cannot be a key"):
+        import_files(db, [path], parse_mapping(BY_NAME.format(name=name), "m.toml"))
+
+
+@pytest.mark.parametrize("name", ["_unit", "_arm"])
+def test_questions_about_a_unit_of_any_name(tmp_path, name):
+    table = read_tables([write(tmp_path / "t.csv", NAMED.format(name=name))])
+    assert f'pair = ["{name}"]' in draft(table, "t.csv", Wishes(arm="method", better="higher")).questions.text
+
+
+def test_questions_about_a_unit_that_queries_name_are_refused(tmp_path):
+    table = read_tables([write(tmp_path / "t.csv", NAMED.format(name="state"))])
+    with pytest.raises(UsageError, match="the column 'state' cannot be a key of a question"):
+        draft(table, "t.csv", Wishes(better="higher"))
+
+
+def test_a_separator_at_the_end_of_every_line(tmp_path, db):
+    path = write(tmp_path / "t.csv", NAMED.format(name="dataset").replace("\n", ",\n"))
+    drawn = draft(read_tables([path]), path.name, Wishes(better="higher"))
+    assert import_files(db, [path], parse_mapping(drawn.mapping_text, "m.toml")).records == 4

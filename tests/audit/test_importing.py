@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from orledger.audit.importing.loading import import_files
 from orledger.audit.importing.mapping import parse_mapping, read_mapping
 from orledger.audit.importing.records import to_records
-from orledger.audit.importing.tables import read_tables
+from orledger.audit.importing.tables import SOURCE, read_tables
 from orledger.audit.importing.writing import beside
 from orledger.cli import main
 from orledger.errors import DataError
@@ -96,7 +96,7 @@ def test_long_and_parquet_give_the_same_records(db, tmp_path):
     table.write_csv(tmp_path / "t.csv")
     table.write_parquet(tmp_path / "t.parquet")
     csv, parquet = (to_records(read_tables([tmp_path / f"t.{e}"]), mapping) for e in ("csv", "parquet"))
-    assert csv.drop("reason", "_source").equals(parquet.drop("reason", "_source"))
+    assert csv.drop("reason", SOURCE).equals(parquet.drop("reason", SOURCE))
     found = import_files(db, [tmp_path / "t.csv"], mapping)
     assert (found.cells, found.records, found.missing) == (2, 2, 1)
     assert db.con.execute("SELECT arm, reason FROM refusal").fetchall() == [("a", "missing in t.csv")]
