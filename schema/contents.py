@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 # Records read at once when cells are hashed again; a single cell may have more.
 AT_ONCE = 200_000
 
-# Each query lists what is wrong: a name for people, and the detail.
+HELD = ("record", "refusal", "fact", "dataset")  # the tables with what cells hold
+# Each query lists what is wrong: a name for people, and the detail. No hash covers what these find.
 ORPHANS: dict[str, str] = {
     "rows without a cell": " UNION ALL ".join(
-        f"SELECT cell_id, 'in {t}' FROM {t} ANTI JOIN cell USING (cell_id) GROUP BY ALL"
-        for t in ("record", "refusal", "fact", "dataset")
+        f"SELECT cell_id, 'in {t}' FROM {t} ANTI JOIN cell USING (cell_id) GROUP BY ALL" for t in HELD
+    ),
+    "rows of a cell without an outcome": " UNION ALL ".join(
+        f"SELECT name, 'in {t}' FROM cell SEMI JOIN {t} USING (cell_id) WHERE state IN ('planned', 'failed')"
+        for t in HELD
     ),
 }
 
@@ -63,12 +67,16 @@ def _hashed(con: DuckDBPyConnection, cells: list[str] | None) -> tuple[int, dict
         if (known := waiting.pop(cell_id, None)) is None:
             return  # records of a cell that has no hash, or of no cell
         name, state, reason, stored = known
+        told = facts.get(cell_id, [])
+        if len(dict(told)) < len(told):  # the hash is of one of each name
+            changed[cell_id] = CheckFinding("the content hash differs", name, "a fact stands in it twice")
+            return
         found = content_hash(
             state,
             reason,
             columns,
             refusals.get(cell_id, []),
-            dict(facts.get(cell_id, [])),
+            dict(told),
             [dict(zip(DATASET_COLUMNS, row, strict=True)) for row in datasets.get(cell_id, [])],
         )
         if found != stored:

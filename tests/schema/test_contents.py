@@ -38,3 +38,36 @@ def test_the_order_of_records_does_not_matter(
         hashed, found = content_findings(con)
     assert hashed == 20
     assert [(f.rule, f.where) for f in found] == [("the content hash differs", victims[k][1]) for k in (0, 11)]
+
+
+def test_a_second_fact_of_the_same_name(toy_db: Path, tmp_path: Path) -> None:
+    """Whichever comes last: a hash of one of them cannot vouch for both."""
+    for real, forged in ((1, 2), (2, 1)):
+        path = Path(shutil.copy(toy_db, tmp_path / "copy.duckdb"))
+        with closing(duckdb.connect(str(path))) as con:
+            cell, name, fact, value = con.execute(
+                "SELECT cell_id, c.name, f.name, value FROM cell c JOIN fact f USING (cell_id) ORDER BY ALL LIMIT 1"
+            ).fetchall()[0]
+            con.execute("DELETE FROM fact WHERE cell_id = ? AND name = ?", [cell, fact])
+            for _, text in sorted([(real, value), (forged, "forged")]):
+                con.execute("INSERT INTO fact VALUES (?, ?, ?)", [cell, fact, text])
+            found = content_findings(con)[1]
+            assert [(f.rule, f.where, f.detail) for f in found] == [
+                ("the content hash differs", name, "a fact stands in it twice")
+            ]
+            assert contents.changed_cells(con, [cell]) == {cell}
+
+
+@pytest.mark.parametrize("state", ["planned", "failed"])
+def test_rows_of_a_cell_that_recorded_nothing(toy_db: Path, tmp_path: Path, state: str) -> None:
+    shutil.copy(toy_db, tmp_path / "copy.duckdb")
+    with closing(duckdb.connect(str(tmp_path / "copy.duckdb"))) as con:
+        con.execute("INSERT INTO cell (cell_id, case_name, block, name, keys, spec, hash_version, state)"
+                    " VALUES ('x', 'toy', 'main', 'toy/x', MAP {}, '{}', '1', ?)", [state])  # fmt: skip
+        assert content_findings(con)[1] == []
+        con.execute("INSERT INTO record VALUES ('x', 'a', 'm', NULL, NULL, 1.0)")
+        con.execute("INSERT INTO refusal VALUES ('x', 'a', 'no', NULL)")
+        found = content_findings(con)[1]
+    assert sorted((f.rule, f.where, f.detail) for f in found) == [
+        ("rows of a cell without an outcome", "toy/x", f"in {table}") for table in ("record", "refusal")
+    ]
