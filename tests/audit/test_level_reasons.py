@@ -160,6 +160,7 @@ def ways(*rules, families=("f", "f", "f")):
         ([rule("supported", ["a less"]), rule("supported", ["b less"])], 2),
         ([rule("supported", ["a less"]), rule("refuted", ["b less"])], 1),
         ([rule("supported", ["a less"]), rule("supported", ["a less", "b less"])], 1),  # the second holds the first
+        ([rule("supported", ["a less"]), rule("supported", some=["a less"])], 1),
         ([rule("supported", ["a less"]), rule("supported", ["W holds"])], 1),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from itertools import product
 from math import ceil, floor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from orledger.recovery import EmptySetError, InputError, conformal_radius
 from orledger.recovery.regression import (
     ParameterError,
     calibration,
+    certificate,
     coverage,
     interval_score,
     interval_scorer,
@@ -55,6 +57,14 @@ def test_the_quantile_is_an_order_statistic():
         assert (found.value, found.level) == (order, order / 10)
 
 
+def test_the_quantile_of_many_scores_is_that_of_their_order():
+    scores = np.random.default_rng(0).exponential(size=1000)
+    for level in (0.05, 0.3, 0.5, 0.77, 0.9):
+        assert score_quantile(scores, level).value == sorted(scores)[ceil(level * 1001 - 1e-9) - 1]
+    least = score_quantile(scores, 1e-13)
+    assert (least.value, least.level) == (scores.min(), 1 / 1001)
+
+
 def test_a_weighted_quantile_leaves_less_than_the_level_below_it():
     """The least score such that scores up to it carry the level of all mass, the new point's at infinity; ties included."""
     rng = np.random.default_rng(0)
@@ -95,7 +105,16 @@ def test_the_guarantee_of_cv_plus_is_theorem_4():
     assert cross_guarantee(5, 2, 0.4) == 0.0
 
 
-def test_cv_plus_is_two_order_statistics():
+def promised(values, kth, axis=-1):
+    """What `np.partition` promises and no more: the kth is in its place, the others on their side, in descending order."""
+    ordered = np.sort(values, axis=axis)
+    below, at, above = np.split(ordered, [kth % ordered.shape[axis], kth % ordered.shape[axis] + 1], axis=axis)
+    return np.concatenate([np.flip(below, axis), at, np.flip(above, axis)], axis=axis)
+
+
+@pytest.mark.parametrize("partition", [np.partition, promised])
+def test_cv_plus_is_two_order_statistics(monkeypatch, partition):
+    monkeypatch.setattr(np, "partition", partition)
     rng = np.random.default_rng(0)
     for n, K, level in ((9, 3, 0.8), (10, 5, 0.5), (12, 4, 0.95), (19, 2, 0.9)):
         fold, scores = folds(n, K, rng), rng.exponential(size=n)
@@ -117,8 +136,10 @@ def test_cv_plus_is_two_order_statistics():
 def test_cv_plus_works_through_many_points_in_parts(monkeypatch, entries):
     """Nine points of ten rows: four at a time when 40 numbers are a part, one at a time when none fits."""
     monkeypatch.setattr(calibration, "BLOCK_ENTRIES", entries)
-    centres = 3 + np.arange(9.0)[:, None]
+    centres, parts, partition = 3 + np.arange(9.0)[:, None], [], np.partition
+    monkeypatch.setattr(np, "partition", lambda v, *a, **k: parts.append(len(v)) or partition(v, *a, **k))
     found = cross_edges(centres, np.ones((9, 1)), np.zeros(10, int), np.full(10, 2.0), 0.9)
+    assert parts == [n for n in ([4, 4, 1] if entries == 40 else [1] * 9) for _ in range(2)]
     np.testing.assert_allclose(found, np.column_stack([centres - 2, centres + 2]))
 
 
@@ -262,10 +283,10 @@ def _moved(factor):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_validation_finds_the_radius_on_a_quarter_of_the_rows(weighted):
     """A quarter is held out at random; per output the conformal radius of its responses about the fitted mean."""
-    X, y = one_column(1, 30)
+    X, y = one_column(2, 30)
     Y = np.column_stack([y, 100 + 0 * y])
     w = np.random.default_rng(0).integers(1, 4, 30).astype(float) if weighted else None
-    settings = Settings("linear", "nystroem", "auto", 10, 0.5, True, "absolute")
+    settings = Settings("linear", "nystroem", "auto", 10, 1.0, True, "absolute")
     found = validated_inflation(X, Y, w, settings, 0.7, np.random.default_rng(3))
     order = np.random.default_rng(3).permutation(30)
     out, rest = order[:8], order[8:]
@@ -273,9 +294,25 @@ def test_validation_finds_the_radius_on_a_quarter_of_the_rows(weighted):
     head = model.heads[0]
     proj = functionals(model, head, X[out])
     want = conformal_radius(head.spec, proj, Y[out, 0] - head.y_mean, head.eta, level=0.7, floor="never").kappa
-    assert want > 1
+    assert 1 < want < 30  # and not the cap
     assert found.tolist() == [pytest.approx(want), 1.0]  # a constant has the radius 0 and no multiple
     assert validated_inflation(X, Y, w, Settings("linear", "nystroem", "auto", 10, 1e-3, True, "absolute"), 0.7, np.random.default_rng(3))[0] == 1.0  # fmt: skip
+
+
+def test_one_row_cannot_be_held_out():
+    X, y = one_column(0, 1)
+    with pytest.raises(ParameterError, match="1 row of positive weight is too few"):
+        validated_inflation(X, y, None, LINEAR, 0.5, np.random.default_rng(0))
+
+
+def test_edges_of_the_function_move_outwards_by_what_rounding_can_do(monkeypatch):
+    """A band from 1 to 4 about the mean, to which rounding can do 1/4 and 2, is wider by that on either side."""
+    X, y = one_column()
+    band = SimpleNamespace(lower=np.ones(2), upper=np.full(2, 4.0), delta_num=np.array([0.25, 2.0]))
+    monkeypatch.setattr(certificate, "local_interval", lambda *_, **__: band)
+    model = fit_model(X, y, None, LINEAR, np.random.default_rng(0))
+    found = function_intervals(model, X[:2], np.ones(1))[:, :, 0] - y.mean()
+    np.testing.assert_allclose(found, [[0.75, 4.25], [-1.0, 6.0]], rtol=1e-12)
 
 
 def test_a_row_is_held_out_at_least():
@@ -299,8 +336,9 @@ def test_scores_of_intervals_are_their_definitions():
     for wrong in (band[:3], band[:, :1], np.zeros((4, 3)), band[:, 0]):
         with pytest.raises(ParameterError, match="do not belong"):
             coverage(y, wrong)
-    with pytest.raises(ParameterError, match="do not belong"):
-        coverage(y[:0], band[:0])
+    for few in (y[:0], y[0]):
+        with pytest.raises(ParameterError, match="do not belong"):
+            coverage(few, band[: few.size])
     assert interval_scorer().level == 0.9
 
 
