@@ -142,7 +142,7 @@ class CertifiedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         X, y = self._rows(X, y, reset=True)
         weight = row_weights(sample_weight, X)
-        if weight is not None and (weight == 0).any():
+        if weight is not None:  # a row of weight 0 is no row
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         settings = self._settings()

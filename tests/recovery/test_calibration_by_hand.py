@@ -358,6 +358,7 @@ def test_a_scorer_is_minus_the_interval_score_at_its_level():
 
 def test_ratios_are_worth_the_square_of_their_sum_over_the_sum_of_their_squares():
     assert DensityRatio(np.array([1.0, 2.0, 3.0]), np.ones(1)).effective == pytest.approx(36 / 14)
+    assert DensityRatio(np.array([0.25, 0.0, 0.5]), np.ones(1)).effective == pytest.approx(9 / 5)
     assert DensityRatio(np.zeros(3), np.ones(1)).effective == 0.0
 
 
@@ -384,7 +385,7 @@ def asked(monkeypatch):
 def test_density_ratios_are_the_odds_of_a_logistic_regression(asked):
     """On standardised columns and their squares, at rows of either sample; odds stop at e^-30, ratios at 10,000."""
     rng = np.random.default_rng(0)
-    A, B = rng.standard_normal((40, 2)) * [1, 3] + 2, rng.standard_normal((25, 2)) * [1.5, 3] + [3, 2]
+    A, B = rng.standard_normal((40, 2)) * [1, 0.3] + 2, rng.standard_normal((25, 2)) * [1.5, 0.3] + [3, 2]
     both = np.column_stack([np.vstack([A, B]), np.full(65, 7.0)])
     Z = np.column_stack([(both[:, :2] - both[:, :2].mean(0)) / both[:, :2].std(0), np.zeros(65)])
     found = density_ratio(both[:40], both[40:])

@@ -521,6 +521,7 @@ def test_a_frame_has_predictions_and_edges_in_their_columns(library):
         ("kappa", (1, 1e75), (0.99, "2", True)),
         ("folds", (2, np.int64(3)), (1, 2.5, "3")),
         ("calibration_size", (1e-9, 0.999), (0.0, -0.5, 1.0, True)),
+        ("standardize", (0, np.True_), (2, None, "yes")),
     ],
 )
 def test_settings_at_their_ends(name, good, bad):
@@ -543,7 +544,7 @@ def test_weights_at_their_ends():
     for wrong, text in (
         ([0, 1, np.inf], "non-finite"),
         ([1, 1, -0.5], "negative"),
-        ([0, 0, 1.1e75], "between"),
+        ([0, 0, 1.1e75], r"is 1.1e\+75; between 1e-75 and 1e\+75 is needed"),
         ([0, 0, 0.9e-75], "between"),
         ([0, 0, 0], "zero everywhere"),
         ([1, 1], r"\(3,\) is needed"),
