@@ -75,7 +75,7 @@ def read_table(path: Path) -> pl.DataFrame:
             f"{path}: cannot be read as a table: {str(error).splitlines()[0]}",
             hint="give a CSV in UTF-8 with a header line and nothing above it, a Parquet file, or JSON with an object to a row",
         ) from error
-    names = [name.strip() for name in table.columns]
+    names = [name.replace('""', '"').strip() for name in table.columns]  # polars undoubles quotes in rows only
     twice = [n for n in names if re.fullmatch(r".+_duplicated_\d+", n) and n.rpartition("_duplicated_")[0] in names]
     if twice:
         raise DataError(

@@ -13,6 +13,7 @@ from orledger.reports.figures import declared as declarations
 from orledger.reports.figures import generic_specs
 from orledger.reports.figures.style import METADATA, TEXT_WIDTH, house_style, laid_out, outlines_only, save, unset
 from orledger.reports.source import Remembering
+from orledger.reports.tables.render import markdown_inline
 from orledger.wording import one_of
 
 if TYPE_CHECKING:
@@ -104,14 +105,15 @@ def write_figures(
     boxes: set[str] = set()
     wanted = list(formats)
     for drawn in draw(db, names, chosen, width=width, style=style):
+        said = f"{drawn.caption} {drawn.cited}".rstrip()
         with house_style(style):
             for suffix in wanted:
                 path = folder / f"fig_{drawn.name}.{suffix}"
-                said = f"{drawn.caption} {drawn.cited}".rstrip()
                 save(drawn.figure, path, title=drawn.heading, description=said, dpi=dpi)
                 paths.append(path)
             boxes |= unset(drawn.figure)
-        captions.append(f"**{drawn.name}. {drawn.title}.** {drawn.caption} {drawn.cited}".rstrip() + "\n")
+        title, text = markdown_inline(f"{drawn.name}. {drawn.title}."), markdown_inline(said)
+        captions.append(f"**{title}** {text}".rstrip() + "\n")
         if progress is not None:
             progress(drawn.name)
     (folder / "captions.md").write_text("\n".join(captions), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import polars as pl
@@ -272,3 +273,11 @@ def test_a_separator_at_the_end_of_every_line(tmp_path, db):
     path = write(tmp_path / "t.csv", NAMED.format(name="dataset").replace("\n", ",\n"))
     drawn = draft(read_tables([path]), path.name, Wishes(better="higher"))
     assert import_files(db, [path], parse_mapping(drawn.mapping_text, "m.toml")).records == 4
+
+
+def test_quotation_marks_in_a_header_are_doubled_as_in_a_row(tmp_path):
+    path = tmp_path / "t.csv"
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([['say "x"', "acc, %"], ['a "y"', "1"]])
+    table = read_tables([path])
+    assert table.select('say "x"', "acc, %").rows() == [('a "y"', "1")]

@@ -2,12 +2,14 @@
 
 import hashlib
 import itertools
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
 import synthetic_db
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from orledger.errors import UsageError
@@ -22,6 +24,7 @@ from orledger.paper.looks import DATASETS, LEVEL_COLOURS, LOOKS, look
 from orledger.paper.tables import b as tables_b
 from orledger.paper.tables import c as tables_c
 from orledger.reports.audit_rows import AuditRows, Citations
+from orledger.reports.figures import drawing
 from orledger.reports.figures.drawing import declared, draw, select, write_figures
 from orledger.reports.figures.figure import Canvas, decade, few, power, sparse
 from orledger.reports.figures.style import RED, house_style, save, spread, unset
@@ -336,3 +339,16 @@ def test_a_narrow_logarithmic_axis_has_two_or_three_ticks_inside_it():
         ticks = few(low, high)
         assert 2 <= len(ticks) <= 3
         assert all(low <= tick <= high for tick in ticks)
+
+
+def test_captions_in_markdown_hold_no_markup_of_the_data(tmp_path, monkeypatch):
+    """A title from a study.toml and the name of an arm may be anything; names of HTML and Markdown are escaped."""
+    title, caption = "<script>1</script>\nnext", "On `d` | *x* [y](javascript:z) ${{1}}$ <img src=x>"
+    drawn = SimpleNamespace(figure=Figure(), name="fig", title=title, caption=caption, cited="")
+    monkeypatch.setattr(drawing, "draw", lambda *_, **__: [drawn])
+    write_figures(None, tmp_path, formats=[])
+    assert (tmp_path / "captions.md").read_text(encoding="utf-8") == (
+        "**fig. &lt;script&gt;1&lt;/script&gt; next.**"
+        r" On \`d\` \| \*x\* \[y\](javascript:z) \$\{\{1\}\}\$ &lt;img src=x&gt;"
+        "\n"
+    )
