@@ -39,6 +39,8 @@ def test_a_compact_export_holds_the_same_database(toy_db: Path, tmp_path: Path) 
     exchange.import_folder(tmp_path / "compact", tmp_path / "copy.duckdb")
     exchange.export(tmp_path / "copy.duckdb", tmp_path / "again")
     assert files(tmp_path / "plain") == files(tmp_path / "again")
+    exchange.export(tmp_path / "copy.duckdb", tmp_path / "again-compact", compact=True)
+    assert files(tmp_path / "compact") == files(tmp_path / "again-compact")
 
 
 def test_the_order_of_completion_does_not_reach_the_bytes(tmp_path: Path) -> None:
