@@ -18,6 +18,7 @@ from orledger.audit.statistics.stratified import (
     mean_ranks,
     profile,
 )
+from orledger.audit.ties import equalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +49,9 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
     if comparison.test == "improvement":
         x, y = ([sign * r for r in arm] for arm in runs)
         found = improvement(x, y, comparison.level)
+        means = equalised([[a.mean(), b.mean()] for a, b in zip(*runs, strict=True)])
         with np.errstate(invalid="ignore"):  # two infinite means are a draw
-            means = np.array([a.mean() - b.mean() for a, b in zip(*runs, strict=True)])
-        wins, losses, draws = count_wins(means, comparison.better)
+            wins, losses, draws = count_wins(means[:, 0] - means[:, 1], comparison.better)
         return _result(
             comparison, len(common), dropped, method=METHOD, effect=float(found.value), low=float(found.low),
             high=float(found.high), effect_name=f"probability that a run of {names[0]} is better", details=details,

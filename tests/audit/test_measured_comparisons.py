@@ -111,3 +111,13 @@ def test_two_infinite_means_are_a_draw():
     a, b = [("u", "0", INFINITE)], [("u", "0", INFINITE)]
     result = found("improvement", a, b)
     assert (result.effect, result.wins, result.losses, result.draws) == (0.5, 0, 0, 1)
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_means_of_runs_that_are_equal_as_printed_are_a_draw(better):
+    """0.1 and 0.7 have the mean of 0.3 and 0.5, and their doubles have not."""
+    a = [("u", str(k), x) for k, x in enumerate((0.1, 0.7))]
+    b = [("u", str(k), x) for k, x in enumerate((0.3, 0.5))]
+    for sides in ((a, b), (b, a)):
+        result = found("improvement", *sides, better=better)
+        assert (result.effect, result.wins, result.losses, result.draws) == (0.5, 0, 0, 1)
