@@ -220,7 +220,7 @@ def machine_eps(x: Array) -> float:
 def gain(x: Array) -> Array:
     """X / (1 + x) for x in [0, inf]: exact for small x, 1 at infinity, without a NaN on the way."""
     xp = namespace(x)
-    x = xp.clip(x, None, float(xp.finfo(x.dtype).max) / 4)
+    x = xp.clip(x, None, float(xp.finfo(x.dtype).max))
     return x / (1 + x)
 
 

@@ -80,7 +80,12 @@ def test_refusals_that_are_dropped_change_nothing(monkeypatch):
 @pytest.mark.parametrize(("better", "sign", "a_lost"), [("lower", 1, 4.0), ("higher", 1, -4.0), ("lower", -1, -4.0)])
 def test_a_refusal_is_as_large_as_the_largest_difference_and_against_who_refused(monkeypatch, better, sign, a_lost):
     """In the order of their keys, with no size of their own, one point each; who refused together says nothing."""
-    gone = (Dropped("0/0", "a refused", True), Dropped("8/0", "both refused", True), Dropped("9/0", "absent"))
+    gone = (
+        Dropped("0/0", "a refused", True),
+        Dropped("8/0", "both refused", True),
+        Dropped("9/0", "absent"),
+        Dropped("1/0", "one seed", True, True),
+    )
     lost = {"a": ["0", "8"], "b": ["4", "8"]}
     body = f'refusals = "loss"\nbetter = "{better}"\n'
     found = entered(monkeypatch, body, matched([1.0, -4.0, 2.0], gone), lost, sign)
@@ -90,10 +95,10 @@ def test_a_refusal_is_as_large_as_the_largest_difference_and_against_who_refused
     assert found.dropped == gone[1:]
 
 
-@pytest.mark.parametrize("differences", [[], [0.0, 0.0]])
-def test_without_a_difference_a_refusal_is_as_large_as_one(monkeypatch, differences):
+@pytest.mark.parametrize(("differences", "size"), [([], 1.0), ([0.0, 0.0], 1.0), ([0.0, -0.5], 0.5)])
+def test_without_a_difference_a_refusal_is_as_large_as_one(monkeypatch, differences, size):
     found = entered(monkeypatch, 'refusals = "loss"\n', matched(differences), {"a": ["9"], "b": []})
-    assert found.matrix[-1].tolist() == [1.0, 0.0]
+    assert found.matrix[-1].tolist() == [size, 0.0]
     assert len(found.units) == len(differences) + 1
 
 
@@ -103,12 +108,16 @@ def test_refused_units_of_a_claim_have_the_value_that_it_says(monkeypatch):
         '[[claim]]\nid = "c"\nstatement = "s"\nkind = "at_most"\nlimit = 2\nstat = "mean"\nrefused_as = 9\narm = "a"\n'
     )
     asked = parse_hypothesis(framed(text, KEYS, "c holds"), "x.toml").claims[0]
-    monkeypatch.setattr(refusals, "refused_units", lambda *_: named("0", "1"))
+    monkeypatch.setattr(
+        refusals,
+        "refused_units",
+        lambda _, q, keys: named("0", "1") if (q, keys) == (asked.sides[0][1], KEYS) else named(),
+    )
     gone = (Dropped("0/0", "refused", True), Dropped("5/0", "absent"))
-    m = replace(matched([3.0], gone), matrix=np.array([[3.0]]), points=np.array([[2]]))
+    m = replace(matched([3.0, 4.0], gone), matrix=np.array([[3.0], [4.0]]), points=np.array([[2], [5]]))
     found = with_refused(remembering(asked, units([], keys=KEYS)), asked, m)
-    assert found.units.rows() == [("1", "0"), ("0", "0")]
-    assert (found.matrix.tolist(), found.points.tolist()) == ([[3.0], [9.0]], [[2], [1]])
+    assert found.units.rows() == [("1", "0"), ("3", "0"), ("0", "0")]
+    assert (found.matrix.tolist(), found.points.tolist()) == ([[3.0], [4.0], [9.0]], [[2], [5], [1]])
     assert found.dropped == gone[1:]
 
 

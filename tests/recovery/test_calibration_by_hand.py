@@ -10,6 +10,7 @@ from dense_ridge import Dense
 
 from orledger.recovery import EmptySetError, InputError, conformal_radius
 from orledger.recovery.regression import (
+    IntervalScorer,
     ParameterError,
     calibration,
     certificate,
@@ -339,7 +340,7 @@ def test_scores_of_intervals_are_their_definitions():
     for few in (y[:0], y[0]):
         with pytest.raises(ParameterError, match="do not belong"):
             coverage(few, band[: few.size])
-    assert interval_scorer().level == 0.9
+    assert interval_scorer().level == IntervalScorer().level == 0.9
 
 
 class Flat:
