@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,8 @@ from orledger.errors import RunIncompleteError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from duckdb import DuckDBPyConnection
 
     from orledger.runners.cells import Job
     from orledger.runners.driver import Summary
@@ -176,7 +178,7 @@ def run(
     _show_summary(summary, loaded, db, as_json)
 
 
-def _registrar(cases: Sequence[str], study: Study | None) -> Callable[[Any], object]:
+def _registrar(cases: Sequence[str], study: Study | None) -> Callable[[DuckDBPyConnection], object]:
     """What puts the hypotheses of the studies that run ``cases`` on record before the first cell."""
     from orledger.audit.registry.registration import register_shipped
     from orledger.studies import having

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from duckdb import DuckDBPyConnection
+
     from orledger.schema.catalogue import Catalogue
     from orledger.study import Study
 
@@ -80,7 +82,7 @@ def run_plan(
     retry: Iterable[str] = (),
     reporter: Reporter | None = None,
     snapshot_every: float = 60.0,
-    register: Callable[[Any], object] | None = None,
+    register: Callable[[DuckDBPyConnection], object] | None = None,
 ) -> Summary:
     """Computes what is missing of ``jobs`` and stores it in the database at ``path``.
 

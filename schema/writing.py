@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from orledger.schema.catalogue import Catalogue
+    from orledger.schema.outcomes import Columns
     from orledger.study import Study
 
 __all__ = ["CellOutcome", "PlannedCell", "Writer"]
@@ -220,7 +221,7 @@ class Writer:
 
 def _replaced(
     con: DuckDBPyConnection,
-    records: Any,  # noqa: ARG001 - DuckDB reads it by its name
+    records: Columns,  # noqa: ARG001 - DuckDB reads it by its name
     again: Sequence[str],
     cells: Mapping[str, CellOutcome],
 ) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import factorial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import chi2, rankdata, t
@@ -110,8 +110,8 @@ def _exact_null(ranks: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[
     if int(weights[-1]) * base > 2**62:
         return None
     weights = weights.astype(np.int64)
-    sums: NDArray[Any] = doubled[:1]
-    prob: NDArray[Any] = np.ones(1)
+    sums: NDArray[np.int64] = doubled[:1]
+    prob: NDArray[np.float64] = np.ones(1)
     for row in doubled[1:]:
         moves, multiplicity = np.unique(row[orders], axis=0, return_counts=True)
         if sums.shape[0] * moves.shape[0] > EXACT_STATES:

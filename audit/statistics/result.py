@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 SIDES = ("two-sided", "less", "greater")
 TOO_FEW = "not computed: too few units"  # the method of a test that was not ``computed``
 
@@ -98,7 +101,7 @@ def check_side(side: str) -> str:
     return side
 
 
-def count_wins(differences: Any, better: str) -> tuple[int, int, int]:
+def count_wins(differences: NDArray[np.float64], better: str) -> tuple[int, int, int]:
     """Wins, losses and draws of the first arm, from differences first minus second; ``better`` is lower or higher."""
     below, above = int((differences < 0).sum()), int((differences > 0).sum())
     draws = int(differences.size) - below - above

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import rankdata, trim_mean
@@ -136,5 +136,5 @@ def _redrawn(sizes: Sequence[int], generator: np.random.Generator, each: int = 1
         yield [stream.integers(size, size=(step, size)) for stream, size in zip(streams, sizes, strict=True)]
 
 
-def _estimate(value: Any, drawn: NDArray[np.float64], level: float) -> Estimate:
+def _estimate(value: float | np.floating | NDArray[np.float64], drawn: NDArray[np.float64], level: float) -> Estimate:
     return Estimate(np.asarray(value), *ends_of_draws(drawn, (1 - level) / 2, (1 + level) / 2))
