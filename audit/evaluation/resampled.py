@@ -23,7 +23,7 @@ from orledger.audit.ties import equalised
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from orledger.audit.evaluation.units import Units
     from orledger.audit.registry.hypotheses import Comparison
@@ -49,8 +49,8 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
     if comparison.test == "improvement":
         x, y = ([sign * r for r in arm] for arm in runs)
         found = improvement(x, y, comparison.level)
-        means = equalised([[a.mean(), b.mean()] for a, b in zip(*runs, strict=True)])
         with np.errstate(invalid="ignore"):  # two infinite means are a draw
+            means = equalised([[a.mean(), b.mean()] for a, b in zip(*runs, strict=True)])
             wins, losses, draws = count_wins(means[:, 0] - means[:, 1], comparison.better)
         return _result(
             comparison, len(common), dropped, method=METHOD, effect=float(found.value), low=float(found.low),
@@ -58,10 +58,11 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
             interval_method=METHOD, wins=wins, losses=losses, draws=draws,
         )  # fmt: skip
     if comparison.test == "interquartile_mean":
-        found = interquartile_mean(runs[0], comparison.level)
+        with np.errstate(invalid="ignore"):  # a draw of both infinities has no mean
+            found = interquartile_mean(runs[0], comparison.level)
         return _result(
-            comparison, len(common), dropped, method=METHOD, effect=float(found.value), low=float(found.low),
-            high=float(found.high), effect_name="interquartile mean of all runs", details=details, interval_method=METHOD,
+            comparison, len(common), dropped, method=METHOD, effect=_finite(found.value), low=_finite(found.low),
+            high=_finite(found.high), effect_name="interquartile mean of all runs", details=details, interval_method=METHOD,
         )  # fmt: skip
     return _profiles(comparison, runs, names, details, len(common), dropped)
 
@@ -100,10 +101,12 @@ def _median(comparison: Comparison, units: Units, dropped: tuple[Dropped, ...]) 
     interval = median_interval(x, comparison.level)
     if interval is None:
         return _result(comparison, 0, dropped, method=TOO_FEW, computed=False)
+    with np.errstate(invalid="ignore"):
+        middle, mean = np.median(x), np.mean(x)
     return _result(
-        comparison, x.size, dropped, method=MEDIAN_METHOD, effect=float(np.median(x)), effect_name="median over units",
-        low=interval.low, high=interval.high, interval_method=MEDIAN_METHOD, level=interval.achieved,
-        details={"mean": float(np.mean(x)), "lowest": float(np.min(x)), "highest": float(np.max(x))},
+        comparison, x.size, dropped, method=MEDIAN_METHOD, effect=_finite(middle), effect_name="median over units",
+        low=_finite(interval.low), high=_finite(interval.high), interval_method=MEDIAN_METHOD, level=interval.achieved,
+        details={"mean": _finite(mean), "lowest": _finite(np.min(x)), "highest": _finite(np.max(x))},
     )  # fmt: skip
 
 
@@ -119,6 +122,11 @@ def _mean_ranks(comparison: Comparison, units: Sequence[Units], names: Sequence[
         comparison, x.shape[0], matched.dropped, method=UNITS_METHOD, effect_name="mean ranks, best first", details=details,
         interval_method=UNITS_METHOD,
     )  # fmt: skip
+
+
+def _finite(x: ArrayLike) -> float | None:
+    """``x`` if it is finite: an interval that reaches infinity has no end there, and what is infinite cannot be printed."""
+    return float(x) if np.isfinite(x) else None  # type: ignore[arg-type]
 
 
 def _order(unit: Sequence[str | None]) -> list[tuple[bool, str]]:

@@ -86,7 +86,23 @@ def test_infinite_runs_are_beyond_the_middle_half_and_the_interval_says_so():
     assert result.effect == 3.5
     assert result.low is not None
     assert 0.0 < result.low < 3.5
-    assert result.high == INFINITE
+    assert result.high is None
+
+
+def test_what_is_infinite_or_no_number_is_absent():
+    """Half the runs are minus infinity and half infinity: no middle half of them has a mean, and no interval an end."""
+    runs = [("u", str(k), INFINITE * (-1) ** k) for k in range(8)]
+    for test in ("interquartile_mean", "median"):
+        result = found(test, runs)
+        assert (result.effect, result.low, result.high) == (None, None, None)
+    assert result.details == {"mean": None, "lowest": None, "highest": None}
+    result = found("median", [("u", str(k), x) for k, x in enumerate((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, INFINITE))])
+    assert (result.effect, result.low, result.high) == (
+        3.0,
+        0.0,
+        None,
+    )  # 2 * 2^-7 is below 0.05: from the lowest to the highest
+    assert result.details == {"mean": None, "lowest": 0.0, "highest": None}
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
@@ -111,6 +127,8 @@ def test_two_infinite_means_are_a_draw():
     a, b = [("u", "0", INFINITE)], [("u", "0", INFINITE)]
     result = found("improvement", a, b)
     assert (result.effect, result.wins, result.losses, result.draws) == (0.5, 0, 0, 1)
+    result = found("improvement", [*a, ("u", "1", -INFINITE)], [*b, ("u", "1", 0.0)])  # a mean of both infinities
+    assert (result.effect, result.wins, result.losses, result.draws) == (0.625, 0, 0, 1)
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
