@@ -246,6 +246,8 @@ def _connect_reading(path: Path, config: dict[str, Any], before: State | None) -
         )
     if not path.exists():
         raise missing(path)
+    if not path.is_file():  # opening a pipe would wait for ever
+        raise DatabaseError(f"{path} is a pipe or a device, not a database", hint="name a file with --db")
     limits = {**memory(), "max_execution_time": 1000 * read_seconds()}
     if not os.access(path.parent, os.W_OK):  # beside the file no folder can be made for what does not fit into memory
         import tempfile
@@ -289,6 +291,11 @@ def _require_current(path: Path, found: int) -> None:
 
 
 def _require_folder(path: Path) -> None:
+    if path.is_symlink():
+        raise DatabaseError(
+            f"{path} is a link to {path.readlink()}, which is not there",
+            hint="put that database back, take the link away, or name another file with --db",
+        )
     if not path.parent.is_dir():
         raise DatabaseError(f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}")
     if not os.access(path.parent, os.W_OK):

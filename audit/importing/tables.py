@@ -44,8 +44,10 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
                     f"{path}: no CSV, Parquet or JSON lines file, no run of Sacred and no event file of TensorBoard in this folder",
                     hint="name the files",
                 )
-        elif path.exists():
+        elif path.is_file():
             inside = [path]
+        elif path.exists():  # a table is read more than once
+            raise DataError(f"{path}: is a pipe or a device, not a file", hint="save the table as a file first")
         else:
             inside = sorted(Path(p) for p in glob.glob(str(pattern), recursive=True) if Path(p).is_file())
             if not inside:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -281,3 +283,10 @@ def test_quotation_marks_in_a_header_are_doubled_as_in_a_row(tmp_path):
         csv.writer(stream).writerows([['say "x"', "acc, %"], ['a "y"', "1"]])
     table = read_tables([path])
     assert table.select('say "x"', "acc, %").rows() == [('a "y"', "1")]
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "t.csv")
+    for path in (tmp_path / "t.csv", Path("/dev/null")):
+        with pytest.raises(DataError, match="is a pipe or a device"):
+            expand([path])

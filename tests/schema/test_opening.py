@@ -128,6 +128,25 @@ def test_a_new_database_appears_only_when_all_went_well(db: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["read", "write"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, mode: str) -> None:
+    os.mkfifo(tmp_path / "results.duckdb")
+    with pytest.raises(DatabaseError, match="is a pipe or a device, not a database"):
+        connect(tmp_path / "results.duckdb", mode)
+
+
+def test_a_link_to_nothing_is_named_and_not_written_through(tmp_path: Path) -> None:
+    link = tmp_path / "results.duckdb"
+    for target in ("gone.duckdb", "results.duckdb"):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        with pytest.raises(DatabaseError, match=f"is a link to {target}, which is not there"):
+            connect(link, "write")
+        with pytest.raises(DatabaseError, match=f"is a link to {target}"), opening.writing(link):
+            pass
+        assert [p.name for p in tmp_path.iterdir()] == ["results.duckdb"]
+
+
+@pytest.mark.parametrize("mode", ["read", "write"])
 def test_a_folder_is_refused(tmp_path: Path, mode: str) -> None:
     assert "is a folder" in refusal(tmp_path, mode)
 
