@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from orledger.cli_look import columns, hanging, heading, steps
-from orledger.cli_options import db_option, echo_json, echo_table, json_option, reading
+from orledger.cli_options import NumberRange, db_option, echo_json, echo_table, json_option, reading
 from orledger.errors import UsageError
 from orledger.schema.explaining import missing
 
@@ -71,7 +71,7 @@ def register(files: tuple[Path, ...], db: Path, amend: bool, show: bool, as_json
 )
 @click.option(
     "--effect",
-    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    type=NumberRange(0.5, 1, min_open=True, max_open=True),
     help="With --power: the probability of superiority to find, for comparisons that declare none (expect).",
 )
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import sys
@@ -40,6 +41,17 @@ class PlacePath(click.Path):
         from orledger.schema.addresses import parse
 
         return parse(str(value))
+
+
+class NumberRange(click.FloatRange):
+    """A number between two others: NaN, which no comparison excludes, and what is infinite are refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The value as a finite number of the range."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is not a finite number.", param, ctx)
+        return number
 
 
 class LocalPath(click.Path):

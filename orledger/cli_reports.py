@@ -13,6 +13,7 @@ import click
 from orledger.cli_complete import figures as complete
 from orledger.cli_look import steps
 from orledger.cli_options import (
+    NumberRange,
     PlacePath,
     chosen_studies,
     db_option,
@@ -52,8 +53,8 @@ def rarely_collected() -> Iterator[None]:
 @db_option
 @out_option(default=Path("out/figures"), show_default=True, help="Folder for the files.")
 @click.option("--format", "formats", default="svg,pdf,png", show_default=True, help="File types, separated by commas.")
-@click.option("--width", type=click.FloatRange(2.0, 30.0), default=6.9, show_default=True, help="Width in inches.")
-@click.option("--dpi", type=click.FloatRange(30, 1200), help="Dots per inch of PNG files.  [default: 200]")
+@click.option("--width", type=NumberRange(2.0, 30.0), default=6.9, show_default=True, help="Width in inches.")
+@click.option("--dpi", type=NumberRange(30, 1200), help="Dots per inch of PNG files.  [default: 200]")
 @click.option(
     "--style",
     type=click.Choice(["print", "talk", "plain"]),

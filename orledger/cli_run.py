@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orledger.cli_complete import presets
-from orledger.cli_options import PlacePath, db_option, echo_json, json_option
+from orledger.cli_options import NumberRange, PlacePath, db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 @click.option("--offline", is_flag=True, help="Download nothing: cells whose data are missing are refused.")
 @click.option(
     "--snapshot-every",
-    type=click.FloatRange(min=0),
+    type=NumberRange(min=0),
     default=60.0,
     show_default=True,
     help="Seconds between snapshots for readers; 0 for none.",

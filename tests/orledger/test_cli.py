@@ -291,3 +291,12 @@ def test_python_entry(toy_db: Path) -> None:
     code = f"import orledger; r = orledger.open({str(toy_db)!r}); print(r.sql('SELECT count(*) AS n FROM cell'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize(
+    "words", ["audit --power --effect", "figures --width", "figures --dpi", "run all --dry-run --snapshot-every"]
+)
+def test_a_number_that_is_none_is_refused_by_every_option(toy_db: Path, words: str, number: str) -> None:
+    done = CliRunner().invoke(main, [*words.split(), number], env={"ORLEDGER_DB": str(toy_db)})
+    assert (done.exit_code, f"Invalid value for '{words.split()[-1]}'" in done.output) == (2, True), done.output
