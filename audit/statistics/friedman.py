@@ -119,5 +119,5 @@ def _exact_null(ranks: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[
         candidates = (sums[:, None, :] + moves[None, :, :]).reshape(-1, k)
         mass = (prob[:, None] * (multiplicity / multiplicity.sum())[None, :]).ravel()
         _, first, inverse = np.unique(candidates @ weights, return_index=True, return_inverse=True)
-        sums, prob = candidates[first], np.bincount(inverse.ravel(), weights=mass)
+        sums, prob = candidates[first], np.asarray(np.bincount(inverse.ravel(), weights=mass), dtype=np.float64)
     return sums, prob

@@ -101,7 +101,7 @@ def check_side(side: str) -> str:
     return side
 
 
-def count_wins(differences: NDArray[np.float64], better: str) -> tuple[int, int, int]:
+def count_wins(differences: NDArray[np.float64 | np.int64], better: str) -> tuple[int, int, int]:
     """Wins, losses and draws of the first arm, from differences first minus second; ``better`` is lower or higher."""
     below, above = int((differences < 0).sum()), int((differences > 0).sum())
     draws = int(differences.size) - below - above
