@@ -167,7 +167,7 @@ class Numbers:
         """The rank of every arm in every cell, by the same names as the samples."""
         found: dict[Names, list[float]] = {}
         cells: dict[str, list[dict[str, object]]] = {}
-        for row in (r for r in rows if r["label"] is None):
+        for row in rows:
             cells.setdefault(str(row["cell_id"]), []).append(row)
         for metric in self.display.metrics:
             sign = 1.0 if self.at.metrics[metric].better == "lower" else -1.0
@@ -345,7 +345,7 @@ class Numbers:
         said = [WORDS[s] for s in d.statistics if not (single and s in ("mean", "median", "min", "max"))]
         what = f": {', '.join(said)}" if said else ""
         over = [k for k in self.at.keys if k not in (*d.rows, *d.columns, *(w for w, v in d.where if len(v) == 1))]
-        lead = d.caption.rstrip(". ") or ", ".join(self.at.metrics[m].description or m for m in d.metrics)
+        lead = d.caption.rstrip(". ") or ", ".join(self.at.metrics[m].description.rstrip(". ") or m for m in d.metrics)
         directions = dict.fromkeys(
             f"{m.better} {self.source.labels.get(m.name, m.name)} is better"
             for m in map(self.at.metrics.__getitem__, d.metrics)
