@@ -48,6 +48,13 @@ def test_the_table_of_accuracy():
     assert behind(t.quotes["gain cells at least 100"], "level") == {0.01, 0.1}
 
 
+def test_levels_stand_by_size_however_many_they_are():
+    levels = [k / 1000 for k in range(1, 200)]
+    records = [r for level in reversed(levels) for r in rules(level, 0, released=2, morozov=1, oracle=1)]
+    t = table_a(HandSource(records, {"a_perturbation_series": MOVED}))
+    assert list(shown(t)) == [f"rel {level:g}" for level in levels]
+
+
 def test_gains_of_at_least_a_hundred_are_counted_and_every_other_rule_is_compared():
     gains = (99.5, 100, 150, 200)
     t = table_a(HandSource([r for seed, g in enumerate(gains) for r in rules(0.1, seed, released=2 * g, morozov=2)]))
