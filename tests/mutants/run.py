@@ -147,7 +147,7 @@ def judge(target: dict[str, Any], wanted: list[Mutant], spend: float, until: flo
 
 
 def told(rows: list[tuple[str, int, list[Mutant]]], kept: Kept) -> None:
-    """A line for every folder, and every survivor."""
+    """Every survivor, and a line for every folder; its score is the share killed of those tried that are not equivalent."""
     same = {(e["module"], e["before"], e["after"]) for e in toml("equivalent.toml").get("equivalent", [])}
     lines: dict[str, list[int]] = {}
     for folder, total, drawn in rows:
@@ -165,9 +165,13 @@ def told(rows: list[tuple[str, int, list[Mutant]]], kept: Kept) -> None:
                 if not equal:
                     click.echo(f"survived: {m.module}:{m.line} {m.operator} (tests tried: {row['tried']})")
                     click.echo(f"  - {row['before']}\n  + {row['after']}")
-    click.echo("| folder | killed | tried | mutants there are | equivalent | survivors |\n|---|---|---|---|---|---|")
+    click.echo(
+        "| folder | killed | tried | mutants there are | equivalent | survivors | score |\n|---|---|---|---|---|---|---|"
+    )
     for folder, line in lines.items():
-        click.echo(f"| {folder} | {' | '.join(map(str, line))} |")
+        killed, tried, _, equal, _ = line
+        score = f"{100 * killed / (tried - equal):.1f} %" if tried > equal else "none"
+        click.echo(f"| {folder} | {' | '.join(map(str, line))} | {score} |")
 
 
 @click.command()
