@@ -101,11 +101,13 @@ def _exceeds(
     Counted in the order of ``b``, since comparing every run with every other takes the product of their numbers.
     """
     ordered, places = np.unique(b, return_inverse=True)
-    below = np.cumsum(_counts(places[picks_b], ordered.size), axis=1)
-    below = np.concatenate([np.zeros((len(below), 1), dtype=below.dtype), below], axis=1)  # runs of b below a place
+    counts = _counts(places[picks_b], ordered.size)
+    below = np.zeros((len(counts), ordered.size + 1), dtype=counts.dtype)  # runs of b below a place
+    np.cumsum(counts, axis=1, out=below[:, 1:])
+    rows = np.arange(len(below))[:, None] * below.shape[1]
     first, after = np.searchsorted(ordered, a), np.searchsorted(ordered, a, side="right")
-    wins = np.take_along_axis(below, first[picks_a], axis=1).sum(axis=1)
-    ties = np.take_along_axis(below, after[picks_a], axis=1).sum(axis=1) - wins
+    wins = below.take(rows + first[picks_a]).sum(axis=1)
+    ties = below.take(rows + after[picks_a]).sum(axis=1) - wins if (first < after).any() else 0
     pairs = picks_a.shape[1] * picks_b.shape[1]
     return wins / pairs + ties / pairs / 2
 
