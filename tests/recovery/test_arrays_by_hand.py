@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from pretended_device import pretended
 
 from orledger.errors import DataError
 from orledger.recovery import EmptySetError, InputError, Spectral
@@ -57,6 +58,13 @@ def test_arrays_of_one_call_have_the_widest_type_of_all():
     assert together(row, row)[1] is row
     assert together(single, torch.ones(2, dtype=torch.complex64))[1].is_complex()
     assert "masked" in refused(together, single, np.ma.array([1.0, 2.0], mask=[False, True]))
+
+
+def test_arrays_of_one_call_meet_on_the_device_of_one_of_them():
+    with pretended() as device:
+        here, there = torch.ones(2), torch.ones(2).to(device)
+        for arrays in ((here, there), (there, here)):
+            assert [a.device.type for a in together(*arrays)] == [device] * 2
 
 
 def test_numbers_are_taken_as_they_are():
