@@ -6,7 +6,9 @@ import errno
 import gc
 import importlib
 import importlib.util
+import os
 import signal
+import sys
 import warnings
 from typing import Any, NoReturn, TextIO
 
@@ -79,6 +81,16 @@ Exit codes:
 class Commands(click.Group):
     """A group that imports a command when it is called and turns our errors into a message and an exit code."""
 
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Runs the command of a process, whose streams may be closed and whose output may have no room."""
+        _with_streams()
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:  # of the help, and of what is still written at the end
+            if not options.get("standalone_mode", True):
+                raise
+            sys.exit(_refused(error))
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Without arguments, a screen for newcomers instead of every command."""
         if not args and not ctx.resilient_parsing:
@@ -139,17 +151,35 @@ class Commands(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever read our output has seen enough; click ends quietly
                 raise
-            from orledger.cli_output import refused
-
-            problem = refused(error)
-            click.echo(f"error: {problem}", err=True)
-            ctx.exit(problem.exit_code)
+            ctx.exit(_refused(error))
         except (KeyboardInterrupt, click.Abort) as stop:
             _stopped(ctx, getattr(stop, "signum", signal.SIGINT))
         except RuntimeError as error:
             if str(error) != "Query interrupted":  # DuckDB's word for Ctrl-C
                 raise
             _stopped(ctx, signal.SIGINT)
+
+
+def _refused(error: OSError) -> int:
+    """The exit code for an error of the file system, which is told."""
+    from orledger.cli_output import refused
+
+    problem = refused(error)
+    click.echo(f"error: {problem}", err=True)
+    return problem.exit_code
+
+
+def _with_streams() -> None:
+    """Opens what the process was started without: Python has no such stream, and the next file would take its number."""
+    streams = {"stdin": "r", "stdout": "w", "stderr": "w"}
+    if all(getattr(sys, name) is not None for name in streams):
+        return
+    while (free := os.open(os.devnull, os.O_RDWR)) < len(streams):
+        pass
+    os.close(free)
+    for number, (name, mode) in enumerate(streams.items()):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _note(

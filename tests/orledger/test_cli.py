@@ -300,3 +300,30 @@ def test_python_entry(toy_db: Path) -> None:
 def test_a_number_that_is_none_is_refused_by_every_option(toy_db: Path, words: str, number: str) -> None:
     done = CliRunner().invoke(main, [*words.split(), number], env={"ORLEDGER_DB": str(toy_db)})
     assert (done.exit_code, f"Invalid value for '{words.split()[-1]}'" in done.output) == (2, True), done.output
+
+
+def shell(words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What ``orledger`` with ``words`` does in a shell, which can close a stream or send it elsewhere."""
+    command = f"exec {sys.executable} -c 'from orledger.cli import main; main()' {words}"
+    return subprocess.run(command, shell=True, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_process_without_its_streams(toy_db: Path, tmp_path: Path, closed: str) -> None:
+    """The file that is opened next would get the number of the stream, and with it what is printed."""
+    path = tmp_path / "out.csv"
+    done = shell(f"sql 'SELECT count(*) AS n FROM cell' --format csv --out {path} {closed}", ORLEDGER_DB=str(toy_db))
+    assert (done.returncode, done.stderr, path.read_text()) == (0, "", "n\n20\n")
+    done = shell(f"verify --no-contents {closed}", ORLEDGER_DB=str(toy_db))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("head " in done.stdout) == (">&-" not in closed or closed == "2>&-")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("words", ["--help", "--version", "status --help", "status"])
+def test_no_room_for_what_is_printed(toy_db: Path, words: str) -> None:
+    done = shell(f"{words} > /dev/full", ORLEDGER_DB=str(toy_db))
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2,
+        "error: standard output cannot be used: No space left on device",
+    )
