@@ -8,7 +8,7 @@ no seed. The coverage is conservative when values repeat.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.special import bdtr  # the binomial distribution function without the overhead of scipy.stats
@@ -58,7 +58,11 @@ def ends_of_draws(
     upper one the higher. A draw that is no number may be any.
     """
     ends = []
-    for share, anything, outwards in ((low, -np.inf, "lower"), (high, np.inf, "higher")):
+    sides: tuple[tuple[float, float, Literal["lower", "higher"]], ...] = (
+        (low, -np.inf, "lower"),
+        (high, np.inf, "higher"),
+    )
+    for share, anything, outwards in sides:
         known = np.where(np.isnan(drawn), anything, drawn)
         with np.errstate(over="ignore", invalid="ignore"):
             end = np.quantile(known, share, axis=axis)
