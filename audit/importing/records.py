@@ -213,7 +213,7 @@ def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
             else "leave the entry empty and say why in a column called reason"
         )
         raise DataError(
-            f"{_place(bad)}, column {row['_column']!r}: {row['value']!r} is {what}{more}",
+            f"{_place(bad)}, column {row[COLUMN]!r}: {row['value']!r} is {what}{more}",
             hint=f"correct it, or {otherwise}",
         )
     bad = rows.filter(pl.col("idx").is_not_null() & pl.col(INDEX).is_null())
