@@ -62,8 +62,8 @@ def write_study(
     from orledger import studies
     from orledger.cli_output import check_folder, filling, write_file, writing_to
     from orledger.errors import UsageError
-    from orledger.reports.figures.drawing import write_figures
-    from orledger.reports.figures.style import COLUMN_WIDTH, TEXT_WIDTH
+    from orledger.reports.figures.drawing import draw, write_figures
+    from orledger.reports.figures.style import COLUMN_WIDTH
     from orledger.reports.report.contents import Contents
     from orledger.reports.report.document import render_report
     from orledger.reports.report.pdf import write_pdf
@@ -83,9 +83,9 @@ def write_study(
         step("tables")
         with filling(folder / "tables") as inside:
             tables = write_tables(contents.tables, inside, TABLE_FORMATS, database_hash(results))
-        inches = COLUMN_WIDTH if width == "one" else TEXT_WIDTH
+        made = contents.figures() if width == "two" else draw(contents.quick, chosen=chosen, width=COLUMN_WIDTH)
         with filling(folder / "figures") as inside:
-            figures = write_figures(results, inside, chosen=chosen, width=inches, progress=step)
+            figures = write_figures(results, inside, progress=step, made=made)
         step("report")
         write_file(folder / "report.html", render_report(results, title=title, contents=contents, step=step))
         files = [folder / "report.html"]

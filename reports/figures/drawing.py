@@ -95,16 +95,18 @@ def write_figures(
     dpi: float | None = None,
     style: str = "print",
     progress: Callable[[str], None] | None = None,
+    made: Iterable[Drawn] | None = None,
 ) -> list[Path]:
     """Write the chosen figures into ``folder`` as ``<name>.<format>`` with captions in ``captions.md``; returns the paths.
 
     ``width`` is in inches: ``COLUMN_WIDTH`` for one column of a two-column page, ``TEXT_WIDTH`` for both. ``progress`` is told the name of every figure when its files are written.
+    ``made`` are the figures where a report draws the same ones.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths, captions = [], []
     boxes: set[str] = set()
     wanted = list(formats)
-    for drawn in draw(db, names, chosen, width=width, style=style):
+    for drawn in draw(db, names, chosen, width=width, style=style) if made is None else made:
         said = f"{drawn.caption} {drawn.cited}".rstrip()
         with house_style(style):
             for suffix in wanted:
