@@ -2,6 +2,7 @@
 
 import itertools
 import statistics
+from decimal import ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import pytest
 
@@ -74,3 +75,28 @@ def test_grimmer_never_refuses_what_data_give_and_refuses_the_rest(n):
                 mean,
                 sd,
             )
+
+
+def test_a_deviation_with_divisor_n_is_another_convention():
+    """28 whole numbers with the sum 138 and the sum of squares 728 have mean 4.93 and, with divisor n, the deviation 1.31."""
+    numbers = [4] * 18 + [5] + [6] * 2 + [7] * 7
+    assert (len(numbers), sum(numbers), sum(k * k for k in numbers)) == (28, 138, 728)
+    assert (f"{statistics.mean(numbers):.2f}", f"{statistics.pstdev(numbers):.2f}") == ("4.93", "1.31")
+    assert not grimmer(parse_printed("4.93"), parse_printed("1.31"), 28)
+    assert grimmer(parse_printed("4.93"), parse_printed("1.31"), 28, 28)
+    for divisor in (27, 28):
+        assert not grimmer(parse_printed("4.64"), parse_printed("1.40"), 28, divisor)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_no_deviation_with_divisor_n_is_refused(n):
+    """Every sample of n whole numbers from 0 to 6, and every one of zeros and ones, the last digit rounded up, down and to even."""
+    for x in itertools.combinations_with_replacement(range(7), n):
+        for rounding in (ROUND_HALF_UP, ROUND_HALF_DOWN, ROUND_HALF_EVEN):
+            mean, sd = (
+                str(Decimal(repr(v)).quantize(Decimal("0.1"), rounding))
+                for v in (statistics.mean(x), statistics.pstdev(x))
+            )
+            assert grimmer(parse_printed(mean), parse_printed(sd), n, n), (x, mean, sd)
+            if max(x) < 2:
+                assert debit(parse_printed(mean), parse_printed(sd), n, n), (x, mean, sd)

@@ -127,6 +127,9 @@ def test_what_says_too_little_is_not_judged(found, text):
         ("It is 10/3 ≈ 4 in all.", ("equation", "10/3 ≈ 4", "inconsistent")),
         ("We saw 3 wins and 2 losses in 4 cells.", ("wins, losses and ties", "3 wins and 2 losses in 4 cells", "impossible")),
         ("The answers were binary, M = 0.50 (SD = 0.51, n = 20).", ("DEBIT", "M = 0.50 (SD = 0.51, n = 20)", "attainable")),
+        ("The answers were binary, M = 0.50 (SD = 0.50, n = 20).", ("DEBIT", "M = 0.50 (SD = 0.50, n = 20)", "another convention")),
+        ("The number of visits was M = 4.93 (SD = 1.31, n = 28).", ("GRIMMER", "M = 4.93 (SD = 1.31, n = 28)", "another convention")),
+        ("The number of visits was M = 4.64 (SD = 1.40, n = 28).", ("GRIMMER", "M = 4.64 (SD = 1.40, n = 28)", "impossible")),
         ("The answers were binary, M = 0.50 (SD = 0.40, n = 20).", ("DEBIT", "M = 0.50 (SD = 0.40, n = 20)", "impossible")),
     ],
 )  # fmt: skip

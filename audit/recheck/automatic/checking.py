@@ -17,6 +17,7 @@ from orledger.audit.recheck.automatic import (
     repeats,
     reported,
     symmetry,
+    tallies,
     totals,
 )
 from orledger.audit.recheck.findings import Finding
@@ -42,7 +43,7 @@ CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "totals of rows": totals.check_columns,
     "averages": derived.check_averages,
     "columns and rows that follow from others": derived.check_derived,
-    "wins, losses and ties": totals.check_tallies,
+    "wins, losses and ties": tallies.check_tallies,
     "bold marks": marks.check_bold,
     "ranks": marks.check_ranks,
     "means and standard deviations of whole numbers in tables": moments.check_tables,

@@ -26,35 +26,40 @@ def grim(mean: Enclosure, n: int, items: int = 1) -> bool:
     return n > 0 and len(sums_between(mean, n * items)) > 0
 
 
-def grimmer(mean: Enclosure, sd: Enclosure, n: int) -> bool:
-    """Whether n whole numbers can have the printed mean and sample standard deviation.
+def grimmer(mean: Enclosure, sd: Enclosure, n: int, divisor: int | None = None) -> bool:
+    """Whether n whole numbers can have the printed mean and standard deviation, with n - 1 or another `divisor` in it.
 
     Their sum s and sum of squares q are whole, q has the parity of s, and q is at least what n whole numbers nearest to
     their mean give.
     """
     if n < 2 or sd.high < 0:
         return False
+    divisor = n - 1 if divisor is None else divisor
     low, high = max(sd.low, 0.0), sd.high
     for s in sums_between(mean, n):
         centre = s * s / n
         floor, rest = divmod(s, n)
         least = n * floor * floor + rest * (2 * floor + 1)
-        first = max(math.ceil(low * low * (n - 1) + centre - _EDGE), least)
-        last = math.floor(high * high * (n - 1) + centre + _EDGE)
+        first = max(math.ceil(low * low * divisor + centre - _EDGE), least)
+        last = math.floor(high * high * divisor + centre + _EDGE)
         first += (first - s) % 2
         if first <= last:
             return True
     return False
 
 
-def debit(mean: Enclosure, sd: Enclosure, n: int) -> bool:
-    """Whether n zeros and ones can have the printed mean and sample standard deviation, k / n and sqrt(n p (1 - p) / (n - 1))."""
+def debit(mean: Enclosure, sd: Enclosure, n: int, divisor: int | None = None) -> bool:
+    """Whether n zeros and ones can have the printed mean and standard deviation, p = k / n and sqrt(n p (1 - p) / (n - 1)).
+
+    Another `divisor` takes the place of n - 1.
+    """
     if n < 2:
         return False
+    divisor = n - 1 if divisor is None else divisor
     for k in sums_between(mean, n):
         if 0 <= k <= n:
             share = k / n
-            found = math.sqrt(n * share * (1 - share) / (n - 1))
+            found = math.sqrt(n * share * (1 - share) / divisor)
             if sd.low - _EDGE <= found <= sd.high + _EDGE:
                 return True
     return False

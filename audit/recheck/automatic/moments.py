@@ -50,23 +50,25 @@ def kind_of(words: str) -> str:
 
 
 def judged(spot: Spot, kind: str, mean: PrintedNumber, sd: PrintedNumber | None, n: int) -> Finding:
-    """Whether n numbers of this kind can have the mean and the standard deviation."""
-    if kind == "binary" and sd is not None:
-        rule, good = "DEBIT", debit(mean.interval, sd.interval, n)
-    elif not grim(mean.interval, n):
-        rule, good = "GRIM", False
-    elif sd is not None:
-        rule, good = "GRIMMER", grimmer(mean.interval, sd.interval, n)
-    else:
-        rule, good = "GRIM", True
+    """Whether n numbers of this kind can have the mean and the standard deviation, the latter with n - 1 or with n as its divisor."""
+    spread = debit if kind == "binary" else grimmer
+    rule = "GRIM"
+    usual = other = grim(mean.interval, n)
+    if sd is not None and (usual or kind == "binary"):
+        rule = "DEBIT" if kind == "binary" else "GRIMMER"
+        usual = spread(mean.interval, sd.interval, n)
+        other = usual or spread(mean.interval, sd.interval, n, n)
     said = f"mean {mean.text}" + (f", SD {sd.text}" if sd is not None else "")
-    why = f"{n} {'zeros and ones' if kind == 'binary' else 'whole numbers'} {'can' if good else 'cannot'} have {said}"
-    return spot.found(
-        rule,
-        CheckVerdict.ATTAINABLE if good else CheckVerdict.IMPOSSIBLE,
-        why,
-        cause=f"{rule}: {spot.place.split(', row')[0]}",
-    )
+    numbers = f"{n} {'zeros and ones' if kind == 'binary' else 'whole numbers'}"
+    verdict, why = CheckVerdict.IMPOSSIBLE, f"{numbers} cannot have {said}"
+    if usual:
+        verdict, why = CheckVerdict.ATTAINABLE, f"{numbers} can have {said}"
+    elif other:
+        verdict, why = (
+            CheckVerdict.CONVENTION,
+            f"{numbers} cannot have {said} with divisor n - 1; possible with divisor n",
+        )
+    return spot.found(rule, verdict, why, cause=f"{rule}: {spot.place.split(', row')[0]}")
 
 
 def check_tables(document: Document) -> Iterator[Finding]:

@@ -1,13 +1,12 @@
-"""Totals: a row or column that says it is the sum of the others, and pairs that are won, lost or tied."""
+"""Totals: rows and columns that say they are the sum of the others."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
+from orledger.audit.recheck.automatic.spots import in_cell
 from orledger.audit.recheck.model import CheckVerdict
-from orledger.audit.recheck.reading.numbers import normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,43 +97,3 @@ def _judged(
             value=(value, value),
             operands=(grid.key(i, j), *(key for _, key in parts)),
         )
-
-
-_WLT = re.compile(
-    r"\b(?:wins?|w|better|won)\b.*\b(?:loss(?:es)?|l|worse|lost)\b.*\b(?:ties?|t|tied|draws?|drawn|equal)\b",
-    re.IGNORECASE,
-)
-_THREE = re.compile(r"(\d+)\s*[/–-]\s*(\d+)\s*[/–-]\s*(\d+)")
-_N_HEADING = re.compile(r"^\s*(?:n|N|#|pairs|cells|blocks|seeds|datasets)\s*$")
-_TEXT_WLT = re.compile(
-    r"(?P<w>\d+)\s+(?:wins?|better)\b\W+(?:and\s+)?(?P<l>\d+)\s+(?:loss(?:es)?|worse)\b(?:\W+(?:and\s+)?(?P<t>\d+)\s+(?:ties?|tied|draws?)\b)?"
-    r"[^.;]{0,40}?\b(?:of|out of|over|in|across|among)\s+(?:all\s+|the\s+)?(?P<n>\d+)\s+(?:pairs|cells|blocks|seeds|datasets|runs|games|comparisons)"
-)
-
-
-def check_tallies(document: Document) -> Iterator[Finding]:
-    """Wins, losses and ties against their n, in tables and in the text."""
-    for grid in document.grids:
-        n_columns = [j for j in range(grid.width) if _N_HEADING.match(grid.heading(j))]
-        for j in range(grid.width):
-            if not _WLT.search(grid.heading(j)) or len(n_columns) != 1:
-                continue
-            for i, cell in grid.column(j):
-                counts, n = _THREE.fullmatch(cell.text.strip()), _main(grid, i, n_columns[0])
-                if counts is None or n is None:
-                    continue
-                parts = [int(c) for c in counts.groups()]
-                yield _tally(in_cell(grid, i, j), parts, int(n.value), (grid.key(i, j), grid.key(i, n_columns[0])))
-    for sentence in document.sentences:
-        for match in _TEXT_WLT.finditer(normal(sentence.text)):
-            parts = [int(match[name] or 0) for name in "wlt"]
-            if match["t"] is None and sum(parts) < int(match["n"]):
-                continue  # ties that are not mentioned
-            spot = in_sentence(sentence, match.start(), match[0])
-            yield _tally(spot, parts, int(match["n"]), (spot.id,))
-
-
-def _tally(spot: Spot, parts: list[int], n: int, operands: tuple[str, ...]) -> Finding:
-    words = f"{' + '.join(map(str, parts))} = {sum(parts)}, n = {n}"
-    verdict = CheckVerdict.MATCHES if sum(parts) == n else CheckVerdict.IMPOSSIBLE
-    return spot.found("wins, losses and ties", verdict, words, recomputed=str(sum(parts)), operands=operands)
