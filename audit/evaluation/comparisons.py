@@ -129,8 +129,10 @@ def _finished(e: Evaluation, m: Matched) -> Evaluation:
     if c.margin is None or e.result.p is None:
         return e
     d = differences(c, m)
-    within = within_margin(d, c.margin, signed_rank_p if c.test == "signed_rank" else sign_p, c.better)
-    return replace(e, within=within, posterior=bayesian_signed_rank(d, c.margin), shown=shown(c, within))
+    within = within_margin(d, c.margin, signed_rank_p if c.test == "signed_rank" else sign_p, c.better, m.matrix[:, 1])
+    return replace(
+        e, within=within, posterior=bayesian_signed_rank(d, c.margin, scale=m.matrix[:, 1]), shown=shown(c, within)
+    )
 
 
 def shown(comparison: Comparison, within: Within) -> tuple[Margin, ...]:
@@ -158,7 +160,7 @@ def _coarser(comparison: Comparison, m: Matched, evaluation: Builder) -> list[Ev
         assert found is not None
         return found
 
-    within = within_margin(d, comparison.margin, p, comparison.better)
+    within = within_margin(d, comparison.margin, p, comparison.better, m.matrix[:, 1])
     return [replace(e, within=within, shown=shown(comparison, within))]
 
 

@@ -139,6 +139,30 @@ def test_a_margin_is_tested_and_asked_of_the_posterior():
     assert (none.outcome, none.within) == ("missing", None)
 
 
+@pytest.mark.parametrize("test", ["signed_rank", "sign"])
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
+def test_numbers_that_differ_by_the_margin_as_printed_tie_with_it(test, first, second):
+    """All differ by 0.007, in doubles by less: a tie with the margin is no evidence on that side.
+
+    On the other side all eight agree. With eight units flipped whole it is the same.
+    """
+    pairs = ((0.563, 0.556), (0.564, 0.557), (0.565, 0.558), (0.566, 0.559), (0.567, 0.56), (0.568, 0.561), (0.569, 0.562), (0.563, 0.556))  # fmt: skip
+    sides = [side([pair[k] for pair in pairs]) for k in (first, second)]
+    for better, noninferior in (("lower", (1.0, 2.0**-8)), ("higher", (2.0**-8, 1.0))):
+        body = f'{PAIR.format(test)}margin = 0.007\nbetter = "{better}"\nunit = ["split", "rel"]\ncoarser = ["split"]\n'
+        e, flipped = found(body, *sides)
+        for within in (e.within, flipped.within):
+            assert (within.noninferior, within.equivalent) == (noninferior[first], 1.0)
+        assert (e.posterior.below, e.posterior.within, e.posterior.above) == (0.0, 1.0, 0.0)
+
+
+def test_percentages_that_differ_by_the_margin_lie_within_it():
+    """64.2 - 64.1 is more than 0.1 in doubles."""
+    first = [64.2, 64.4, 64.7, 64.9, 65.2, 65.4, 65.7]
+    e, *_ = found(PAIR.format("sign") + "margin = 0.1\n", side(first), side([64.1, 64.3, 64.6, 64.8, 65.1, 65.3, 65.6]))
+    assert (e.posterior.below, e.posterior.within, e.posterior.above) == (0.0, 1.0, 0.0)
+
+
 def test_a_margin_is_tested_by_ranks_or_by_signs():
     """Seven of eight lie below the margin of 1, the eighth far above: by signs p = 9 / 2^8; by ranks 8 sums of 2^8 reach it.
 
