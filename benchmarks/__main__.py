@@ -81,7 +81,7 @@ def load() -> float | None:
 
 def facts() -> dict[str, Any]:
     """Where and with what the numbers were measured."""
-    from orledger.runners.host import cpu_model, git_commit, versions
+    from orledger.runners.host import cpu_model, git_commit, host_facts, versions
 
     return {
         "cpu": cpu_model(),
@@ -92,6 +92,7 @@ def facts() -> dict[str, Any]:
         "threads": 1,
         "commit": git_commit(),
         "versions": versions(),
+        "libraries": host_facts(with_torch=False)["libraries"],
     }
 
 

@@ -19,6 +19,8 @@ def page(report: dict[str, Any]) -> str:
     met = [r["met"] for r in compared if r.get("met") is not None]
     failed = sum("error" in r for r in compared)
     versions = ", ".join(f"{name} {version}" for name, version in sorted(where["versions"].items()) if version)
+    # A processor that OpenBLAS does not know gets the code of an older one, which moves every ratio that rests on matrices.
+    blas = ", ".join(f"{b['internal_api']} {b.get('version', '')} for {b['architecture']}" for b in where["libraries"] if "architecture" in b)  # fmt: skip
     parts = [
         "# Benchmarks",
         f"Written by `{report['command']}`; do not edit. A ratio above 1 says that ours is faster than the peer, which was measured in the same run "
@@ -34,6 +36,7 @@ def page(report: dict[str, Any]) -> str:
                 ["load of the machine", f"{_load(where['load'])} when it began, {_load(where['load_end'])} when it ended"],
                 ["commit", where["commit"] or "unknown"],
                 ["packages", versions],
+                ["BLAS", blas or "unknown"],
                 ["targets", f"{sum(met)} of {len(met)} met; {failed} scripts failed"],
             ],
         ),
