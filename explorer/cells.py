@@ -58,7 +58,7 @@ class Chosen:
             columns=tuple(dict.fromkeys(c for c in columns if c)),
             order=query.get("order", "") or "name",
             down=query.get("down") == "1",
-            page=max(1, int(number)) if number.isdigit() and len(number) < 8 else 1,
+            page=max(1, int(number)) if number.isdecimal() and len(number) < 8 else 1,
         )
 
     def address(self, **other: Any) -> str:

@@ -242,7 +242,7 @@ def _check(values: Mapping[str, Any], where: str) -> None:
         if not values[name] or any(type(v) not in (int, float) or v <= low for v in values[name]):
             raise UsageError(f"{where}.{name}: expected numbers above {low:g}, found {values[name]!r}")
     for grid, count in values["inducing"].items():
-        if not grid.isdigit() or type(count) is not int or count < 2:
+        if not grid.isdecimal() or type(count) is not int or count < 2:
             raise UsageError(f'{where}.inducing: expected "grid" = points, found {grid!r} = {count!r}')
     for grid, by_level in values["paper_radii"].items():
         if not isinstance(by_level, dict) or any(not isinstance(p, list) or len(p) != 2 for p in by_level.values()):

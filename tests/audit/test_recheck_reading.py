@@ -195,6 +195,15 @@ def test_html_tables_with_spans(tmp_path):
     assert grid.label(1) == "a"
 
 
+@pytest.mark.parametrize("span", ["²", "9" * 5000, "x", "-2", "0", ""])
+def test_a_span_that_is_no_number_counts_as_one(tmp_path, span):
+    (tmp_path / "p.html").write_text(
+        f"<table><tr><th colspan='{span}' rowspan='{span}'>arm</th><th>score</th></tr><tr><td>a</td><td>1.5</td></tr></table>"
+    )
+    (grid,) = read_document(tmp_path / "p.html").grids
+    assert ([grid.heading(j) for j in range(2)], grid.label(0)) == (["arm", "score"], "a")
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_csv_tables(tmp_path, separator):
     (tmp_path / "p.csv").write_text(f"arm{separator}n\na{separator}3\nb{separator}4\n")

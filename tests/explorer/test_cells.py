@@ -77,6 +77,7 @@ def test_cells_are_filtered_by_key_sorted_and_paged(many: TestClient) -> None:
     assert "page 1 of 2" in first
     assert len(rows(many.get("/cells?page=2").text)) == 52
     assert many.get("/cells?page=99").text == many.get("/cells?page=2").text  # no further than the last
+    assert many.get("/cells?page=²").text == first  # no number
     hostile = many.get("/cells", params={"key.dataset": HOSTILE}).text
     assert "76 cells." in hostile
     last = many.get("/cells", params={"order": "key.seed", "down": "1"}).text

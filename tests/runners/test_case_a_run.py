@@ -80,6 +80,7 @@ def test_every_preset_plans_and_smoke_has_every_block():
         ({"rules": {**GRID_16, "levels": [-1e-3]}}, "out of range"),
         ({"settings": {"inducing": {"1": 7}}, "rules": {**GRID_16, "grids": [1]}}, "1 is out of range.* at least 2"),
         ({"rules": {**GRID_16, "seeds": [1, 1]}}, "occurs twice"),
+        ({"settings": {"inducing": {"²": 7}}, "rules": GRID_16}, 'inducing: expected "grid" = points'),
         ({"rules": {**GRID_16, "grids": [20]}}, "no number of inducing points for the grid 20"),
         ({"portability": {**GRID_16, "backends": ["float16"]}}, "backends: expected one of"),
         ({"floor": {"grids": [16], "backends": {"cold_start": 1}}}, "unknown 'cold_start'"),

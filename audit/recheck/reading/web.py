@@ -171,7 +171,7 @@ class _Table:
 
 
 def _count(text: str | None) -> int:
-    return min(max(int(text), 1), _WIDEST) if text and text.strip().isdigit() else 1
+    return min(max(int(text), 1), _WIDEST) if text and re.fullmatch(r"\s*\d{1,9}\s*", text) else 1
 
 
 def read_html(path: Path, text: str) -> Document:
