@@ -24,11 +24,18 @@ def test_a_direction_that_was_lost_comes_back_with_delta():
     assert (full.loosened.resolution, full.loosened.dropped, full.loosened.given) == (0.0, 0, None)
 
 
+def test_an_eigenvalue_of_minus_delta_leaves_no_matrix():
+    """Of two rows of size 4 delta is 2 * 2 * 2 * 4 units: one unit less below zero and the problem is there."""
+    assert diagonal(4.0, 1.0).noisy_delta == 32 * EPS
+    assert diagonal(4.0, -32 * EPS).loosened is None
+    assert sorted(diagonal(4.0, -31 * EPS).loosened.s2)[0] == EPS
+
+
 @pytest.mark.parametrize("last", [1.0, 0.0])
 def test_functionals_of_the_dominating_problem_keep_their_products(last):
     """Of the functional with products b and squared norm k: c^2 = b^2 / (s^2 + delta), the rest of k unseen, and its floor."""
     spec = diagonal(4.0, 2.0, last)
-    b, k = np.array([1.0, 0.5, 0.0]), 1.0
+    b, k = np.array([1.0, 0.5, 0.0]), 3.0
     found = spec.project(b[:, None], np.array([k])).loosened(np.arange(1))
     squares, larger = np.diag([4.0, 2.0, last]).diagonal() + spec.noisy_delta, k * (1 + 8 * EPS)
     order = np.argsort(found.spec.s2)
