@@ -39,6 +39,29 @@ def found(tmp_path, words, rule, name="p.tex"):
         (r"As $\log 8/2=1.04$ says.", None),
         (r"With $2\cdot10^3+1=2001$ rows.", None),
         (r"For $k=1,2+3=4$ terms.", None),
+        ("We use 4 seeds x 16 settings = 48 runs.", CheckVerdict.INCONSISTENT),
+        ("We use 4 seeds x 16 settings = 64 runs.", CheckVerdict.MATCHES),
+        ("Over 5 seeds x 5 outer folds = 24 selections.", CheckVerdict.INCONSISTENT),
+        ("There are $12+12=23$ of them.", CheckVerdict.INCONSISTENT),  # counts have no digits to cut off
+        ("There are 50 x 3 models x 3 seeds = 450 runs.", CheckVerdict.MATCHES),
+        ("There are 3 models x 8 seeds x 2 = 42 runs.", CheckVerdict.INCONSISTENT),
+        ("On 4 x 8 gpus batch = 512 was used.", None),
+        ("With 3 models, 4 seeds x 16 settings = 192 runs.", None),
+        ("With 3 models and 4 seeds x 16 settings = 192 runs.", None),
+        ("For $k$ x 4 seeds x 16 settings = 640 runs.", None),
+        ("With 4 seeds x 16 settings = 128 runs per pair of tasks.", None),
+        ("With 4 seeds x 16 settings = 192 x 3 tasks.", None),
+        ("A grid of 4 x 16 = 48 is small.", None),  # no things
+        ("We solve 2 x + 3 = 7 and 4 n + 1 = 9.", None),
+        ("The test of 5 x 2 cv F = 3.2 is small.", None),
+        (r"The test of 5 $\times$ 2 cv $F$ = 3.2 is small.", None),
+        (r"For the 2 $\times$ 2 tables $p$ = 0.03 holds.", None),
+        (r"For 2 $\times$ 3 designs power = 0.83 holds.", None),
+        ("It takes 3 runs x 20 minutes = 1 hour.", None),
+        (r"It takes 3 $\times$ 20 minutes = 1 hour.", None),
+        (r"It takes 3 $\times$ 20 minutes = 50 minutes.", CheckVerdict.INCONSISTENT),
+        ("It needs 4 nodes x 512 parts = 2 GB of memory.", None),
+        ("A lens of 10 x magnification = 200 is used.", None),
     ],
 )
 def test_equations_of_numbers_are_worked_out(tmp_path, words, verdict):
@@ -95,6 +118,22 @@ def test_intervals_stand_with_and_without_brackets(tmp_path, words, verdicts):
         ("The range is from 5 to 10 (30% of the runs).", None),
         ("The dose went from 5 to 10, a 0.1% increase in risk.", None),
         ("It went from -3 to 10 (a 20% increase).", None),
+        ("It raises throughput from 80 to 100 items per second (a 25% increase).", CheckVerdict.MATCHES),
+        ("It raises throughput from 80 to 100 items per second (an increase of 25%).", CheckVerdict.MATCHES),
+        ("It raises throughput from 80 to 100 items per second (an increase of 20%).", CheckVerdict.CONVENTION),
+        (
+            "It raises throughput from 80 items per second to 100 items per second (a 35% increase).",
+            CheckVerdict.INCONSISTENT,
+        ),
+        ("The rate rose from 80 to 100 frames/s (an increase of about 24%).", CheckVerdict.MATCHES),
+        ("The error fell from 12.5 to 10.0 (a reduction of 30%).", CheckVerdict.INCONSISTENT),
+        ("Going from 80 to 100 trees per forest (a 15% increase) costs time.", None),
+        ("Going from 80 to 100 requests per second (a 15% reduction) costs quality.", None),  # of the quality
+        ("Going from 80 to 100 items per second (a 15% increase in memory) is dear.", None),
+        ("Going from 80 to 100 items per second (an improvement of 15%) is good.", None),
+        ("Going from 80 to 100 items per second (for a 15% increase) is dear.", None),
+        ("Going from 80 to 100 items per second (a 300% increase) is dear.", None),
+        ("From 80 to 100 items per second were seen, 15% of them late.", None),
     ],
 )
 def test_changes_beside_their_two_numbers(tmp_path, words, verdict):
@@ -124,6 +163,59 @@ def test_a_sentence_may_begin_where_its_repeat_goes_on(tmp_path):
     text = f"# Abstract\n\nOf 1,413 patients 424 (30%) improved; {words.format('12.5')}\n\n# Results\n\nT{words.format('13.5')[1:]}\n"
     bad = [f for f in found(tmp_path, text, "same words", "a.md") if not f.verdict.good]
     assert [(f.printed, f.recomputed) for f in bad] == [("13.5", "12.5")]
+
+
+SHORT = "FoldNet reaches a mean accuracy of {}."
+
+
+def test_a_short_sentence_that_is_said_again_has_the_same_number(tmp_path):
+    text = f"# Abstract\n\n{SHORT.format('0.847')}\n\n# Results\n\n{{}}\n"
+    bad = found(tmp_path, text.format(SHORT.format("0.874")), "same words", "a.md")
+    assert [(f.verdict, f.printed, f.recomputed, f.line) for f in bad] == [
+        (CheckVerdict.INCONSISTENT, "0.874", "0.847", 7)
+    ]
+    assert [f.verdict for f in found(tmp_path, text.format(SHORT.format("0.85")), "same words", "b.md")] == []
+    good = found(tmp_path, text.format(SHORT.format("0.8473")), "same words", "c.md")
+    assert [f.verdict for f in good] == [CheckVerdict.MATCHES]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "# Results\n\n" + SHORT.format("0.874").replace("FoldNet", "TabNet"),
+        "# Results\n\n" + SHORT.format("0.874").replace(".", " on the second task.").replace("0 on", "0.874 on"),
+        "# First set\n\n" + SHORT.format("0.847") + "\n\n# Second set\n\n" + SHORT.format("0.874"),
+        "# First set\n\n" + SHORT.format("0.861") + "\n\n# Second set\n\n" + SHORT.format("0.874"),
+        "# Results\n\n" + SHORT.format("84.7%"),  # in another unit
+        "# Results\n\n" + SHORT.format("847"),
+        "# Results\n\nBut " + SHORT.format("0.874"),
+    ],
+)
+def test_a_short_sentence_about_something_else_is_left_alone(tmp_path, second):
+    text = f"# Abstract\n\n{SHORT.format('0.847')}\n\n{second}\n"
+    assert [f for f in found(tmp_path, text, "same words", "a.md") if not f.verdict.good] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "other"),
+    [
+        ("We train FoldNet with a batch size of {}.", ("128", "256")),  # settings of two experiments
+        ("We train FoldNet with learning rate {}.", ("0.01", "0.02")),
+        ("The mean accuracy is {}.", ("0.847", "0.874")),  # too few words
+        ("FoldNet reaches a mean accuracy of {} (2 seeds).", ("0.847", "0.0840")),  # more than ten times less
+    ],
+)
+def test_short_sentences_that_say_too_little_are_left_alone(tmp_path, words, other):
+    text = f"# Abstract\n\n{words.format(other[0])}\n\n# Appendix\n\n{words.format(other[1])}\n"
+    assert found(tmp_path, text, "same words", "a.md") == []
+
+
+def test_a_short_sentence_with_another_number_beside_is_another_one(tmp_path):
+    words = "FoldNet reaches a mean accuracy of {} after {} hours."
+    text = f"# Abstract\n\n{words.format('0.847', 5)}\n\n# Results\n\n{words.format('0.874', 8)}\n"
+    assert found(tmp_path, text, "same words", "a.md") == []
+    same = text.replace("8 hours", "5 hours")
+    assert [f.printed for f in found(tmp_path, same, "same words", "b.md") if not f.verdict.good] == ["0.874"]
 
 
 @pytest.mark.parametrize(

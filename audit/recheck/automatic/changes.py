@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orledger.audit.recheck.findings import Finding
-    from orledger.audit.recheck.reading.document import Document
+    from orledger.audit.recheck.reading.document import Document, Sentence
     from orledger.audit.recheck.reading.numbers import PrintedNumber
 
 _N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?%?"
@@ -37,6 +37,18 @@ _FACTOR = re.compile(
     rf"{_PAIR}{_BETWEEN}(?:(?:factor|ratio)\s+of\s+(?P<of>\d+(?:\.\d+)?)\b|{_ABOUT}(?P<change>\d+(?:\.\d+)?)\s*-?(?:×|x\b|fold\b|times\b))"
     rf"(?=\s*(?:[),.;:–—]|$|{_WORDS}\b))"  # of what else it may be the factor: from 128 to 256 units (4× parameters)
 )
+# In brackets of its own, and of a rate: from 80 to 100 items per second (an increase of 25%). The number of things that are set,
+# such as trees per forest, is no rate: what changes there may be anything.
+_UP, _DOWN = "increase|rise|growth", "reduction|decrease|drop|decline|fall"
+_RATE = (
+    r"(?:\s+[A-Za-z]+(?:\s+[a-z]+)?\s+per\s+(?:(?:milli|micro|nano)?second|sec|ms|s|minute|min|hour|h|day|week|month|year|watt|joule|dollar)\b"
+    r"|\s*[A-Za-z]+/[A-Za-z]+\b)"
+)
+_SIZE = r"\d+(?:\.\d+)?\s?%"
+_IN_BRACKETS = re.compile(
+    rf"from\s+(?P<a>{_N})(?:{_RATE}|{_UNIT})\s+(?:down\s+|up\s+)?to\s+(?P<b>{_N})(?:{_RATE}|{_UNIT})\s*\(\s*(?:an?\s+|the\s+)?(?:relative\s+)?{_ABOUT}"
+    rf"(?:(?P<first>{_SIZE})\s+(?:relative\s+)?)?(?P<word>{_UP}|{_DOWN})(?:\s+of\s+(?P<some>about|roughly|nearly|almost|some|over|≈|~)?\s*(?P<change>{_SIZE}))?\s*\)"
+)
 _CLOSE = 3.0  # a change farther than this factor from what the numbers give is said of something else
 _LOOSE = 0.1
 
@@ -45,6 +57,7 @@ def check_text(document: Document) -> Iterator[Finding]:
     """Percentages, points and factors of change that stand right after their two numbers."""
     for sentence in document.sentences:
         text = normal(sentence.text)
+        seen: set[int] = set()
         for pattern, unit in ((_PERCENT, "%"), (_POINTS, " points"), (_FACTOR, "×")):
             for match in pattern.finditer(text):
                 numbers = [read_number(match[x] or match[y]) for x, y in (("a", "c"), ("b", "d"))]
@@ -54,17 +67,36 @@ def check_text(document: Document) -> Iterator[Finding]:
                 first, second = (n for n in numbers if n is not None)
                 readings = _readings(first, second, unit)
                 found = judged(readings, said, about=bool(match["about"]))
-                if found is None:
-                    continue
-                verdict, reading, value = found
-                yield in_sentence(sentence, match.start(), match[0]).found(
-                    "change",
-                    verdict,
-                    f"{reading}: {value:.4g}{unit}",
-                    recomputed=f"{value:.4g}{unit}",
-                    value=(value, value),
-                    cause=f"change: {sentence.file}:{sentence.line_at(match.start())}",
-                )
+                if found is not None:
+                    seen.add(match.start("change"))
+                    yield _finding(sentence, match, found, unit)
+        for match in _IN_BRACKETS.finditer(text):
+            yield from _bracketed(sentence, match, seen)
+
+
+def _bracketed(sentence: Sentence, match: re.Match[str], seen: set[int]) -> Iterator[Finding]:
+    """A change in brackets of its own, where it goes the way its word says; else it is of something else."""
+    which = "first" if match["first"] else "change"
+    first, second, said = (read_number(match[name] or "") for name in ("a", "b", which))
+    if first is None or second is None or said is None or (match["first"] and match["change"]):
+        return
+    if match.start(which) in seen or (second.value > first.value) != bool(re.fullmatch(_UP, match["word"])):
+        return
+    found = judged(_readings(first, second, "%"), said, about=bool(match["about"] or match["some"]))
+    if found is not None:
+        yield _finding(sentence, match, found, "%")
+
+
+def _finding(sentence: Sentence, match: re.Match[str], found: tuple[CheckVerdict, str, float], unit: str) -> Finding:
+    verdict, reading, value = found
+    return in_sentence(sentence, match.start(), match[0]).found(
+        "change",
+        verdict,
+        f"{reading}: {value:.4g}{unit}",
+        recomputed=f"{value:.4g}{unit}",
+        value=(value, value),
+        cause=f"change: {sentence.file}:{sentence.line_at(match.start())}",
+    )
 
 
 def _readings(first: PrintedNumber, second: PrintedNumber, unit: str) -> list[tuple[str, Enclosure]]:

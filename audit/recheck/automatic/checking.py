@@ -16,6 +16,7 @@ from orledger.audit.recheck.automatic import (
     percentages,
     repeats,
     reported,
+    sentences,
     symmetry,
     tallies,
     totals,
@@ -49,6 +50,7 @@ CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "means and standard deviations of whole numbers in tables": moments.check_tables,
     "means and standard deviations of whole numbers in the text": moments.check_text,
     "the same words in two places": repeats.check_text,
+    "the same short sentence in two places": sentences.check_sentences,
     "the same cell in two tables": repeats.check_tables,
     "the same intervals in two tables": repeats.check_intervals,
 }

@@ -1,4 +1,4 @@
-"""The same quantity in two places: sentences with the same words around a number, tables with the same row and column."""
+"""The same quantity in two places: the same words around a number, the same short sentence, the same row and column of tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-zκμσλρχΔ@][\w'-]*|\d[\d.,]*%?|[<>=×±]")
 _BEFORE, _AFTER = 6, 4
 _SHORT = 4  # words before a number that a sentence may begin with
 _LAST = 9  # words before a number that ends its sentence, or all but ends it
-_FEWEST = 6  # words of three letters or more that must agree around the two numbers, both sides together
+FEWEST = 6  # words of three letters or more that must agree around the two numbers, both sides together
 _END = "."
 _NEAREST = 60  # tables before it that a table is compared with
 _AGREEING = 0.6  # share of a column's common cells in two tables that must agree before the others count
@@ -71,6 +71,11 @@ def mentions(sentence: Sentence) -> Iterator[Mention]:
         yield Mention(sentence, number, tuple(map(_plain, before)), follow, tuple(before), tuple(after))
 
 
+def telling_words(mention: Mention, before: tuple[str, ...] | None = None) -> list[str]:
+    """The words around a number, those `before` it as given; letters and signs are notation, not words."""
+    return [w for w in (*(mention.before if before is None else before), *mention.after) if len(w) > 2]
+
+
 def _plain(word: str) -> str:
     return "#" if word[0].isdigit() else word.lower()
 
@@ -95,8 +100,7 @@ def check_text(document: Document) -> Iterator[Finding]:
         for m in mentions(sentence):
             # A sentence may begin where another goes on: fewer words before the number do where enough of them agree.
             for before in dict.fromkeys((m.before, m.before[-_SHORT:])):
-                words = [w for w in (*before, *m.after) if len(w) > 2]  # letters and signs are notation, not words
-                if len(words) >= _FEWEST and len(before) >= 2:
+                if len(telling_words(m, before)) >= FEWEST and len(before) >= 2:
                     groups[before, m.after, m.number.percent].append(m)
     done: set[tuple[str, str]] = set()
     for (before, _, _), members in groups.items():
@@ -127,7 +131,7 @@ def _parallel(first: Mention, other: Mention, words: int) -> bool:
     return places[0] == places[1] or not any(map(_AGAIN.search, places)) or other.near(words) != first.near(words)
 
 
-def _tells(number: PrintedNumber) -> bool:
+def tells(number: PrintedNumber) -> bool:
     """Whether a number has digits enough to be known again: three from its first other than zero, or three decimals."""
     digits = re.sub(r"\D", "", re.split(r"[eE×·]", number.text)[0]).lstrip("0")
     return len(digits) >= _TELLING or number.last <= -_TELLING
@@ -219,7 +223,7 @@ def _column(first: Grid, second: Grid, shared: list[tuple[tuple[int, int], tuple
     pairs = [(x, y, first.rows[x[0]][x[1]].entry.main, second.rows[y[0]][y[1]].entry.main) for x, y in shared]
     known = [(x, y, m, n) for x, y, m, n in pairs if m is not None and n is not None]
     # Standard errors of 0.01 and 0.02 agree by chance in tables of two experiments; numbers of three digits do not.
-    telling = [(m, n) for _, _, m, n in known if _tells(m) and _tells(n)]
+    telling = [(m, n) for _, _, m, n in known if tells(m) and tells(n)]
     agreeing = sum(agree(m, n) for m, n in telling)
     if len(known) < _ROWS or agreeing < 2 or agreeing < _AGREEING * len(telling):
         return
