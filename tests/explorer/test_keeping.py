@@ -61,6 +61,8 @@ def test_what_is_kept_weighs_no_more_than_allowed() -> None:
     assert kept.keys() == ["bbb", "ccc", "dd"]  # it would push out all the others, and not fit even then
     kept.get("eight", lambda: "e" * 8)
     assert kept.keys() == ["dd", "eight"]
+    kept.get("ten", lambda: "t" * 10)
+    assert kept.keys() == ["ten"]  # it fits alone
 
 
 @pytest.mark.parametrize(
