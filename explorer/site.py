@@ -79,13 +79,16 @@ class Explorer:
     def page(
         self, template: str, request: Request, results: Copied | None = None, /, *, status: int = 200, **context: Any
     ) -> HTMLResponse:
-        """The template with what every page shows; ``results`` says when they are those of a snapshot."""
+        """The template with what every page shows; ``results`` says when they are those of a snapshot, or newer than the audit."""
+        from orledger.reports.notices import outdated
+
         text = self.env.get_template(template).render(
             version=__version__,
             database=self.path.name,
             here=request.url.path,
             comparing=self.other is not None,
             note=None if results is None else results.note,
+            outdated="" if results is None else results.remember(("outdated",), lambda: outdated(results)),
             mark=None if results is None else results.mark,
             taken=None if results is None else results.taken,
             **context,

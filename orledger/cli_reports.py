@@ -12,6 +12,7 @@ import click
 
 from orledger.cli_complete import figures as complete
 from orledger.cli_look import steps
+from orledger.cli_notices import fail_if, noticed
 from orledger.cli_options import (
     NumberRange,
     PlacePath,
@@ -108,14 +109,19 @@ def figures(
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
     check_folder(out)
     with reading(db) as results, filling(out) as folder, steps("figures") as step, rarely_collected():
+        changed = noticed(results)
         paths = write_figures(
             results, folder, names, wanted, chosen_studies(results, references),
             width=width, dpi=dpi, style=style, progress=step,
         )  # fmt: skip
+        if changed:
+            captions = folder / "captions.md"
+            captions.write_text(f"**{changed}**\n\n{captions.read_text(encoding='utf-8')}", encoding="utf-8")
     if as_json:
         echo_json({"files": [str(out / p.name) for p in paths]})
     else:
         click.echo(f"{counted(len(paths), 'file')} in {out}")
+    fail_if(changed, db)
 
 
 @click.command()
@@ -127,7 +133,7 @@ def figures(
     help="The HTML file; the PDF is written beside it. With a name ending in .pdf, only the PDF is written.",
 )
 @click.option("--pdf/--no-pdf", default=None, help="Also write a PDF with LaTeX; by default if pdflatex is installed.")
-@click.option("--title", help="Heading of the report.  [default: Audit report, and the title of the study]")
+@click.option("--title", help="Heading of the report.  [default: Audit report, and the title or name of the study]")
 @study_option
 @json_option
 def report(
@@ -170,7 +176,7 @@ def report(
         check_file(path)
     with reading(db) as results:
         planned = expected_cells(results, warn)
-        contents = Contents(results, planned, chosen=chosen_studies(results, references))
+        contents = Contents(results, planned, chosen=chosen_studies(results, references), changed=noticed(results))
         with steps("report") as step, rarely_collected():
             if not only_pdf:
                 write_file(out, render_report(results, title=title, contents=contents, step=step))
@@ -181,9 +187,9 @@ def report(
         contents.close()
     if as_json:
         echo_json({"files": [{"path": str(path), "bytes": path.stat().st_size} for path in wanted]})
-        return
-    for path in wanted:
+    for path in () if as_json else wanted:
         click.echo(f"{path}: {sized(path.stat().st_size)}")
+    fail_if(contents.changed, db)
 
 
 @click.command()
@@ -203,13 +209,15 @@ def findings(db: Path, out: Path | None, references: tuple[str, ...], as_json: b
     if out is not None:
         check_file(out)
     with reading(db) as results, steps("findings"):
-        text = document(results, expected_cells(results, warn), chosen_studies(results, references))
+        changed = noticed(results)
+        text = document(results, expected_cells(results, warn), chosen_studies(results, references), changed)
     if out is not None:
         write_file(out, text)
     if as_json:
         echo_json({"markdown": text} if out is None else {"file": out})
     else:
         click.echo(text if out is None else str(out))
+    fail_if(changed, db)
 
 
 @click.command()

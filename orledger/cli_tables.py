@@ -9,6 +9,7 @@ import click
 
 from orledger.cli_complete import tables as complete
 from orledger.cli_look import steps
+from orledger.cli_notices import fail_if, noticed
 from orledger.cli_options import (
     chosen_studies,
     db_option,
@@ -79,6 +80,7 @@ def tables(
     """
     from orledger.expected import expected_cells
     from orledger.reports.audit_rows import AuditRows
+    from orledger.reports.notices import outdated
     from orledger.reports.source import database_hash
     from orledger.reports.tables.building import build_tables, declared, offered
 
@@ -98,24 +100,34 @@ def tables(
     if paper is None:
         check_folder(out)
     with reading(db) as results, steps("tables"):
+        changed, older = noticed(results), outdated(results)
         built = build_tables(
-            results, expected_cells(results, warn), names or None, chosen=chosen_studies(results, references)
+            results,
+            expected_cells(results, warn),
+            names or None,
+            chosen=chosen_studies(results, references),
+            changed=changed,
         )
         database = database_hash(results)
         audited = AuditRows(results).audit_id is not None
     if paper is not None:
         _check(paper, built, database, as_json)
+        fail_if(changed, db)
         return
     from orledger.reports.tables.writing import write_tables
 
+    notices = [text for text in (changed, older) if text]
+
     with filling(out) as folder:
-        written = [out / p.name for p in write_tables(built, folder, formats, database, document=not names)]
+        written = [
+            out / p.name for p in write_tables(built, folder, formats, database, document=not names, notices=notices)
+        ]
     if as_json:
         echo_json({"database": database, "files": [str(p) for p in written]})
-        return
-    for path in written:
+    for path in () if as_json else written:
         click.echo(str(path))
-    if not audited:
+    fail_if(changed, db)
+    if not audited and not as_json:
         warn("this database has no audit: p-values, intervals and verdicts are absent; orledger audit stores them")
 
 

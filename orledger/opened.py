@@ -124,13 +124,17 @@ class Opened(Results):
 
         return draw(self, names)
 
-    def report(self, path: str | Path, *, title: str = "Audit report") -> Path:
-        """The report as one HTML file at ``path``."""
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """The report as one HTML file at ``path``; it says first whether the database was changed without orledger."""
+        from orledger.reports.notices import changed
+        from orledger.reports.report.contents import Contents
         from orledger.reports.report.document import render_report
 
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(render_report(self, title=title), encoding="utf-8")
+        contents = Contents(self, changed=changed(self))
+        target.write_text(render_report(self, title=title, contents=contents), encoding="utf-8")
+        contents.close()
         return target
 
     def __repr__(self) -> str:

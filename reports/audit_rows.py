@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.audit.registry.words import DECIDED, Outcome, Variant
 from orledger.reports.origin import AuditRow, Origin
+from orledger.schema.hashing import DATABASE_HASH
 from orledger.wording import counted
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from orledger.reports.source import Database
 
-NEWEST = "SELECT audit_id, n_cells, n_records FROM audit ORDER BY created DESC, audit_id LIMIT 1"
+NEWEST = "SELECT audit_id, data_hash, n_cells, n_records FROM audit ORDER BY created DESC, audit_id LIMIT 1"
 NOW = "SELECT count(*) FILTER (state = 'done') AS cells, (SELECT count(*) FROM all_records) AS records FROM all_cells"
 OPPOSITE: dict[str, str] = {Outcome.LESS: Outcome.GREATER, Outcome.GREATER: Outcome.LESS}
 # The variant to print comes first: the one whose values are independent units.
@@ -167,14 +168,15 @@ class AuditRows:
 
     @cached_property
     def stale(self) -> str | None:
-        """What changed in the database since the newest audit, in words; None when the counts agree."""
+        """What changed in the database since the newest audit, in words; None when cells, their hashes and the number of records agree."""
         if not self._head:
             return None
-        cells, records = self.results.sql(NOW).row(0)
+        now = self.results.sql(NOW).row(0)
         seen = self._head["n_cells"], self._head["n_records"]
-        if (cells, records) == seen:
+        if now == seen and self.results.sql(DATABASE_HASH).item() == self._head["data_hash"]:
             return None
-        return f"the newest audit looked at {seen[0]:,} cells and {seen[1]:,} records; the database now has {cells:,} and {records:,}"
+        there = "as many, with other values or states" if now == seen else f"{now[0]:,} and {now[1]:,}"
+        return f"the newest audit looked at {seen[0]:,} cells and {seen[1]:,} records; the database now has {there}"
 
     @cached_property
     def _tests(self) -> dict[str, tuple[TestRow, ...]]:

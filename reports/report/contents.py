@@ -10,6 +10,7 @@ from orledger import studies
 from orledger.reports.figures.drawing import draw
 from orledger.reports.figures.style import house_style
 from orledger.reports.generic import IMPORTED
+from orledger.reports.notices import outdated
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.values import Text
 from orledger.schema.materialising import Materialised
@@ -31,13 +32,14 @@ class Contents:
     """What a report of ``db`` shows: the tables and figures of ``chosen`` studies, by default those that have cells in it.
 
     ``planned`` lists the cells the plan asks for, so that cells whose rows are gone are named too; ``names`` are the figures
-    to draw, all of them by default.
+    to draw, all of them by default. ``changed`` says that rows were changed without orledger.
     """
 
     db: Results
     planned: Sequence[Planned] = ()
     names: Sequence[str] = ()
     chosen: Sequence[Study] | None = None
+    changed: str = ""
     _drawn: list[Drawn] | None = field(default=None, init=False)
 
     @cached_property
@@ -56,6 +58,11 @@ class Contents:
         return studies.present(self.db) if self.chosen is None else self.chosen
 
     @cached_property
+    def notices(self) -> tuple[str, ...]:
+        """What stands above everything else: that the database was changed without orledger, and that its audit is older than it."""
+        return tuple(text for text in (self.changed, outdated(self.quick)) if text)
+
+    @cached_property
     def tables(self) -> list[Table]:
         """The tables, in the order of the document, without what the report says once of all of them."""
         return [replace(t, notes=tuple(n for n in t.notes if n != _NOTE)) for t in self._built]
@@ -67,7 +74,7 @@ class Contents:
 
     @cached_property
     def _built(self) -> list[Table]:
-        return build_tables(self.quick, self.planned, chosen=self.studies)
+        return build_tables(self.quick, self.planned, chosen=self.studies, changed=self.changed)
 
     def figures(self) -> Iterator[Drawn]:
         """The figures one after the other, each in the style it is saved in."""

@@ -176,9 +176,10 @@ def stored_findings(db: Database, shown: Collection[str] = ()) -> dict[str, list
     return {paper: rows for paper, rows in found.items() if any(row["id"] not in shown for row in rows)}
 
 
-def heading(chosen: Sequence[Study]) -> str:
-    """The title of a report that was given none: the titles of its studies."""
-    titles = [s.title or s.name for s in chosen]
+def heading(ledger: ReportFacts, chosen: Sequence[Study]) -> str:
+    """The title of a report that was given none: the titles of its studies, and the names of cases that belong to none of them."""
+    theirs = {c.name for s in chosen for c in s.cases}
+    titles = [s.title or s.name for s in chosen] + [name for name in ledger.cases if name not in theirs]
     return f"Audit report: {', '.join(titles)}" if titles else "Audit report"
 
 
@@ -238,7 +239,7 @@ def render_report(
     titles = headings(ledger, here)
     cases = case_views(opening, contents, titles, step)
     page = environment(labels).get_template("report.html.j2").render(
-        title=heading(here) if title is None else title,
+        title=heading(ledger, here) if title is None else title,
         version=__version__,
         css=jinja.asset("report.css"),
         js=jinja.asset("report.js"),
@@ -261,6 +262,7 @@ def render_report(
         agree=sum(d.verdict == AGREE for d in compared),
         lines=lines,
         words=[v for v in VERDICTS if v != ABSENT],
+        notices=contents.notices,
         said=Answers() if printed is not None else answers(ledger.tests, Names(labels)),
         reasons=printed.reasons if printed is not None else (),
         recheck=checked,

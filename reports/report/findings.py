@@ -12,6 +12,7 @@ from orledger.audit.recheck.findings import paragraph, summary
 from orledger.audit.recheck.model import CheckVerdict
 from orledger.errors import UsageError
 from orledger.reports.jinja import environment
+from orledger.reports.notices import outdated
 from orledger.reports.report.differences import ABSENT, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import ReportFacts, gather
 from orledger.reports.report.wording import Names, headline, number
@@ -53,8 +54,13 @@ def short(value: Any) -> str:
     return number(value if value is None or float(value).is_integer() else float(f"{value:.3g}"))
 
 
-def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Study] | None = None) -> str:
-    """The document as Markdown; it names the database by its content, so that a copy under another name gives the same bytes."""
+def findings(
+    db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Study] | None = None, changed: str = ""
+) -> str:
+    """The document as Markdown; it names the database by its content, so that a copy under another name gives the same bytes.
+
+    It begins with what ``changed`` says of the whole database, and with an audit that is older than the records.
+    """
     here = studies.present(db) if chosen is None else chosen
     printed = printed_by(here)
     if printed is None:
@@ -78,6 +84,7 @@ def findings(db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Stu
     }
     return env.get_template("findings.md.j2").render(
         ledger=ledger,
+        notices=[text for text in (changed, outdated(db)) if text],
         conclusions=printed.conclusions,
         reasons=printed.reasons,
         lines=table_lines(found, tables, printed),

@@ -158,7 +158,7 @@ def write_pdf(
         measured = [t for t in ledger.tests if t["p"] is None and t["outcome"] == Outcome.MEASURED]
         tested = [t for t in ledger.tests if t["p"] is not None or t["outcome"] != Outcome.MEASURED]
         text = environment.get_template("report.tex.j2").render(
-            title=heading(here) if title is None else title,
+            title=heading(ledger, here) if title is None else title,
             ledger=ledger,
             tested=compared(fewer(tested)),
             untold=len(tested) - len(fewer(tested)),
@@ -171,6 +171,7 @@ def write_pdf(
             titles=titles,
             parts=parts(titles, shown, tables, offered(db, here)),
             pages={drawn.name: page for page, drawn in enumerate(shown, start=1)},
+            notices=contents.notices,
             said=Answers() if printed is not None else answers(ledger.tests, names),
             reasons=printed.reasons if printed is not None else (),
             typed=vocabulary(here).typed,

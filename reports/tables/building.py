@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orledger import studies
 from orledger.errors import UsageError
@@ -12,6 +12,7 @@ from orledger.reports.source import NothingToShowError, Planned, Remembering, So
 from orledger.reports.tables import declared as declarations
 from orledger.reports.tables import generic_specs
 from orledger.reports.tables.table import empty
+from orledger.reports.tables.values import Text
 from orledger.wording import one_of
 
 if TYPE_CHECKING:
@@ -84,10 +85,12 @@ def build(
     labels: Mapping[str, str] | None = None,
     database: str | None = None,
     audit: AuditRows | None = None,
+    changed: str = "",
 ) -> Table:
     """The table of ``spec`` from ``results``; when there is nothing to show, a table that says why.
 
-    ``planned`` lists the cells that the plan of the run asks for, so that cells whose rows are gone are named too.
+    ``planned`` lists the cells that the plan of the run asks for, so that cells whose rows are gone are named too. What
+    ``changed`` says of the whole database is the first note.
     """
     named = studies.labels(studies.present(results)) if labels is None else labels
     source = Source(results, planned, labels=named, shared=audit)
@@ -98,7 +101,11 @@ def build(
     database = database_hash(results) if database is None else database
     queries = (*source.queries, *source.cited.queries())
     name, title = table.name or spec.name, table.title or spec.title
-    notes = (*table.notes, *source.notes())
+    older = (
+        source.cited.audit.stale if table.generic else None
+    )  # a table of a study says it itself where it cites the audit
+    said = [changed, f"{older[:1].upper()}{older[1:]}." if older else ""]
+    notes = (*(Text(text) for text in said if text), *table.notes, *source.notes())
     return replace(table, name=name, title=title, queries=queries, database=database, notes=notes)
 
 
@@ -108,14 +115,16 @@ def build_tables(
     names: Iterable[str] | None = None,
     *,
     chosen: Sequence[Study] | None = None,
+    changed: str = "",
 ) -> list[Table]:
     """The tables of ``chosen`` studies (by default those that have cells here), in the order of the document.
 
-    With ``names`` only these; they may then belong to any installed study.
+    With ``names`` only these; they may then belong to any installed study. What ``changed`` says is a note of each.
     """
     here = studies.present(results) if chosen is None else chosen
     database, once = database_hash(results), Remembering(results)  # tables of one block ask the same questions
     known = offered(once, here, here if names is None else studies.installed() if chosen is None else chosen)
     specs = list(known.values()) if names is None else wanted(names, known)
     named, audit = studies.labels(here), AuditRows(once)
-    return [build(spec, once, planned, labels=named, database=database, audit=audit) for spec in specs]
+    shared: dict[str, Any] = {"labels": named, "database": database, "audit": audit, "changed": changed}
+    return [build(spec, once, planned, **shared) for spec in specs]

@@ -15,7 +15,7 @@ from orledger.reports.tables.fitting import WIDTH, fitted
 from orledger.reports.tables.values import Number, Value, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from orledger.reports.tables.table import Column, Table
     from orledger.reports.tables.values import Token
@@ -185,6 +185,6 @@ def wrapped(t: Table) -> bool:
     return any(not isinstance(c.align, str) for c in t.columns)
 
 
-def document(tables: Iterable[Table], database: str) -> str:
-    """One document that inputs every table from the folder it stands in."""
-    return fill("tables.tex.j2", tables=tuple(tables), database=database)
+def document(tables: Iterable[Table], database: str, notices: Sequence[str] = ()) -> str:
+    """One document that inputs every table from the folder it stands in, and begins with ``notices``."""
+    return fill("tables.tex.j2", tables=tuple(tables), database=database, notices=notices)

@@ -112,8 +112,8 @@ def macros(tables: Iterable[Table]) -> list[NumberMacro]:
     return list(found.values())
 
 
-def numbers_tex(found: Iterable[NumberMacro], database: str) -> str:
-    """The file numbers.tex: one definition per number, each with where it stands."""
+def numbers_tex(found: Iterable[NumberMacro], database: str, notices: Iterable[str] = ()) -> str:
+    """The file numbers.tex: ``notices`` about the database, then one definition per number, each with where it stands."""
     lines = [
         str(
             latex.comment(
@@ -121,6 +121,7 @@ def numbers_tex(found: Iterable[NumberMacro], database: str) -> str:
             )
         )
     ]
+    lines += [str(latex.comment(notice)) for notice in notices]
     lines.append(rf"\newcommand{{\{PREFIX}Database}}{{\texttt{{{database[:16]}}}}}")
     for macro in found:
         lines.append(str(latex.comment(macro.place)))

@@ -25,11 +25,17 @@ WRITERS = {
 
 
 def write_tables(
-    tables: Sequence[Table], folder: Path, formats: Sequence[str], database: str, *, document: bool = True
+    tables: Sequence[Table],
+    folder: Path,
+    formats: Sequence[str],
+    database: str,
+    *,
+    document: bool = True,
+    notices: Sequence[str] = (),
 ) -> list[Path]:
     """Write every table in every format and return the files; the same database gives the same bytes.
 
-    With ``csv`` the caption, the notes and the queries stand in a file beside each. With ``tex`` also ``numbers.tex``; with ``document`` also ``tables.tex``, which inputs the tables beside it.
+    With ``csv`` the caption, the notes and the queries stand in a file beside each. With ``tex`` also ``numbers.tex``; with ``document`` also ``tables.tex``, which inputs the tables beside it. Both begin with ``notices`` about the database.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -46,7 +52,7 @@ def write_tables(
             if suffix == "csv":
                 put(f"{table.name}.csv-metadata.json", render.table_metadata(table))
     if "tex" in formats:
-        put("numbers.tex", numbers_tex(macros(tables), database))
+        put("numbers.tex", numbers_tex(macros(tables), database, notices))
         if document:
-            put("tables.tex", latex.document(tables, database))
+            put("tables.tex", latex.document(tables, database, notices))
     return written

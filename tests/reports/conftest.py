@@ -11,6 +11,7 @@ import pytest
 import synthetic_db
 
 from orledger import studies
+from orledger.reports import notices
 from orledger.reports.audit_rows import AuditRows
 from orledger.reports.report.document import render_report
 from orledger.reports.source import Remembering, database_hash
@@ -80,6 +81,12 @@ def report(made_once, audited) -> Path:
     """The report of the audited database, with two of its figures."""
     text = partial(render_report, audited, figures=["Aprofile", "Cinv"])
     return made_once("report/report.html", lambda path: path.write_text(text(), encoding="utf-8"))
+
+
+@pytest.fixture
+def past_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a database whose rows a test writes itself: the commands do not ask whether it was changed without orledger."""
+    monkeypatch.setattr(notices, "changed", lambda _: "")
 
 
 @pytest.fixture(scope="session")

@@ -70,6 +70,7 @@ def test_macros_work_in_text_and_in_formulas(built, tmp_path):
     assert done.returncode == 0, done.stdout[-2000:]
 
 
+@pytest.mark.usefixtures("past_the_ledger")
 def test_two_builds_are_byte_identical(db, built, tmp_path):
     """Those of the command and those of a function call that other tests have read from since."""
     formats = ["tex", "csv", "md", "html"]
@@ -139,6 +140,7 @@ def test_the_check_tells_stale_undefined_unused_and_unwritten_apart(tmp_path):
     assert not found.clean
 
 
+@pytest.mark.usefixtures("past_the_ledger")
 def test_the_command_checks_a_paper_and_exits_with_6_when_the_database_moved(tmp_path, monkeypatch):
     """Two tables stand for all that are offered."""
     every = building.declared
