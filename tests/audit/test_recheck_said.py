@@ -165,6 +165,25 @@ def test_a_sentence_may_begin_where_its_repeat_goes_on(tmp_path):
     assert [(f.printed, f.recomputed) for f in bad] == [("13.5", "12.5")]
 
 
+def test_equal_numbers_beside_make_up_for_few_words(tmp_path):
+    words = "wins on {} of 24 datasets (71%) and reaches a mean accuracy of {}."
+    text = f"# Abstract\n\nOur method {words.format(17, '0.847')}\n\n# Results\n\nIt {{}}\n"
+    bad = found(tmp_path, text.format(words.format(17, "0.874")), "same words", "a.md")
+    assert [(f.printed, f.recomputed) for f in bad if not f.verdict.good] == [("0.874", "0.847")]
+    other = words.format(17, "0.874").replace("71%", "75%")
+    assert [f for f in found(tmp_path, text.format(other), "same words", "b.md") if not f.verdict.good] == []
+    few = "It wins on {} of 24 (71%) and has an accuracy of {}."
+    text = f"# Abstract\n\n{few.format(17, '0.847')}\n\n# Results\n\nBut {few.format(17, '0.874')}\n"
+    assert [f for f in found(tmp_path, text, "same words", "c.md") if not f.verdict.good] == []
+
+
+def test_captions_of_two_tables_tell_of_two_things(tmp_path):
+    table = r"\begin{table}\caption{%s}\label{tab:%d}\begin{tabular}{lr}a & 1 \\ b & 2 \\\end{tabular}\end{table}"
+    words = "Median distance and quartiles across all instances with {} objectives over 60 independent runs."
+    text = "\n".join(table % (words.format(n), n) for n in (2, 3))
+    assert [f for f in found(tmp_path, text, "same words") if not f.verdict.good] == []
+
+
 SHORT = "FoldNet reaches a mean accuracy of {}."
 
 

@@ -95,15 +95,18 @@ def alike(a: PrintedNumber, b: PrintedNumber) -> bool:
 
 def check_text(document: Document) -> Iterator[Finding]:
     """Numbers whose neighbours on both sides are the same words in another place."""
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...], bool], list[Mention]] = defaultdict(list)
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...], bool, tuple[str, ...]], list[Mention]] = defaultdict(list)
     for sentence in document.sentences:
         for m in mentions(sentence):
             # A sentence may begin where another goes on: fewer words before the number do where enough of them agree.
             for before in dict.fromkeys((m.before, m.before[-_SHORT:])):
-                if len(telling_words(m, before)) >= FEWEST and len(before) >= 2:
-                    groups[before, m.after, m.number.percent].append(m)
+                # Where they are few, the numbers among them count as well, and have to be the same.
+                words, numbers = len(telling_words(m, before)), m.near(len(before))
+                told = words + len(numbers) >= FEWEST and words >= FEWEST - 1 and tells(m.number)
+                if len(before) >= 2 and (words >= FEWEST or told):
+                    groups[before, m.after, m.number.percent, () if words >= FEWEST else numbers].append(m)
     done: set[tuple[str, str]] = set()
-    for (before, _, _), members in groups.items():
+    for (before, *_), members in groups.items():
         first = members[0]
         for other in members[1:]:
             pair = number_id(first.sentence, first.number), number_id(other.sentence, other.number)
@@ -124,10 +127,12 @@ def check_text(document: Document) -> Iterator[Finding]:
 
 
 def _parallel(first: Mention, other: Mention, words: int) -> bool:
-    """Whether two sentences say the same of two things: both in the body, in one section, or with other numbers beside them."""
+    """Whether two sentences say the same of two things: both in the body, in captions, in one section, or with other numbers beside them."""
     if agree(first.number, other.number):
         return other.sentence is first.sentence
     places = first.sentence.place, other.sentence.place
+    if all("caption" in place for place in places):
+        return True
     return places[0] == places[1] or not any(map(_AGAIN.search, places)) or other.near(words) != first.near(words)
 
 
