@@ -75,6 +75,15 @@ def test_a_second_metric_is_added_and_the_first_stays_in_the_dictionary(tmp_path
     assert verify(db.con) == []
 
 
+def test_a_second_metric_is_added_where_the_first_is_missing(tmp_path, db):
+    """What nobody had measured before is no result that turns up after a failure."""
+    import_files(db, [write(tmp_path / "t.csv", "dataset,svm,rf\nu,0.5,\nv,0.7,0.8\n")], parse_mapping(WIDE, "m.toml"))
+    other = write(tmp_path / "o.csv", "dataset,svm,rf\nu,5,6\nv,7,8\n")
+    found = import_files(db, [other], parse_mapping(WIDE.replace('"auc"', '"secs"'), "m.toml"))
+    assert (found.records, found.replaced, found.missing) == (4, 0, 0)
+    assert db.con.execute("SELECT arm, reason FROM refusal").fetchall() == [("rf", "missing in t.csv")]
+
+
 def test_arms_and_rows_are_added(tmp_path, db):
     mapping = parse_mapping(ROWS, "m.toml")
     import_files(db, [write(tmp_path / "1.csv", "dataset,seed,method,acc,secs\nu,0,a,0.5,3\n")], mapping)

@@ -33,6 +33,8 @@ def test_counts_are_exact_and_probabilities_stay_in_their_range():
     assert parse_printed("12", exact=True) == exactly(12)
     assert parse_printed("1.0000", bounds=(0, 1)) == Enclosure(0.99995, 1.0)
     assert parse_printed("0.000", bounds=(0, 1)) == Enclosure(0.0, 0.0005)
+    assert parse_printed("-0.25", bounds=(0, 1)) == Enclosure(-0.255, -0.245)  # impossible, and left as it is
+    assert parse_printed("1.25", bounds=(0, 1)) == Enclosure(1.245, 1.255)
 
 
 @pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "1e", "nan", "0,5"])

@@ -244,3 +244,14 @@ def test_a_report_that_does_not_fit_leaves_the_old_one(desk: Path, monkeypatch: 
         with pytest.raises(OSError, match="No space"):
             pdf.write_pdf(results, desk / "file", latex="pdflatex")
     assert contents(desk) == before
+
+
+def test_a_link_stays_one_and_its_file_is_written(tmp_path: Path) -> None:
+    from orledger.cli_output import write_file
+
+    file, link = tmp_path / "elsewhere.txt", tmp_path / "out.txt"
+    file.write_text("before")
+    link.symlink_to(file)
+    write_file(link, "after")
+    assert (link.readlink(), file.read_text()) == (file, "after")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["elsewhere.txt", "out.txt"]
