@@ -49,15 +49,34 @@ def together(*arrays: Numbers) -> tuple[Array, ...]:
     xp = namespace(*arrays)
     if xp is np:
         return tuple(cast("Array", a) for a in arrays)  # which as_float makes arrays of
-    for a in arrays:
-        unmasked(a, "an array beside tensors")
     tensors = [a for a in arrays if isinstance(a, xp.Tensor)]
     real = [a.dtype for a in tensors if a.is_floating_point()] + [xp.float64] * (len(tensors) < len(arrays))
     dtype = max(real, key=lambda t: xp.finfo(t).bits) if real else xp.float64
     device = next((a.device for a in tensors if a.device.type != "cpu"), tensors[0].device)
     return tuple(
-        a if isinstance(a, xp.Tensor) and a.is_complex() else xp.as_tensor(a, dtype=dtype, device=device)
+        cast("Array", a) if _no_dense_numbers(a) else xp.as_tensor(_beside(a), dtype=dtype, device=device)
         for a in arrays
+    )
+
+
+def _beside(a: Numbers) -> Any:
+    """A tensor as it is, anything else as an array that torch can read: numbers, writable, without negative strides."""
+    if hasattr(a, "detach"):
+        return a
+    return np.require(_numbers(a, "an array beside tensors"), requirements=["C", "W"])
+
+
+def _no_dense_numbers(x: Any) -> bool:
+    """Whether a tensor is one that `_dense` refuses, whatever stands beside it."""
+    xp = sys.modules["torch"]
+    if not isinstance(x, xp.Tensor):
+        return False
+    return (
+        x.is_complex()
+        or x.is_nested
+        or x.is_quantized
+        or x.layout is not xp.strided
+        or (x.is_meta and type(x) is xp.Tensor)
     )
 
 
@@ -117,9 +136,9 @@ def _numbers(given: Numbers, what: str) -> Array:
 def _dense(x: torch.Tensor, what: str) -> Array:
     """`x` as a dense tensor of float64 or float32 without a gradient, finite or not."""
     xp = sys.modules["torch"]
-    if x.is_complex() or (x.is_floating_point() and xp.finfo(x.dtype).bits < 32):
+    if x.is_complex() or x.is_quantized or (x.is_floating_point() and xp.finfo(x.dtype).bits < 32):
         raise InputError(f"{what} has type {x.dtype}", hint="pass a tensor of float64 (or float32)")
-    if x.layout is not xp.strided or (x.is_meta and type(x) is xp.Tensor):
+    if _no_dense_numbers(x):
         raise InputError(
             f"{what} is a tensor without dense values ({x.layout}, device {x.device})", hint="pass a dense tensor"
         )
@@ -176,6 +195,7 @@ def number(value: Any, what: str, *, low: float = -math.inf, high: float = math.
 
 def items(values: Any, count: int, what: str) -> list[Any]:
     """The `count` entries of a tuple, a list, or an array or tensor of one axis, or an InputError that names `what`."""
+    values = as_numbers(values, what) if hasattr(values, "detach") else values
     values = to_numpy(values) if hasattr(values, "detach") else values
     flat = isinstance(values, (tuple, list)) or (isinstance(values, np.ndarray) and values.ndim == 1)
     if not flat or len(values) != count:
@@ -190,7 +210,9 @@ def multipliers(mu: Numbers, ref: Array, *, axes: int | None = None) -> Array:
         host = np.asarray(to_numpy(mu))
         if host.dtype.kind not in "fiub":
             raise TypeError(f"its type is {host.dtype}")
-    except (TypeError, ValueError) as err:
+        with np.errstate(over="ignore"):
+            host = host.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError) as err:
         raise InputError(f"mu is not numeric: {err}", hint="pass numbers between 0 and infinity") from None
     if not (host >= 0).all():
         raise InputError(
@@ -198,7 +220,7 @@ def multipliers(mu: Numbers, ref: Array, *, axes: int | None = None) -> Array:
         )
     if axes is not None and host.ndim > axes:
         raise InputError(f"mu has shape {host.shape}; at most {axes} axis is allowed")
-    return like(mu, ref)
+    return like(host if namespace(mu) is np else mu, ref)
 
 
 def nonnegative(value: float, what: str) -> float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import ENTRY_UNITS, Array, divisor, gain, like, machine_eps, namespace, tiny
+from orledger.recovery._array import ENTRY_UNITS, Array, divisor, gain, like, machine_eps, namespace
 from orledger.recovery.centre import Centre
 from orledger.recovery.dominating import pending_move
 from orledger.recovery.roots import log_grid
@@ -105,11 +105,24 @@ def feature_allowance(centre: Centre, proj: Projection, rho: float, room: float,
         slip = spec.exact.slip * rho
         shift, moved = shift + spec.exact.schur_scale * slip, slip * xp.sqrt(proj.whole2)
     noise, norm = shift * (2 * eta + shift), RADIUS_UNITS * eps * rho * rho + slip * (2 * rho + slip)
-    if centre.budget == 0.0 and len(spec.s2):
-        moved = moved + _degenerate(centre, proj, room, noise, norm)
-    else:
-        moved = moved + xp.maximum(*(_moved(centre, edge, noise, norm) for edge in edges))
-    return moved + functional_error(proj, rho)
+    return moved + _loosened(centre, proj, room, edges, noise, norm) + functional_error(proj, rho)
+
+
+def balls_error(centre: Centre, proj: Projection, rho: float, room: float, edges: list[Edge]) -> Array:
+    """How far (points,) the rounding of rho^2 - rho_oc^2 and of the data's products with the eigenvectors can move an edge.
+
+    Kernel form; close to the Occam radius it is more than an error of the Gram matrix itself.
+    """
+    eps = machine_eps(proj.ct)
+    shift = 8 * eps * centre.spec.ynorm
+    return _loosened(centre, proj, room, edges, shift * (2 * centre.occ.eta + shift), RADIUS_UNITS * eps * rho * rho)
+
+
+def _loosened(centre: Centre, proj: Projection, room: float, edges: list[Edge], noise: float, norm: float) -> Array:
+    """How much further out (points,) both edges lie at most with eta^2 larger by `noise` and rho^2 by `norm`."""
+    if centre.budget == 0.0 and len(centre.spec.s2):
+        return _degenerate(centre, proj, room, noise, norm)
+    return namespace(proj.ct).maximum(*(_moved(centre, edge, noise, norm) for edge in edges))
 
 
 def _moved(centre: Centre, edge: Edge, noise: float, norm: float) -> Array:
@@ -193,35 +206,6 @@ def _size(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
     if spec.exact is not None and whitened is not None:
         squares = squares + (_weights_of_exact_rows(spec.coupled, spec.exact, weights, whitened) ** 2).sum(1)
     return namespace(weights).sqrt(squares)
-
-
-def forgotten(proj: Projection) -> tuple[Array, Array]:
-    """What dropped directions could still say of each functional (points,): how much per unit of mu, and whether without limit.
-
-    V at mu could be smaller by mu times the first. A dropped direction whose inner product with the functional is rounding says
-    nothing about it, as with repeated rows. What a noisy direction says is limited by its noise, and what an exact one says is
-    not limited.
-    """
-    spec, (b, kxx) = proj.spec, proj.entered
-    xp, less = namespace(kxx), kxx * 0
-    limitless = less > 0
-    # (8 n eps)^2 of the largest diagonal entry, of which the largest delta is 2 ENTRY_UNITS n eps.
-    floor = 32 / ENTRY_UNITS * len(b) * machine_eps(kxx) * float(spec.delta.max()) * kxx
-    if spec.exact is not None and spec.exact.lost is not None:
-        part = spec.exact.lost.T @ b[spec.exact.mask]
-        limitless = (part * part > floor).any(0)
-    if spec.lost is not None:
-        part = proj.lost_part
-        less = xp.where(part * part > floor, part * part, part * 0).sum(0)
-    return less, limitless
-
-
-def forgotten_share(hidden: tuple[Array, Array], mu: Array, V: Array) -> Array:
-    """The part of V (points,), at one mu per point, that what was `forgotten` could have taken off, in [0, 1]."""
-    xp, (less, limitless) = namespace(V), hidden
-    most = less * xp.where(less > 0, mu, less)  # no limit times nothing is nothing
-    share = xp.clip(most / (V + tiny(V)), None, 1)
-    return xp.where(limitless, share * 0 + 1, share)
 
 
 def gram_allowance(spec: Spectral, proj: Projection, rho: float, edges: list[Edge]) -> Array:

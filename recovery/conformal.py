@@ -98,7 +98,7 @@ def conformal_radius(
         raise InputError(
             f"y_cal has {n} responses for {len(proj_cal)} calibration functionals; both need the same n >= 1"
         )
-    if floor not in ("auto", "always", "never"):
+    if not isinstance(floor, str) or floor not in ("auto", "always", "never"):
         raise InputError(f"floor = {floor!r}; use 'auto', 'always' or 'never'")
     occ = occam(spec, eta).require()
     anchor = occ.rho if rho_oc is None else nonnegative(rho_oc, "rho_oc")
@@ -110,17 +110,17 @@ def conformal_radius(
     if anchor < occ.rho * (1 - 1e-12):
         raise InputError(f"rho_oc = {anchor} is below the Occam radius {occ.rho} of these data")
     order, requested = _order(level, n)
+    if not isinstance(method, str) or method not in ("exact", "grid"):
+        raise InputError(f"method = {method!r}; known methods are 'exact' and 'grid'")
     if method == "exact":
         rho = to_numpy(covering_radius(spec, proj_cal, y_cal, eta, occ=occ))
         scores = np.maximum(rho / anchor, 1.0)
         cap = number(kappa_cap, "kappa_cap", low=1.0, infinite=True)
-    elif method == "grid":
+    else:
         steps = to_numpy(as_float(grid, "grid", ndim=1))
         if len(steps) == 0 or steps.min() < 1:
             raise InputError(f"grid = {tuple(grid)}; inflations of at least 1 are needed, and at least one of them")
         scores, cap = _grid_scores(spec, proj_cal, y, anchor, occ, steps), float(steps.max())
-    else:
-        raise InputError(f"method = {method!r}; known methods are 'exact' and 'grid'")
     kappa_star = float(np.sort(scores)[order - 1])
     kappa = min(kappa_star, cap)
     if np.isinf(kappa):
@@ -158,7 +158,7 @@ def _rounded_outwards(
 def _order(level: float | int | None, n: int) -> tuple[int, float | None]:
     if level is None:
         return n, None
-    if isinstance(level, (int, np.integer)) and not isinstance(level, bool):
+    if isinstance(level, (int, np.integer)) and not isinstance(level, (bool, np.timedelta64)):
         if not 1 <= level <= n:
             raise InputError(f"order statistic {level} does not exist among {n} scores")
         return int(level), None

@@ -83,11 +83,11 @@ def row_mask(exact: Any, n: int) -> np.ndarray | None:
     unmasked(exact, "exact")
     try:
         exact = np.asarray(to_numpy(exact))
-    except ValueError:
+    except (TypeError, ValueError, RuntimeError):
         raise InputError(f"exact = {exact!r:.60} is neither a boolean mask nor row numbers") from None
     if exact.size == 0:
         return None
-    if exact.dtype != bool and not (np.issubdtype(exact.dtype, np.integer) and exact.ndim == 1):
+    if exact.dtype != bool and not (exact.dtype.kind in "iu" and exact.ndim == 1):
         raise InputError(
             f"exact = {exact.tolist()!r:.60} is neither a boolean mask nor row numbers (type {exact.dtype})",
             hint="pass a mask of the rows or a list of integers",

@@ -17,10 +17,9 @@ from orledger.recovery._array import Array, machine_eps, namespace, nonnegative,
 from orledger.recovery.allowance import (
     RESOLVED,
     Edge,
+    balls_error,
     edges_at,
     feature_allowance,
-    forgotten,
-    forgotten_share,
     functional_error,
     gram_allowance,
     products_error,
@@ -28,7 +27,8 @@ from orledger.recovery.allowance import (
 from orledger.recovery.centre import Centre
 from orledger.recovery.edges import blocks, edges_of
 from orledger.recovery.errors import EmptySetError
-from orledger.recovery.occam import HINT, Occam, occam
+from orledger.recovery.forgotten import contradicted, forgotten, forgotten_share, narrowing
+from orledger.recovery.occam import HINT, Occam, occam, radius_error
 from orledger.recovery.projection import of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Interval:
     delta_num: the floating-point allowance; the exact interval lies in [lower - delta_num, upper + delta_num].
     resolved: False where the Gram matrix determines an edge no better than RESOLVED half-widths. There lower and upper are
     those of a problem that contains the exact one whatever the rounding of G is, or a direction was dropped that could have
-    made them narrower; gap_rel shows the distance.
+    made them narrower; gap_rel shows the distance. Rows whose difference is rounding in G, b and y alike are taken for one row.
     mu_lower, mu_upper: the optimal multiplier ratios, 0 (only the norm ball binds) to inf (only the noise ball binds).
     coords_* (points, k) and null_* (points,) are the feasible elements themselves, in the singular basis plus a multiple of
     the functional's null-space part; `primal_elements` writes them out. centre is the Occam solution's value; mid - centre
@@ -81,7 +81,7 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     rho, proj = nonnegative(rho, "rho"), of(spec, proj)
     centre = Centre.of(spec, eta, occ)
     rho_oc = centre.occ.rho
-    if rho < rho_oc * (1 - 64 * machine_eps(spec.s2)):
+    if rho < rho_oc - radius_error(spec, centre.occ):
         raise _empty(spec, rho, centre.occ)
     room = max(rho - rho_oc, 0.0) * (rho + rho_oc)
     xp, base = namespace(proj.ct), centre.value(proj)
@@ -98,19 +98,21 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     )
     if spec.form == "features":
         delta = feature_allowance(centre, proj, rho, room, [up, down])
-    elif spec.given is None:
-        delta = functional_error(proj, rho) + products_error(centre, proj, rho, room, [up, down])
     else:
-        delta = gram_allowance(spec, proj, rho, [up, down])
+        balls = balls_error(centre, proj, rho, room, [up, down])
+        if spec.given is None:
+            delta = functional_error(proj, rho) + products_error(centre, proj, rho, room, [up, down]) + balls
+        else:
+            delta = gram_allowance(spec, proj, rho, [up, down]) + balls
     band = Interval(
         mid, half, base - down.outer, base + up.outer, down.mu, up.mu, gap, base - down.attained, base + up.attained, base,
         rho, rho_oc, down.coords, up.coords, down.null, up.null, delta, half >= 0,
     )  # fmt: skip
     if spec.given is None:
         return band
-    band = _with_gram_error(band, proj, eta)
+    band = _with_gram_error(band, proj, eta, balls)
     if spec.dropped or (spec.exact is not None and spec.exact.dropped):
-        return _with_forgotten(band, proj, [up, down])
+        return _with_forgotten(band, proj, centre, room, [up, down])
     return band
 
 
@@ -124,8 +126,11 @@ def _empty(spec: Spectral, rho: float, occ: Occam) -> EmptySetError:
     return EmptySetError(text, margin=rho - occ.rho, hint=HINT)
 
 
-def _with_gram_error(band: Interval, proj: Projection, eta: float) -> Interval:
-    """The same intervals with the error of G allowed for: stated where it is small, in the edges where it is not."""
+def _with_gram_error(band: Interval, proj: Projection, eta: float, balls: Array) -> Interval:
+    """The same intervals with the error of G allowed for: stated where it is small, in the edges where it is not.
+
+    balls (points,): what the rounding of everything but G can do to an edge.
+    """
     xp = namespace(band.mid)
     doubtful = np.flatnonzero(~(to_numpy(band.delta_num) <= 1e-3 * RESOLVED * to_numpy(band.half)))
     if len(doubtful) == 0:
@@ -137,7 +142,7 @@ def _with_gram_error(band: Interval, proj: Projection, eta: float) -> Interval:
         wider = proj.loosened(doubtful) if tangent else proj.widened(doubtful)
         lower, upper = edges_at(wider, band.rho, eta, band.mu_lower[doubtful], band.mu_upper[doubtful])
         up, down = upper - band.upper[doubtful], band.lower[doubtful] - lower
-        apart = xp.maximum(xp.abs(up), xp.abs(down)) + functional_error(wider, band.rho)
+        apart = xp.maximum(xp.abs(up), xp.abs(down)) + functional_error(wider, band.rho) + balls[doubtful]
         seen = to_numpy(apart <= RESOLVED * xp.minimum(band.half[doubtful], (upper - lower) / 2))
         delta[doubtful[seen]] = apart[seen]
         doubtful = doubtful[~seen]
@@ -145,7 +150,7 @@ def _with_gram_error(band: Interval, proj: Projection, eta: float) -> Interval:
             return replace(band, delta_num=delta)
     wider = wider[~seen]
     least = occam(wider.spec, eta)
-    if band.rho < least.rho * (1 - 64 * machine_eps(band.mid)):
+    if band.rho < least.rho - radius_error(wider.spec, least):
         text = f"rho = {band.rho:.8g} is below the Occam radius {least.rho:.8g} at eta = {eta:.6g}, which is {band.rho_oc:.8g} without the "
         text += f"{proj.spec.dropped} directions that were dropped as rounding: this Gram matrix does not resolve it"
         raise EmptySetError(text, margin=band.rho - least.rho, hint=HINT)
@@ -165,11 +170,14 @@ def _with_gram_error(band: Interval, proj: Projection, eta: float) -> Interval:
     return replace(band, delta_num=delta, resolved=resolved, **fields)
 
 
-def _with_forgotten(band: Interval, proj: Projection, edges: list[Edge]) -> Interval:
+def _with_forgotten(band: Interval, proj: Projection, centre: Centre, room: float, edges: list[Edge]) -> Interval:
     """The same intervals, not resolved where a dropped direction could have made them narrower; gap_rel shows by how much."""
     xp = namespace(band.mid)
     hidden = forgotten(proj)
     less = xp.maximum(*(forgotten_share(hidden, edge.mu, edge.spread) for edge in edges))
-    lost = less > RESOLVED
-    gap = xp.where(lost, xp.maximum(band.gap_rel, 1 - xp.sqrt(1 - less)), band.gap_rel)
+    share = xp.maximum(1 - xp.sqrt(1 - less), narrowing(centre, proj, room, hidden[0], edges))
+    if contradicted(proj.spec, centre.occ.eta):
+        share = xp.clip(share, 2 * RESOLVED, None)  # by how much is not known
+    lost = (less > RESOLVED) | (share > RESOLVED)
+    gap = xp.where(lost, xp.maximum(band.gap_rel, share), band.gap_rel)
     return replace(band, gap_rel=gap, resolved=band.resolved & ~lost)

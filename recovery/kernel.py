@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import Array, as_float, namespace, together
+from orledger.recovery._array import Array, as_float, like, namespace, together
 from orledger.recovery.errors import InputError
 from orledger.recovery.interval import local_interval
 from orledger.recovery.occam import Occam, occam
@@ -78,7 +78,7 @@ class KernelRecovery:
 
         Only blocks on and below the diagonal are evaluated; the others are their mirror image, so G is symmetric to the bit.
         """
-        if isinstance(block, bool) or not (isinstance(block, (int, np.integer)) and block >= 1):
+        if isinstance(block, (bool, np.timedelta64)) or not (isinstance(block, (int, np.integer)) and block >= 1):
             raise InputError(f"block = {block!r}; a whole number of at least 1 is needed")
         if not (diagonal is None or callable(diagonal)):
             raise InputError(f"the diagonal is {diagonal!r:.60}; a function of one block of rows is needed")
@@ -112,7 +112,7 @@ class KernelRecovery:
         return Radii(*self._joined(certificates, Radii._fields))
 
     def _projections(self, points: Array) -> Iterator[Any]:
-        points = as_float(together(points, self.X)[0], "points", ndim=2)
+        points = like(as_float(points, "points", ndim=2), self.X)
         if points.shape[1] != self.X.shape[1]:
             raise InputError(f"points have {points.shape[1]} columns and X has {self.X.shape[1]}")
         if len(points) == 0:

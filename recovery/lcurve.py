@@ -61,12 +61,12 @@ def lcurve_corner(misfit: np.ndarray, norm: np.ndarray, variant: str = "menger",
     x, y = to_numpy(as_float(misfit, "misfit")), to_numpy(as_float(norm, "norm"))
     if x.shape != y.shape or x.ndim != 1 or len(x) < 3:
         raise InputError(f"misfit {x.shape} and norm {y.shape} must be equally long, with at least 3 nodes")
+    if not isinstance(scale, str) or scale not in ("log", "linear"):
+        raise InputError(f"scale = {scale!r}; use 'log' or 'linear'")
     if scale == "log":
         if not ((x > 0).all() and (y > 0).all()):
             raise InputError("a log-log L-curve needs positive misfits and norms", hint="use scale='linear'")
         x, y = np.log(x), np.log(y)
-    elif scale != "linear":
-        raise InputError(f"scale = {scale!r}; use 'log' or 'linear'")
     else:
         x, y = sized(x, "misfit"), sized(y, "norm")
     if x[0] > x[-1]:  # walk from small misfit to large, so that the corner always turns the same way

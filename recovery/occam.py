@@ -83,6 +83,18 @@ def misfit_slack(spec: Spectral) -> float:
     return rounding + min(spec.resolution * least_squares, 1e-6 * spec.ynorm)
 
 
+def radius_error(spec: Spectral, occ: Occam) -> float:
+    """How far rounding can move a finite Occam radius: 64 units of itself, and what 8 units of the data do to it through eta.
+
+    Its slope in eta is -mu eta / rho: steep where |y| is hardly above eta, and the radius close to zero.
+    """
+    eps = machine_eps(spec.s2)
+    error = 64 * eps * occ.rho
+    if occ.rho > 0 and np.isfinite(occ.mu):
+        error += 8 * eps * spec.ynorm * occ.mu * occ.eta / occ.rho
+    return error
+
+
 def misfit_root(s2: np.ndarray, y2: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Mu (T,) with sum_j y2_j / (1 + mu s2_j)^2 = target, for targets in (0, sum y2): Newton in log mu, safeguarded.
 

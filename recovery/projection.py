@@ -61,6 +61,8 @@ class Projection:
 
     def __getitem__(self, index: Index) -> Projection:
         """The functionals at `index` (slice, mask or integer array)."""
+        if self.ct[index].ndim != 2:
+            raise InputError(f"index = {index!r:.60}; a slice, a mask or an array of integers is needed")
         source, whole2 = (None if v is None else v[index] for v in (self.source, self.whole2))
         floor = self.c02_floor if isinstance(self.c02_floor, float) else self.c02_floor[index]
         rows = None if self.rows is None else (self.rows[0][:, index], self.rows[1][index])

@@ -26,9 +26,10 @@ from orledger.recovery._array import (
     to_numpy,
     together,
 )
-from orledger.recovery.allowance import RESOLVED, forgotten, forgotten_share, moved_variance
+from orledger.recovery.allowance import RESOLVED, moved_variance
 from orledger.recovery.elimination import gram_cut
 from orledger.recovery.errors import GramError, InputError
+from orledger.recovery.forgotten import forgotten, forgotten_share, narrowed_radius
 from orledger.recovery.projection import of
 from orledger.recovery.roots import bracket, log_grid, solve
 
@@ -80,9 +81,9 @@ def global_radius(
     """
     eps, eta, proj = nonnegative(eps, "eps"), nonnegative(eta, "eta"), of(spec, proj)
     delta = 10 * machine_eps(proj.ct) ** 0.5 * eps
-    if method == "grid97":
+    if isinstance(method, str) and method == "grid97":
         return _on_grid(proj, eps, eta, grid, delta)
-    if method != "refined":
+    if not isinstance(method, str) or method != "refined":
         raise InputError(f"method = {method!r}; known methods are 'refined' and 'grid97'")
     xp = namespace(proj.ct)
     mu, lower, upper = _balance(spec.s2, proj.ct * proj.ct, proj.c02, eps, eta)
@@ -122,7 +123,9 @@ def _gram_allowance(
             radius[doubtful], twin.radius
         )
     if spec.dropped or lossy:
-        resolved = resolved & (forgotten_share(forgotten(proj), mu, V) <= RESOLVED)
+        hidden = forgotten(proj)
+        resolved = resolved & (forgotten_share(hidden, mu, V) <= RESOLVED)
+        resolved = resolved & (narrowed_radius(proj, hidden[0], eps, eta, radius) <= RESOLVED)
     return allowance, resolved
 
 
@@ -152,7 +155,7 @@ def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) ->
     c2 = beta2 / w
     c02 = xp.clip(left := kxx - c2.sum(1), 0, None)
     if bool((left < -1e-3 * kxx).any()):
-        worst = int((left / divisor(kxx)).argmin())
+        worst = int((left / xp.clip(kxx, float(xp.finfo(kxx.dtype).tiny) ** 0.5, None)).argmin())
         raise InputError(
             f"point {worst}: beta2 explains {float(kxx[worst] - left[worst]):.3g} of kxx = {float(kxx[worst]):.3g}, so these are not "
             "squared inner products with the eigenvectors of this Gram matrix",

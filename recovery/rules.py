@@ -99,7 +99,7 @@ def gcv(spec: Spectral, mu: Numbers) -> Array:
     misfit2 = spec.misfit(mu) ** 2
     if idle == 0:
         # Residual and trace both vanish at mu = inf. Where their squares leave floating point, their ratio has long been constant.
-        far = multipliers(mu, spec.s2) * float(spec.s2.min()) > float(xp.finfo(f.dtype).max) ** 0.25
+        far = multipliers(mu, spec.s2) > float(xp.finfo(f.dtype).max) ** 0.25 / float(spec.s2.min())
         f = xp.where(far[..., None], spec.s2.min() / spec.s2, f)
         misfit2 = xp.where(far, (f * f) @ (spec.yt * spec.yt), misfit2)
     return spec.n * misfit2 / (f.sum(-1) + idle) ** 2
@@ -118,13 +118,13 @@ def log_marginal(spec: Spectral, mu: Numbers, scale: str = "unit") -> Array:
     xp, n = namespace(mu), spec.n
     logdet = xp.log(spec.s2 + 1 / mu[..., None]).sum(-1) - (n - len(spec.s2)) * xp.log(mu)
     quad = mu * spec.q(mu)
+    if not isinstance(scale, str) or scale not in ("unit", "profiled"):
+        raise InputError(f"scale = {scale!r}; use 'unit' or 'profiled'")
     if scale == "unit":
         return (quad + logdet + n * float(np.log(2 * np.pi))) / 2
-    if scale == "profiled":
-        if spec.ynorm == 0:
-            raise InputError("the data are zero: the likelihood grows without end as their scale goes to zero")
-        return (n * xp.log(quad / n) + logdet + n * float(1 + np.log(2 * np.pi))) / 2
-    raise InputError(f"scale = {scale!r}; use 'unit' or 'profiled'")
+    if spec.ynorm == 0:
+        raise InputError("the data are zero: the likelihood grows without end as their scale goes to zero")
+    return (n * xp.log(quad / n) + logdet + n * float(1 + np.log(2 * np.pi))) / 2
 
 
 def profiled_scale(spec: Spectral, mu: Numbers) -> Array:
@@ -133,12 +133,12 @@ def profiled_scale(spec: Spectral, mu: Numbers) -> Array:
     At mu = inf it is the limit, which is infinite when the data do not lie in the range of the rows.
     """
     _noisy(spec)
-    mu = multipliers(mu, spec.s2)
-    xp, far = namespace(mu), namespace(mu).isinf(mu)
-    mu = xp.where(far, 1.0, mu)
+    mus = multipliers(mu, spec.s2)
+    xp, far, huge = namespace(mus), namespace(mus).isinf(mus), mus > spec.largest
     inside = float((spec.yt * spec.yt / spec.s2).sum())
     limit = float("inf") if spec.y02 > 0 and spec.n > len(spec.s2) else inside
-    return xp.sqrt(xp.where(far, limit, mu * spec.q(mu)) / spec.n)
+    mus = xp.where(far, 1.0, mus)
+    return xp.sqrt(xp.where(far, limit, xp.where(huge, inside + mus * spec.y02, mus * spec.q(mus))) / spec.n)
 
 
 CRITERIA: dict[str, Callable[[Spectral, Array], Array]] = {

@@ -73,8 +73,8 @@ class Spectral:
         """
         G, y = together(G, y)
         G, y = sized(as_float(G, "G", ndim=2), "G"), sized(as_float(y, "y", ndim=1), "y")
-        _checked(rank_tol)
-        if singular not in ("truncate", "raise"):
+        rank_tol = None if rank_tol is None else nonnegative(rank_tol, "rank_tol")
+        if not isinstance(singular, str) or singular not in ("truncate", "raise"):
             raise InputError(f"singular = {singular!r}; use 'truncate' or 'raise'")
         xp, n = namespace(G, y), len(y)
         if n == 0:
@@ -166,14 +166,14 @@ class Spectral:
         """
         Phi, y = together(Phi, y)
         Phi, y = sized(as_float(Phi, "Phi", ndim=2), "Phi"), sized(as_float(y, "y", ndim=1), "y")
-        _checked(rank_tol)
+        rank_tol = None if rank_tol is None else nonnegative(rank_tol, "rank_tol")
         xp = namespace(Phi, y)
         if Phi.shape[0] == 0 or Phi.shape[1] == 0:
             raise InputError(f"Phi has shape {tuple(Phi.shape)}: there is nothing to recover from")
         if Phi.shape[0] != len(y):
             raise InputError(f"Phi has {Phi.shape[0]} rows and y has {len(y)}")
         eps = machine_eps(Phi)
-        tol = float(max(Phi.shape)) if rank_tol is None else float(rank_tol)
+        tol = float(max(Phi.shape)) if rank_tol is None else rank_tol
         rows, Phi, y = eliminate_features(Phi, y, row_mask(exact, len(y)), tol)
         scale = rows.schur_scale if rows else 0.0
         U, s, Wt = xp.linalg.svd(Phi, full_matrices=False)
@@ -243,8 +243,16 @@ class Spectral:
 
     def damping(self, mu: Numbers) -> Array:
         """f_j(mu), shape mu.shape + (k,); mu = 0 and mu = inf are allowed."""
-        mu = multipliers(mu, self.s2)
-        return 1 / (1 + mu[..., None] * self.s2)
+        xp, mus = namespace(self.s2), multipliers(mu, self.s2)
+        if bool((mus > self.largest).any()):
+            mus = xp.where(xp.isinf(mus), mus, xp.clip(mus, None, self.largest))
+        return 1 / (1 + mus[..., None] * self.s2)
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest finite mu whose product with every squared singular value stays in the range of floating point."""
+        most = float(namespace(self.s2).finfo(self.s2.dtype).max) / 4
+        return most / max(float(self.s2.max()) if len(self.s2) else 1.0, 1.0)
 
     def q(self, mu: Numbers) -> Array:
         """y^T (I + mu G)^-1 y, shape of mu."""
@@ -274,8 +282,3 @@ def _size_and_skew(G: Array) -> tuple[float, float]:
         size = max(size, float(xp.abs(G[rows]).max()))
         skew = max(skew, float(xp.abs(G[rows] - G[:, rows].T).max()))
     return size, skew
-
-
-def _checked(rank_tol: float | None) -> None:
-    if rank_tol is not None:
-        nonnegative(rank_tol, "rank_tol")

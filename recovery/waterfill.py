@@ -33,7 +33,11 @@ def pinsker_variances(noise: np.ndarray, weights: np.ndarray, rho: float, *, flo
     sa, sv = a[order], v[order]
     # With the k cheapest coordinates under water the level is linear in rho^2; k is the last one that lies below it.
     slope, offset = np.cumsum(sa * sv), np.cumsum(sa * sa * sv)
-    levels = (rho**2 + offset) / slope
-    level = float(levels[int(np.flatnonzero(levels >= sa).max())])
-    wet = np.maximum(level - a, 0.0)
-    return WaterFill(np.maximum(v * wet / a, floor), level, float(np.sum(v * wet) / level))
+    with np.errstate(over="ignore"):  # which is refused below
+        levels = (rho**2 + offset) / slope
+        level = float(levels[int(np.flatnonzero(levels >= sa).max(initial=0))])  # the first, up to rounding, always
+        wet = np.maximum(level - a, 0.0)
+        tau2 = np.maximum(v * wet / a, floor)
+    if not np.isfinite(tau2).all():
+        raise InputError("a weight is so small beside the others that its variance leaves the range of floating point")
+    return WaterFill(tau2, level, float(np.sum(v * wet) / level))

@@ -9,10 +9,9 @@ import pytest
 
 from orledger.recovery import Spectral, global_radius, local_interval, occam
 from orledger.recovery.allowance import (
+    balls_error,
     edges_at,
     feature_allowance,
-    forgotten,
-    forgotten_share,
     functional_error,
     gram_allowance,
     gram_error,
@@ -20,6 +19,7 @@ from orledger.recovery.allowance import (
 )
 from orledger.recovery.centre import Centre
 from orledger.recovery.edges import edges_of
+from orledger.recovery.forgotten import forgotten, forgotten_share
 from orledger.recovery.roots import log_grid
 
 EPS = 2.0**-52
@@ -132,8 +132,9 @@ def edges_at_hand(spec, proj, rho, eta):
 
 def test_the_first_bound_of_a_gram_matrix_is_the_dual_edge_with_its_tangents(case):
     """V, R and m at the multiplier of each edge, each moved as far as delta can; the worse edge counts."""
-    _, _, edges = edges_at_hand(case.spec, case.proj, case.rho, case.eta)
+    centre, room, edges = edges_at_hand(case.spec, case.proj, case.rho, case.eta)
     found = gram_allowance(case.spec, case.proj, case.rho, edges)
+    balls = balls_error(centre, case.proj, case.rho, room, edges)
     for i, problem in enumerate(case.exactly):
         moves = []
         for edge in edges:
@@ -146,7 +147,23 @@ def test_the_first_bound_of_a_gram_matrix_is_the_dual_edge_with_its_tangents(cas
             moves.append(float(dm + root((V + dV) * (R + dR)) - root(V * R)))
         assert found[i] == pytest.approx(max(moves) + functional_error(case.proj, case.rho)[i], **NEAR)
         band = local_interval(case.spec, case.proj, case.rho, case.eta)
-        assert band.delta_num[i] == pytest.approx(found[i], rel=1e-12, abs=0)
+        assert band.delta_num[i] == pytest.approx(found[i] + balls[i], rel=1e-12, abs=0)
+
+
+def test_both_balls_of_a_gram_matrix_are_known_up_to_rounding(case):
+    """64 units of rho^2, and 8 units of the data in eta, whatever the error of the matrix itself: at the same multiplier."""
+    centre, room, edges = edges_at_hand(case.spec, case.proj, case.rho, case.eta)
+    found = balls_error(centre, case.proj, case.rho, room, edges)
+    shift = 8 * EPS * case.spec.ynorm
+    noise, norm = arb(shift * (2 * case.eta + shift)), arb(64 * EPS * case.rho**2)
+    for i, problem in enumerate(case.exactly):
+        moves = []
+        for edge in edges:
+            mu = arb(edge.mu[i])
+            V, _, ya = problem.moments(mu)
+            R = arb(case.rho) ** 2 + mu * arb(case.eta) ** 2 - ya
+            moves.append(float(root(V * (R + mu * noise + norm)) - root(V * R)))
+        assert found[i] == pytest.approx(max(moves), **NEAR)
 
 
 def test_the_radius_moves_with_its_variance(case):

@@ -13,11 +13,11 @@ from orledger.recovery.allowance import (
     Edge,
     edges_at,
     feature_allowance,
-    forgotten,
     functional_error,
     gram_allowance,
     products_error,
 )
+from orledger.recovery.forgotten import forgotten
 from orledger.recovery.roots import log_grid
 
 NEAR = {"rel": 1e-6, "abs": 0}

@@ -14,13 +14,16 @@ from orledger.recovery import (
     Spectral,
     conformal_radius,
     covering_radius,
+    gcv,
     global_radius,
     kappa_invariance,
     lcurve_corner,
     local_interval,
+    log_marginal,
     matched_mu,
     occam,
     pinsker_variances,
+    profiled_scale,
     radius_values,
 )
 
@@ -136,3 +139,91 @@ def test_parts_of_different_problems_are_not_put_together(call, text):
     """Before, points of another problem and an Occam radius at another noise level were used without a word."""
     with pytest.raises(InputError, match=text):
         call()
+
+
+def spoiled_tensors(values):
+    """Tensors that hold no dense real numbers, by kind."""
+    t = torch.as_tensor(values)
+    return {
+        "nested": torch.nested.nested_tensor([t.reshape(-1), t.reshape(-1)[:1]]),
+        "quantized": torch.quantize_per_tensor(t.float(), 0.1, 0, torch.qint8),
+        "sparse": t.to_sparse(),
+        "without storage": t.to("meta"),
+        "complex": t.to(torch.complex128),
+        "of half precision": t.to(torch.bfloat16),
+    }
+
+
+@pytest.mark.parametrize("kind", spoiled_tensors(np.eye(2)))
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's own, about its prototypes
+def test_tensors_without_dense_real_numbers_are_refused_wherever_they_stand(kind):
+    Phi, y = np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([1.0, 2.0])
+    odd, spec = spoiled_tensors(Phi)[kind], Spectral.from_features(Phi, y)
+    kernel = KernelRecovery.fit(lambda a, b: a @ b.T + 1, Phi, y)
+    calls = [
+        lambda: spec.project(odd),
+        lambda: Spectral.from_features(Phi, y, exact=spoiled_tensors(y)[kind]),
+        lambda: global_radius(spec, spec.project(Phi), 1.0, 1.0, "grid97", grid=spoiled_tensors(np.array([-3.0, 3.0, 5.0]))[kind]),
+        lambda: spec.damping(odd),
+        lambda: kernel.intervals(odd, 1.0, 1.0),
+    ]  # fmt: skip
+    if kind != "of half precision":  # beside wider numbers it is read as they are
+        calls += [lambda: Spectral.from_features(odd, y), lambda: Spectral.from_features(odd, torch.as_tensor(y))]
+    for call in calls:
+        with pytest.raises(InputError):
+            call()
+
+
+def test_arrays_beside_tensors_are_read_as_they_are_alone():
+    Phi, y = np.array([[2.0, 1.0], [0.0, 1.0], [1.0, -1.0]]), torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64)
+    frozen = Phi.copy()
+    frozen.flags.writeable = False
+    want = Spectral.from_features(torch.as_tensor(Phi), y).s2
+    for other in (frozen, Phi[::-1][::-1], Phi.astype(object), pl.DataFrame(Phi), Phi.tolist(), np.asfortranarray(Phi)):
+        assert torch.equal(Spectral.from_features(other, y).s2, want)
+    for wrong in (Phi.astype(str), [[1, 2], [3]]):
+        with pytest.raises(InputError, match="an array beside tensors is not numeric"):
+            Spectral.from_features(wrong, y)
+
+
+def test_points_as_tensors_are_answered_like_the_rows_that_are_none():
+    rows, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 2.0, 0.5])
+    fitted = KernelRecovery.fit(lambda a, b: np.exp(-((a - b.T) ** 2)), rows, y)
+    found, want = (
+        fitted.intervals(points, 10.0, 0.1) for points in (torch.tensor([[0.5]], requires_grad=True), np.array([[0.5]]))
+    )
+    assert isinstance(found.lower, np.ndarray)
+    assert (found.lower, found.upper) == (want.lower, want.upper)
+
+
+def test_odd_values_of_options_and_numbers_are_refused_in_words():
+    spec = Spectral.from_features(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([1.0, 2.0]))
+    proj, two = spec.project(np.eye(2)), np.array([0.5, 0.7])
+    refused = [
+        lambda: Spectral.from_gram(np.eye(2), np.ones(2), singular=two),
+        lambda: Spectral.from_gram(np.eye(2), np.ones(2), exact=np.array([0], "m8[s]")),
+        lambda: global_radius(spec, proj, 1.0, 1.0, method=two),
+        lambda: conformal_radius(spec, proj, two, 1.0, method=two),
+        lambda: conformal_radius(spec, proj, two, 1.0, floor=two),
+        lambda: conformal_radius(spec, proj, two, 1.0, level=np.timedelta64(1)),
+        lambda: log_marginal(spec, 1.0, two),
+        lambda: lcurve_corner([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], scale=two),
+        lambda: proj[0],
+        lambda: proj[None],
+        lambda: KernelRecovery.fit(lambda a, b: a @ b.T, np.eye(2), np.ones(2), block=np.timedelta64(3)),
+        lambda: pinsker_variances(np.ones(2), np.array([1.0, 1e-310]), 1.0),
+        lambda: radius_values(np.ones(1), np.ones((2, 1)), np.array([2.0, 1e-310]), 1.0, 1.0),
+    ]
+    for call in refused:
+        with pytest.raises(InputError):
+            call()
+    assert Spectral.from_features(np.eye(2), np.ones(2), rank_tol=torch.tensor(0.5, requires_grad=True)).dropped == 0
+    assert pinsker_variances(np.ones(2), np.array([1e40, 2e40]), 2.0).tau2.tolist() == [
+        0.0,
+        0.0,
+    ]  # 4e-80, below the rounding of mu
+    assert spec.damping(1.7e308) == pytest.approx([0.0, 0.0], abs=1e-300)
+    line = Spectral.from_features(np.array([[2.0]]), np.array([3.0]))
+    assert profiled_scale(line, 1.7e308) == pytest.approx(1.5)  # y / s in the limit
+    assert gcv(line, 1.7e308) == pytest.approx(gcv(line, np.inf))
+    assert spec.damping(np.longdouble("1e4000")).tolist() == [0.0, 0.0]

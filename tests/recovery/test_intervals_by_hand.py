@@ -76,13 +76,13 @@ def test_the_search_is_told_how_near_the_occam_radius_is(monkeypatch):
     proj, least = PLANE.project(np.eye(2)), occam(PLANE, 1.0).rho
     local_interval(PLANE, proj, 2.5, 1.0)
     assert asked == [pytest.approx(1.5 / 2, rel=1e-12)]
-    last = least * (1 - 64 * EPS)
+    last = least - 148 * EPS  # 64 units of 2, and 8 of the datum 5 in eta, of which the radius loses half
     for rho in (least, last):
         assert local_interval(PLANE, proj, rho, 1.0).half.tolist() == [0.0, 0.0]
     assert len(asked) == 1
     with pytest.raises(EmptySetError) as seen:
         local_interval(PLANE, proj, np.nextafter(last, 0), 1.0)
-    assert seen.value.margin == pytest.approx(-128 * EPS, rel=0.02)
+    assert seen.value.margin == pytest.approx(-148 * EPS, rel=0.02)
     assert str(seen.value).startswith("rho = 2 is below the Occam radius 2 at eta = 1")
     assert "resolve" not in str(seen.value)
     blind = Spectral.from_features(np.zeros((1, 2)), np.ones(1))
@@ -288,16 +288,19 @@ def test_exact_rows_are_moved_along_their_tangent_and_factored_anew_only_where_t
     assert (band.lower[0], band.upper[0]) == (pytest.approx(low, rel=1e-11), pytest.approx(high, rel=1e-11))
 
 
-def test_a_ball_is_too_small_for_the_dominating_problem_by_more_than_sixty_four_units():
+def test_a_ball_is_too_small_for_the_dominating_problem_by_more_than_its_rounding():
     """The second row is dropped as rounding and its misfit forgiven; within the rounding of G it would cost a norm of about two."""
     spec, eta = Spectral.from_gram(np.diag([1.0, 1e-15]), np.array([1.0, 0.1])), 0.1 - 1e-7
     proj = spec.project(np.array([[0.5], [0.0]]), np.ones(1))
-    least = occam(proj.widened(np.arange(1)).spec, eta).rho
-    last = least * (1 - 64 * EPS)
-    assert local_interval(spec, proj, last, eta).half.shape == (1,)
+    wide = proj.widened(np.arange(1)).spec
+    least = occam(wide, eta).rho
+    # Beside 64 units, 8 of the data in eta, by which the radius falls as steeply as here over a thousandth of what is left of it.
+    slope = (least - occam(wide, eta + 1e-10).rho) / 1e-10
+    last = least - 64 * EPS * least - 8 * EPS * math.hypot(1.0, 0.1) * slope
+    assert local_interval(spec, proj, least - 0.99 * (least - last), eta).half.shape == (1,)
     with pytest.raises(EmptySetError, match=r"which is 1 without the 1 directions .* does not resolve it") as seen:
-        local_interval(spec, proj, np.nextafter(last, 0), eta)
-    assert -70 * EPS * least < seen.value.margin < 0
+        local_interval(spec, proj, least - 1.01 * (least - last), eta)
+    assert seen.value.margin == pytest.approx(-1.01 * (least - last), rel=1e-6)
 
 
 def test_a_functional_that_is_zero_is_resolved_beside_one_that_is_not():

@@ -145,6 +145,42 @@ def test_repeated_rows_are_forgotten_without_loss():
         np.testing.assert_allclose(band.half, alone.half, rtol=1e-10)
 
 
+@pytest.mark.parametrize("beyond", [1e-9, 1e-6, 1e-2])
+def test_data_hardly_above_the_noise_leave_a_radius_that_rounding_moves(beyond):
+    """With |y| next to eta the Occam radius hangs on the last digits of the data, more than on those of the Gram matrix."""
+    rng = np.random.default_rng([6, 2])
+    x = np.sort(rng.random(6))
+    y = np.sin(3 * x) + 0.1 * rng.standard_normal(6)
+    eta, points = (1 - 1e-5) * np.linalg.norm(y), np.array([0.31, 1.1])
+    problems = [oracle.Oracle.of_kernel(oracle.squared_exponential(0.2), x, y, p) for p in points]
+    rho = (1 + beyond) * problems[0].occam(eta)
+    spec = Spectral.from_gram(kernel(x, x, 0.2), y)
+    band = local_interval(spec, spec.project(kernel(x, points, 0.2), np.ones(2)), rho, eta)
+    low, high = np.array([problem.interval(rho, eta) for problem in problems]).T
+    assert (band.lower - band.delta_num <= low).all()
+    assert (band.upper + band.delta_num >= high).all()
+    assert (band.delta_num < 1e-10 / beyond * (high - low)).all()
+
+
+def test_a_radius_is_not_called_too_small_by_the_rounding_of_the_data():
+    """|y| exceeds eta by a billionth, so that rounding moves the Occam radius by a tenth of a millionth."""
+    rng = np.random.default_rng([6, 2])
+    x = np.sort(rng.random(6))
+    y = np.sin(3 * x) + 0.1 * rng.standard_normal(6)
+    eta, points = (1 - 1e-9) * np.linalg.norm(y), np.array([0.31, 1.1])
+    problems = [oracle.Oracle.of_kernel(oracle.squared_exponential(0.2), x, y, p) for p in points]
+    least = problems[0].occam(eta)
+    spec = Spectral.from_gram(kernel(x, x, 0.2), y)
+    proj = spec.project(kernel(x, points, 0.2), np.ones(2))
+    assert occam(spec, eta).rho > (1 + 1e-8) * least  # rounding alone
+    band = local_interval(spec, proj, (1 + 1e-9) * least, eta)
+    low, high = np.array([problem.interval((1 + 1e-9) * least, eta) for problem in problems]).T
+    assert (band.lower - band.delta_num <= low).all()
+    assert (band.upper + band.delta_num >= high).all()
+    with pytest.raises(EmptySetError, match="below the Occam radius"):
+        local_interval(spec, proj, (1 - 1e-4) * least, eta)
+
+
 def test_the_allowance_covers_the_problem_that_dominates():
     """What is stated beside an edge is at least the distance to the dominating problem's own edge, which is solved here in full."""
     rng = np.random.default_rng(5)
@@ -326,3 +362,43 @@ def test_a_ball_that_only_a_dropped_direction_makes_too_small_is_refused_as_not_
     with pytest.raises(EmptySetError, match=r"which is 1 without the 1 directions .* does not resolve it") as refusal:
         local_interval(spec, spec.project(np.array([[0.5], [0.0]]), np.ones(1)), 1.05, eta)
     assert refusal.value.margin < -0.5
+
+
+NEAR_ROWS = {
+    # rows, exact rows, noise level, points, ball: what the second of two near rows says is a slope, known to eta / distance
+    "a noisy row beside an exact one": ([0.5 + 1e-9, 0.5, 1.0], (1, 2), 5e-9, [0.55, 0.6], 5.0),
+    "two rows without noise": ([0.5 + 1e-10, 0.5, 1.0], (), 0.0, [0.6, 0.75], 5.0),
+    "two exact rows": ([0.5 + 1e-10, 0.5, 1.0], (0, 1), 1e-3, [0.6, 0.75], 5.0),
+    "two noisy rows": ([0.5 + 1e-8, 0.5, 1.0], (), 2e-8, [0.55, 0.6], 5.0),
+    # far from both rows, where the slope says nothing about the point but much about the norm
+    "data of two rows without noise": ([0.5 + 1e-11, 0.5, 1.0], (), 0.0, [2.6, 3.0], 1.2),
+    "data of two exact rows": ([0.5 + 1e-11, 0.5, 1.0], (0, 1), 1e-3, [2.6, 3.0], 1.2),
+}
+
+
+@pytest.mark.parametrize("name", NEAR_ROWS)
+def test_rows_that_a_gram_matrix_takes_for_one_leave_nothing_resolved_that_they_decide(name):
+    """Their difference is dropped, and its own multiplier is not the one that is best without it."""
+    rows, exact, eta, points, ball = NEAR_ROWS[name]
+    x, points = np.array(rows), np.array(points)
+    y = np.sin(4 * x + 1)
+    problems = [oracle.Oracle.of_kernel(oracle.squared_exponential(0.2), x, y, p, exact) for p in points]
+    rho = ball * float(problems[0].moments(None)[2].sqrt().mid())  # of the data without noise
+    spec = Spectral.from_gram(kernel(x, x, 0.2), y, exact=list(exact) or None)
+    assert spec.dropped + (spec.exact.dropped if spec.exact else 0) == 1
+    proj = spec.project(kernel(x, points, 0.2), np.ones(2))
+    band = local_interval(spec, proj, rho, eta)
+    edges = np.array([problem.interval(rho, eta) for problem in problems])
+    half = (edges[:, 1] - edges[:, 0]) / 2
+    assert (half < 0.99 * band.half).all()  # what was dropped does matter
+    assert not band.resolved.any()
+    assert (band.gap_rel > 1e-3).all()
+    assert (band.lower - band.delta_num <= edges[:, 0]).all()
+    assert (band.upper + band.delta_num >= edges[:, 1]).all()
+    if eta > 0 and ball > 2:  # the radius does not depend on the data
+        found, radius = (
+            global_radius(spec, proj, rho, eta),
+            np.array([problem.radius(rho, eta) for problem in problems]),
+        )
+        assert (radius < 0.99 * found.radius).all()
+        assert not found.resolved.any()
