@@ -247,8 +247,6 @@ def test_a_report_that_does_not_fit_leaves_the_old_one(desk: Path, monkeypatch: 
 
 
 def test_a_link_stays_one_and_its_file_is_written(tmp_path: Path) -> None:
-    from orledger.cli_output import write_file
-
     file, link = tmp_path / "elsewhere.txt", tmp_path / "out.txt"
     file.write_text("before")
     link.symlink_to(file)
