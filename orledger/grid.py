@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -65,7 +65,9 @@ def run_grid(
     settings are other cells.
 
     Called again, it computes what is missing. Cells that failed or refused stay as they are, unless ``retry`` names their state:
-    ``retry=["failed"]``. Ctrl-C does not raise: the call returns with what was done, and ``state`` of the summary is ``interrupted``.
+    ``retry=["failed"]``. What is returned counts them again: ``failed`` and ``refused`` are the cells of the grid that are so now,
+    ``failed_before`` and ``refused_before`` those of them from earlier calls, and ``done`` is what this call computed.
+    Ctrl-C does not raise: the call returns with what was done, and ``state`` of the summary is ``interrupted``.
     """
     if not axes or not all(len(values) for values in axes.values()):
         raise UsageError("a grid needs axes with values", hint="such as axes={'dataset': ['iris'], 'seed': range(5)}")
@@ -83,7 +85,7 @@ def run_grid(
         git_commit=git_commit(),
         engine=engine_name,
     )
-    return run_plan(
+    summary = run_plan(
         [Job((cell,)) for cell in cells],
         Path(db),
         engine(engine_name),
@@ -92,4 +94,9 @@ def run_grid(
         resources=Resources(workers=workers),
         retry=retry,
         reporter=reporter() if progress else Silent(),
+    )
+    return replace(
+        summary,
+        failed=summary.failed + summary.failed_before,
+        refused=summary.refused + summary.refused_before,
     )
