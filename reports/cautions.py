@@ -25,10 +25,10 @@ def undecided(subject: Subject, a: str, b: str) -> bool:
 
 
 def hopeless(subject: Subject) -> str:
-    """Says how many pairs could not have been shown to differ: that no difference was found there says nothing at all."""
+    """Says how many pairs this test could not have shown to differ: that it found no difference there says nothing at all."""
     count = sum(p.row.outcome == Outcome.UNTESTABLE for p in subject.pairs)
     many = f"Of {len(subject.pairs)} pairs {count} could" if len(subject.pairs) > 1 else "It could"
-    return f" {many} not have been shown to differ, for lack of units that do." if count else ""
+    return f" {many} not have been shown to differ by this test, for lack of units that do." if count else ""
 
 
 def uncompared(subject: Subject) -> str:

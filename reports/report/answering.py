@@ -115,7 +115,9 @@ def _standing(ranking: Row, pairs: Sequence[Row], names: Names) -> tuple[Standin
     if found["open"]:
         apart.append(f"Not told apart from {_whom(found['open'], others)}")
     if found["untestable"]:
-        apart.append(f"This sample could not have told it apart from {_whom(found['untestable'], others)}")
+        hopeless = [t for t in close if t["outcome"] == Outcome.UNTESTABLE]
+        by = comparing.called(hopeless[0]) + (f" after {after}" if (after := comparing.corrected(hopeless)) else "")
+        apart.append(f"This sample could not have told it apart from {_whom(found['untestable'], others)} by the {by}")
     if strangers := [arm for arm in order[1:] if arm not in mine]:
         apart.append(f"Not compared with {some(strangers, NAMED)}")
     tied = " (with others)" if len(order) > 1 and ranks[order[1]] == ranks[best] else ""
@@ -148,7 +150,7 @@ def _all_pairs(pairs: Sequence[Row]) -> str:
     undecided = len(pairs) - decided - impossible
     parts = [f"{decided} {'is' if decided == 1 else 'are'} shown to differ"]
     parts += [f"{undecided} {'is' if undecided == 1 else 'are'} not"] if undecided else []
-    parts += [f"{impossible} could not have been shown by this sample"] if impossible else []
+    parts += [f"{impossible} could not have been, by this test on this sample"] if impossible else []
     corrected = ", after Holm's correction" if any(t["p_holm"] is not None for t in pairs) else ""
     return f"Of {len(pairs)} pairs {', '.join(parts)}, at level {short(pairs[0]['alpha'])}{corrected}"
 

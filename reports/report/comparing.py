@@ -84,14 +84,16 @@ def _against_counts(test: Row) -> bool:
 def why(group: Sequence[Row]) -> str:
     """The p and the level, or what kept a p from being small; and what a one-sided test and a margin have to say beside it."""
     test = group[0]
-    words, corrected, level = test["said"], test["p_holm"], short(test["alpha"])
+    words, holm, level = test["said"], test["p_holm"], short(test["alpha"])
     asked = ""
     if test["side"] in ASKED:
         asked = f"; the test asks one thing only, whether {words.sides[0]} has the {ASKED[test['side']]} values"
     if test["outcome"] == Outcome.UNTESTABLE:
-        that = "that differ " if test["untestable"] == Untestable.TIES else ""
-        return f"{_floor(group)}, and the level is {level}; more units {that}are needed{asked}{_margin(test)}"
-    given = f"p = {short(test['p'])}" + ("" if corrected is None else f", after Holm's correction {short(corrected)}")
+        that = " that differ" if test["untestable"] == Untestable.TIES else ""
+        fewer = holm is not None and max(t["floor"] for t in group) <= test["alpha"]
+        what = f"more units{that}" + (" or fewer comparisons (--control, --best)" if fewer else "")
+        return f"{_floor(group)}, and the level is {level}; {what} are needed{asked}{_margin(test)}"
+    given = f"p = {short(test['p'])}" + ("" if holm is None else f", after Holm's correction {short(holm)}")
     size = f"; {words.winner} is ahead by the size of the differences" if _against_counts(test) else ""
     return f"{given}, at level {level}{size}{asked}{_margin(test)}"
 
@@ -101,13 +103,25 @@ def _floor(group: Sequence[Row]) -> str:
     test = group[0]
     floors = [short(f) for f in sorted({t["floor"] for t in group})]
     lowest = floors[0] if len(floors) == 1 else f"{floors[0]} to {floors[-1]}"
-    no_less = f"can give no p below {lowest}{'' if test['p_holm'] is None else ' before the correction'}"
+    no_less = f"can give no p below {lowest}"
+    before = f", before {corrected(group)}" if corrected(group) else ""
     if test["untestable"] != Untestable.TIES:
-        return f"a sample like this {no_less}"
+        return f"the {called(test)} {no_less} on a sample like this{before}"
     units = counted(test["n"], "unit")
     if not test["n_nonzero"]:
         return f"all {units} are equal"
-    return f"{test['draws']} of {units} are equal, and the {test['n_nonzero']} that differ {no_less}"
+    return f"{test['draws']} of {units} are equal, and on the {test['n_nonzero']} that differ the {called(test)} {no_less}{before}"
+
+
+def called(test: Row) -> str:
+    """The name of a test in a sentence."""
+    return f"{str(test['test']).replace('_', ' ')} test"
+
+
+def corrected(group: Sequence[Row]) -> str:
+    """Holm's correction and over how many comparisons it is; empty where none was asked for."""
+    sizes = sorted({t["family_size"] for t in group if t["p_holm"] is not None})
+    return f"Holm's correction over {' or '.join(map(str, sizes))} comparisons" if sizes else ""
 
 
 def _margin(test: Row) -> str:

@@ -15,7 +15,7 @@ from orledger.reports.tables.values import Number, Text
 
 # A row of a report's ledger: a comparison of two arms that could not have been shown.
 ROW = {
-    "test_id": "t", "hypothesis": "h", "variant": "declared", "unit": "dataset", "n": 5, "wins": 1, "losses": 4, "draws": 0, "p": 0.125, "p_holm": 0.375,
+    "test_id": "t", "hypothesis": "h", "variant": "declared", "unit": "dataset", "n": 5, "wins": 1, "losses": 4, "draws": 0, "p": 0.125, "p_holm": 0.375, "family_size": 3,
     "floor": 0.0625, "alpha": 0.05, "effect": -0.00825, "low": -0.01, "high": 0.003, "level": 1 - 2 / 32, "effect_name": "Hodges-Lehmann median of differences",
     "outcome": "untestable", "test": "signed_rank", "transform": "none", "details": {}, "side": "two-sided", "dropped": [], "untestable": "too few units",
     "n_nonzero": 5, "interval_ends": "[]", "margin": None, "p_equivalent": None, "p_noninferior": None, "equivalent": None, "noninferior": None,

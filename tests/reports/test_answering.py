@@ -17,7 +17,10 @@ def test_a_comparison_that_could_not_have_been_shown_says_so_and_names_the_side_
     (said,) = answer.members
     assert said.leads == "forest is better than baseline on 4 of 5 units (dataset), worse on 1"
     assert answer.shown == "Could not have been shown"
-    assert "no p below 0.0625 before the correction, and the level is 0.05" in answer.why
+    assert answer.why == (
+        "the signed rank test can give no p below 0.0625 on a sample like this, before Holm's correction over 3 comparisons,"
+        " and the level is 0.05; more units are needed"
+    )
     assert (
         said.by == "forest minus baseline: 0.00825, 93.8% interval of this comparison alone [−0.003, 0.01]"
     )  # the side that leads comes first
@@ -30,7 +33,7 @@ def test_comparisons_with_one_reason_share_it() -> None:
     (answer,) = answers(rows).answers
     assert [m.test_id for m in answer.members] == ["t", "u", "v"]
     assert answer.shown == "None of these 3 could have been shown"
-    assert "no p below 0.0625 to 0.125 before" in answer.why
+    assert "no p below 0.0625 to 0.125 on a sample like this, before Holm" in answer.why
     uncorrected = ROW | {"test_id": "w", "p_holm": None}
     assert [a.shown for a in answers([ROW, uncorrected]).answers] == ["Could not have been shown"] * 2
 
@@ -136,11 +139,35 @@ def test_units_in_which_a_side_declined_stand_beside_the_count() -> None:
 def test_ties_are_named_where_they_and_not_the_number_of_units_keep_p_from_being_small() -> None:
     tied = won("untestable", "", n=20, n_nonzero=5, wins=5, losses=0, draws=15, untestable="too many units tie")
     assert told(tied).why == (
-        "15 of 20 units are equal, and the 5 that differ can give no p below 0.0625, and the level is 0.05;"
+        "15 of 20 units are equal, and on the 5 that differ the signed rank test can give no p below 0.0625, and the level is 0.05;"
         " more units that differ are needed"
     )
     equal = tied | {"n_nonzero": 0, "wins": 0, "draws": 20, "floor": 1.0}
     assert told(equal).why.startswith("all 20 units are equal, and the level is 0.05; more units that differ")
+
+
+def test_where_the_correction_alone_is_in_the_way_fewer_comparisons_help_and_the_sentence_says_so() -> None:
+    """Eight datasets, six arms: no p below 2/2^8, which is below the level, and 15 times that is above it."""
+    pairs = [
+        ROW | {"test_id": f"{x}{y}", "n": 8, "n_nonzero": 8, "wins": 8, "losses": 0, "floor": 2 / 2**8, "p": 2 / 2**8,
+               "p_holm": 15 * 2 / 2**8, "family_size": 15, "said": Said("", "", (x, y), "")}
+        for x, y in combinations("abcdef", 2)
+    ]  # fmt: skip
+    ranks = dict(zip("abcdef", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), strict=True))
+    found = answers(
+        [*pairs, ROW | {"test_id": "r", "p": None, "n": 8, "details": {"mean_ranks": ranks, "mean_rank_low": ranks}}]
+    )
+    assert found.answers[0].why == (
+        "the signed rank test can give no p below 0.00781 on a sample like this, before Holm's correction over 15 comparisons,"
+        " and the level is 0.05; more units or fewer comparisons (--control, --best) are needed"
+    )
+    (standing,) = found.standings
+    assert standing.apart == (
+        "This sample could not have told it apart from b, c, d, e, f by the signed rank test after Holm's correction over 15 comparisons",
+    )
+    assert standing.pairs == (
+        "Of 15 pairs 0 are shown to differ, 15 could not have been, by this test on this sample, at level 0.05, after Holm's correction"
+    )
 
 
 def test_equivalence_is_told_beside_a_difference_that_was_not_shown() -> None:

@@ -39,7 +39,7 @@ def test_a_pair_tested_on_one_side_is_found_in_either_order():
 
 def test_pairs_that_could_not_have_been_shown_to_differ_are_counted():
     told = Told("abc", {"ab": row(outcome="untestable"), "ac": row(), "bc": row(outcome="untestable")}, ranked())
-    words = " Of 3 pairs 2 could not have been shown to differ, for lack of units that do."
+    words = " Of 3 pairs 2 could not have been shown to differ by this test, for lack of units that do."
     assert cautions.hopeless(told) == words
     assert words in draw_critical(Canvas(None, None), told)
     assert cautions.hopeless(Told("ab", {"ab": row()})) == ""
