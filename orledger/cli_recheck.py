@@ -54,9 +54,17 @@ def recheck() -> None:
     help="A TOML file or folder of annotations; may be repeated.",
 )
 @click.option("--study", metavar="NAME", help="Use the annotations of this study: installed, a module, or a folder.")
-@click.option("--power", "only_power", is_flag=True, help="Change each number by one digit and count what is noticed.")
 @click.option(
-    "--uncovered", "only_uncovered", is_flag=True, help="List the sentences that no annotation reads, with the reasons."
+    "--power",
+    "only_power",
+    is_flag=True,
+    help="Instead of findings: change each number by one digit and count what is noticed.",
+)
+@click.option(
+    "--uncovered",
+    "only_uncovered",
+    is_flag=True,
+    help="Instead of findings: list the sentences that no annotation reads, with the reasons.",
 )
 @click.option("--verdict", "verdicts", multiple=True, help="Show only this verdict; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Show every check, including those that match.")
@@ -94,6 +102,23 @@ def check(
     for verdict in verdicts:
         if verdict not in names:
             raise UsageError(f"--verdict {verdict!r} is unknown", hint=f"use one of {', '.join(names)}")
+    if only_power or only_uncovered:
+        writing = {
+            "--into": into,
+            "--csv": csv_file,
+            "--html": html_file,
+            "--markdown": markdown_file,
+            "--latex": latex_file,
+        }
+        choosing = {
+            "--verdict": verdicts,
+            "--all": everything,
+            "--place": place,
+            "--uncovered": only_uncovered and only_power,
+        }
+        _refuse(
+            "--power" if only_power else "--uncovered", [name for name, given in (writing | choosing).items() if given]
+        )
     for path in (csv_file, html_file, markdown_file, latex_file):
         if path is not None:
             check_file(path)
@@ -126,6 +151,15 @@ def check(
     if document is not None and publication is not None and not as_json:
         click.echo(f"{_coverage(document, publication).summary} (--uncovered lists them)")
     _end(shown)
+
+
+def _refuse(instead: str, given: Sequence[str]) -> None:
+    """Ends with a message when an option about findings is given beside one that shows something else."""
+    if given:
+        raise UsageError(
+            f"{given[0]} was given beside {instead}, which shows no findings",
+            hint=f"give {given[0]} without {instead}, and {instead} in a second command",
+        )
 
 
 @recheck.command()

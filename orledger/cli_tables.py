@@ -53,7 +53,7 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     "--check",
     "paper",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write nothing; say which numbers of this .tex file are stale.",
+    help="Write nothing; say which macros and tables of this .tex file are stale.",
 )
 @click.option(
     "--list",
@@ -76,7 +76,7 @@ def tables(
     """Write the tables called NAMES (all of them without NAMES) from the database.
 
     With csv also NAME.csv-metadata.json: caption, notes, queries and the hash of the database. With tex also numbers.tex, every number as a macro, and, for all tables, tables.tex: one document that pdflatex and booktabs compile.
-    With --check the exit code is 6 when the manuscript prints a number that is not the database's.
+    With --check the macros of numbers.tex that the manuscript uses, and the tables that it inputs, are compared with the database; the exit code is 6 when one is not the database's. Digits that are typed are not looked at: `orledger recheck` compares them with one another.
     """
     from orledger.expected import expected_cells
     from orledger.reports.audit_rows import AuditRows
@@ -144,6 +144,11 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
         echo_json({**asdict(found), "clean": found.clean})
     else:
         click.echo(f"{paper}: {len(found.used)} macros used, {len(found.unused)} defined and not used")
+        if found.empty:
+            warn(
+                f"{paper} uses no macro of numbers.tex and inputs no table, so none of its numbers was compared with the database;"
+                f" orledger recheck {paper} compares digits that are typed with one another"
+            )
         printed = set(found.used)
         shown = [item for item in found.stale if item.name in printed or item.name.startswith("table ")]
         for item in shown:

@@ -44,6 +44,12 @@ class StaleCheck:
     unused: tuple[str, ...] = ()
     missing_files: tuple[str, ...] = ()
     files: tuple[str, ...] = field(default=())
+    tables: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """True when the manuscript holds no macro and no table of a database, so that nothing in it was checked."""
+        return not self.used and not self.tables
 
     @property
     def clean(self) -> bool:
@@ -98,9 +104,11 @@ def check(paper: Path, current: Iterable[NumberMacro], tables: Mapping[str, str]
     stale: list[Stale] = []
     defined: set[str] = set()
     used: dict[str, None] = {}
+    input_tables: list[str] = []
     for path, text in texts.items():
         head = TABLE_HEAD.match(text)
         if head:
+            input_tables.append(head.group(1))
             if head.group(1) in tables and tables[head.group(1)] != text:
                 stale.append(
                     Stale(
@@ -122,7 +130,14 @@ def check(paper: Path, current: Iterable[NumberMacro], tables: Mapping[str, str]
     # A definition that the database no longer has matters only where it is printed, and is then undefined above.
     unused = tuple(n for n in now if n not in used)
     return StaleCheck(
-        tuple(used), tuple(stale), undefined, unwritten, unused, tuple(missing), tuple(str(p) for p in texts)
+        tuple(used),
+        tuple(stale),
+        undefined,
+        unwritten,
+        unused,
+        tuple(missing),
+        tuple(str(p) for p in texts),
+        tuple(input_tables),
     )
 
 

@@ -106,6 +106,26 @@ def test_a_draft_goes_to_a_new_file_and_can_be_used(run, tmp_path):
     assert run("init", "right.md").output == (tmp_path / "draft.toml").read_text()
 
 
+@pytest.mark.parametrize("instead", ["--power", "--uncovered"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--html", "o.html"),
+        ("--csv", "o.csv"),
+        ("--into", "o.duckdb"),
+        ("--all",),
+        ("--place", "Results"),
+        ("--verdict", "matches"),
+    ],
+)
+def test_what_shows_no_findings_writes_none(run, tmp_path, instead, words):
+    done = run("wrong.md", "--annotations", "notes.toml", instead, *words)
+    assert done.exit_code == 2
+    assert f"{words[0]} was given beside {instead}, which shows no findings" in done.output
+    assert not list(tmp_path.glob("o.*"))
+    assert run("wrong.md", "--power", "--uncovered").exit_code == 2
+
+
 def test_power_names_what_no_relation_reaches(run, tmp_path):
     (tmp_path / "more.md").write_text(RIGHT + "\nThe price was 1,413.\n")
     done = run("more.md", "--power")

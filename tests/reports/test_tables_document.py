@@ -155,6 +155,14 @@ def test_the_command_checks_a_paper_and_exits_with_6_when_the_database_moved(tmp
     )
     clean = run.invoke(main, ["tables", "--db", str(db), "--check", str(paper)])
     assert clean.exit_code == 0, clean.output
+    assert "none of its numbers" not in clean.output
+    typed = tmp_path / "typed.tex"
+    typed.write_text("\\begin{document}The coverage is 0.123.\\end{document}")
+    bare = run.invoke(main, ["tables", "--db", str(db), "--check", str(typed)])
+    assert bare.exit_code == 0, bare.output
+    assert "inputs no table, so none of its numbers was compared with the database" in " ".join(bare.output.split())
+    typed.write_text("\\begin{document}\\input{Barms.tex}\\end{document}")
+    assert "none of its numbers" not in run.invoke(main, ["tables", "--db", str(db), "--check", str(typed)]).output
     moved = tmp_path / "moved.duckdb"
     shutil.copy(db, moved)
     con = connect(moved, "write")
