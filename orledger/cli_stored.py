@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from orledger.cli_anew import put
 from orledger.cli_look import hanging
 from orledger.cli_options import echo_json, warn
-from orledger.cli_output import write_file
 from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import UsageError
 
@@ -34,17 +34,19 @@ def init_stored(path: Path, said: dict[str, Any], *, as_json: bool, force: bool)
         click.echo(f"wrote {file}")
 
 
-def study_stored(path: Path, out: Path | None, said: dict[str, Any], *, amend: bool, as_json: bool, **how: Any) -> None:
+def study_stored(
+    path: Path, out: Path | None, said: dict[str, Any], *, amend: bool, force: bool, as_json: bool, **how: Any
+) -> None:
     """The audit, tables, figures and report of a study that the database holds already."""
     from orledger.audit.registry.reading import read_hypothesis
 
     file = questions_of(path, said)
-    if file.exists():
+    if file.exists() and not force:
         reasons = as_said(said, [file], "what is asked", quiet=as_json, allowed=("name",))
     else:
-        file, reasons = ask(path, said, quiet=as_json)
+        file, reasons = ask(path, said, quiet=as_json, force=force)
     hypothesis = read_hypothesis(file)
-    facts = audited(path, hypothesis, amend=amend, quiet=as_json)
+    facts = audited(path, hypothesis, amend=amend or force, quiet=as_json)
     folder = path.with_name(f"{file.name.removesuffix('.hypotheses.toml')}-report") if out is None else out
     written(path, folder, {"db": path, "reasons": reasons, **facts}, as_json, title=hypothesis.title, **how)
 
@@ -73,6 +75,6 @@ def ask(path: Path, said: dict[str, Any], *, quiet: bool, force: bool = False) -
     reasons = [*guess.reasons, *asked.reasons]
     for reason in () if quiet else reasons:
         click.echo(hanging(reason))
-    write_file(file, asked.text)
+    put(file, asked.text)
     warn(AFTER)
     return file, reasons

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orledger.cli_anew import put, same_cells, set_aside
 from orledger.cli_look import hanging, steps
 from orledger.cli_options import echo_json, json_option, warn
-from orledger.cli_output import write_file
 from orledger.cli_stored import database_of, init_stored, study_stored
 from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import OrledgerError, UsageError
@@ -49,7 +49,7 @@ def _inferring(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @click.argument("tables", nargs=-1, required=True)
 @_inferring
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--force", is_flag=True, help="Write the files again; what they said is kept beside them (.bak).")
 @json_option
 def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> None:
     """Write a mapping and a hypothesis file next to TABLES, from what the table seems to mean, and stop.
@@ -92,6 +92,11 @@ def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> No
     "--amend", is_flag=True, help="Allow a changed hypothesis file after data exist; it is shown as an amendment."
 )
 @click.option(
+    "--force",
+    is_flag=True,
+    help="Read TABLES anew and write mapping and hypotheses again; the old ones, and a database made of another reading, are kept beside (.bak).",
+)
+@click.option(
     "--width",
     type=click.Choice(["one", "two"]),
     default="two",
@@ -106,6 +111,7 @@ def study(
     out: Path | None,
     replace: bool,
     amend: bool,
+    force: bool,
     width: str,
     pdf: bool | None,
     as_json: bool,
@@ -129,10 +135,15 @@ def study(
                 f"{'--db' if db is not None else '--replace'} was given, and {stored} is a database itself",
                 hint="leave it out: nothing is imported",
             )
-        study_stored(stored, out, said, amend=amend, width=width, pdf=pdf, as_json=as_json)
+        study_stored(stored, out, said, amend=amend, force=force, width=width, pdf=pdf, as_json=as_json)
         return
     paths, mapping_file, hypothesis_file = _places(tables)
-    if mapping_file.exists() and hypothesis_file.exists():
+    place = stem(paths)
+    target = place.with_name(f"{place.name}.duckdb") if db is None else db
+    if force:
+        reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json, force=True, db=target)
+        amend = True
+    elif mapping_file.exists() and hypothesis_file.exists():
         files = [mapping_file, hypothesis_file]
         said = {} if any(said.values()) and _as_written(paths, files, said) else said
         reasons = as_said(said, files, "what the table means", quiet=as_json)
@@ -140,8 +151,6 @@ def study(
         reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json)
     mapping = read_mapping(mapping_file)
     declared = _declared(paths[0].parent, mapping.study)
-    place = stem(paths)
-    target = place.with_name(f"{place.name}.duckdb") if db is None else db
     folder = place.with_name(f"{place.name}-report") if out is None else out
     facts = _imported(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend, quiet=as_json)
     title = (declared and declared.title) or mapping.title or f"Audit report: {mapping.study}"
@@ -180,7 +189,7 @@ def _as_written(paths: tuple[Path, ...], files: list[Path], said: dict[str, Any]
 
     place, wished = f"{stem(paths).name}.csv", wishes(said)
     try:
-        drawn = draft(read_tables(paths), place, wished, compare=compared(said), control=said["control"])
+        drawn = draft(read_tables(paths, wished.ignore), place, wished, compare=compared(said), control=said["control"])
     except OrledgerError:
         return False
     return [drawn.mapping_text, drawn.questions.text] == [file.read_text(encoding="utf-8") for file in files]
@@ -194,10 +203,14 @@ def _write(
     *,
     quiet: bool,
     force: bool = False,
+    db: Path | None = None,
 ) -> list[str]:
-    """Infers, says what and why, and writes both files, or the questions alone where a mapping is there; returns what it said."""
+    """Infers, says what and why, and writes both files, or the questions alone where a mapping is there; returns what it said.
+
+    ``force`` writes them over, and sets a ``db`` aside whose cells another mapping made.
+    """
     from orledger.audit.importing.asking import SEEN
-    from orledger.audit.importing.mapping import read_mapping
+    from orledger.audit.importing.mapping import parse_mapping, read_mapping
     from orledger.audit.importing.tables import programs, read_tables
     from orledger.audit.importing.writing import draft, stem
 
@@ -206,14 +219,14 @@ def _write(
     if known is not None and (given := [k for k in ("arm", "keys", "better", "ignore", "scale", "name") if said[k]]):
         raise UsageError(
             f"--{given[0].rstrip('s')} was given, and {mapping_file} already says what the table means",
-            hint="edit the file, or write it again with orledger init --force",
+            hint="edit the file, or write it again with --force",
         )
-    formats = [f"format: {program}" for program in programs(paths)]
+    formats = [f"format: {program}" for program in programs(paths, said["ignore"])]
     for line in () if quiet else formats:  # before anything can fail: a table that was turned round has other columns
         click.echo(hanging(line))
     with steps("reading"):
         drawn = draft(
-            read_tables(paths),
+            read_tables(paths, said["ignore"]),
             f"{stem(paths).name}.csv",
             wishes(said),
             mapping=known,
@@ -222,9 +235,13 @@ def _write(
         )
     for reason in () if quiet else drawn.reasons:
         click.echo(hanging(reason))
+    if db is not None and db.exists() and mapping_file.exists():
+        new = parse_mapping(drawn.mapping_text, mapping_file.name)
+        if not same_cells(new, read_mapping(mapping_file)):
+            set_aside(db, new.study)
     if known is None:
-        write_file(mapping_file, drawn.mapping_text)
-    write_file(hypothesis_file, drawn.questions.text)
+        put(mapping_file, drawn.mapping_text)
+    put(hypothesis_file, drawn.questions.text)
     warn(SEEN)
     return [*formats, *drawn.reasons]
 

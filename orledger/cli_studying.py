@@ -43,7 +43,7 @@ def as_said(
     if given:
         raise UsageError(
             f"{given[0]} was given, and {files[0]} already says {what}",
-            hint="edit the file, or write it again with orledger init --force",
+            hint="edit the file, or write it again with orledger study --force, which keeps the old one beside it",
         )
     reasons = [f"as {' and '.join(map(str, files))} {'says' if len(files) == 1 else 'say'}"]
     if not quiet:

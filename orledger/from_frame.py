@@ -54,7 +54,7 @@ def study_from(
     table = as_polars(frame)
     wishes = Wishes(name, arm, tuple(keys), tuple(metrics), tuple(ignore), better, tuple(unit), scale)
     compare = "best" if best else "control" if control is not None else "pairs"
-    drawn = draft(stacked([(name, table)]), name, wishes, compare=compare, control=control)
+    drawn = draft(stacked([(name, table)], ignore), name, wishes, compare=compare, control=control)
     mapping = parse_mapping(drawn.mapping_text, f"{name}.mapping.toml")
     hypothesis = parse_hypothesis(drawn.questions.text, f"{name}.hypotheses.toml")
     path = Path(f"{name}.duckdb" if db is None else db)

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
+from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.errors import DataError, UsageError
+from orledger.errors import DataError, Note, UsageError
 from orledger.schema.catalogue import Catalogue, Metric
 from orledger.schema.frames import frame
 from orledger.schema.grouping import Groups
@@ -54,6 +56,7 @@ class StudyLog:
         self.better = dict(better or {})
         self._cells: dict[tuple[tuple[str, str], ...], LoggedCell] = {}
         self._metrics: dict[str, set[str]] = {}
+        self._seen: set[str] = set()
 
     def __enter__(self) -> StudyLog:
         self._writer = _PlanningWriter(self.path)
@@ -90,6 +93,16 @@ class StudyLog:
         """Everything logged so far is on the disk when this returns."""
         self._groups.close()
         self._groups = Groups(self._writer, None, lambda *_: None)
+
+    def _note_spelling(self, metrics: Iterable[str]) -> None:
+        """A note on a metric that is spelt nearly like one that has a direction: it is stored as another one."""
+        for name in metrics:
+            close = get_close_matches(name, self.better, 1, 0.7) if name not in self._seen else []
+            if close and name not in self.better:
+                warnings.warn(
+                    Note(f"{name!r} is stored as a metric of its own; did you mean {close[0]!r}?"), stacklevel=4
+                )
+            self._seen.add(name)
 
     def _hand_over(self, cell: LoggedCell, metrics: Iterable[tuple[str, str]]) -> None:
         for arm, metric in metrics:
@@ -229,6 +242,7 @@ class LoggedCell:
                     f"{'/'.join(self.keys.values())}: {metric} of {arm}{where} is {self.rows[place]!r}, and {value!r} was logged",
                     hint="log(..., replace=True) puts it in place of the old one",
                 )
+        self.study._note_spelling(p[1] for p in new)
         fresh = {p: v for p, v in new.items() if self.rows.get(p) != v}
         if fresh:
             self.rows |= fresh

@@ -40,7 +40,7 @@ def looks_wide(columns: Columns, left: Sequence[str], keys: Collection[str]) -> 
     """Several columns of numbers whose names are not those of things measured, and text that names the rows."""
     numbers = [
         c for c in left
-        if c in columns.numbers and c not in keys and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
+        if c in columns.numbers and c not in keys and not words.is_one_of(c, (*words.KEYS, *words.INDICES))
     ]  # fmt: skip
     measured = [c for c in numbers if words.is_metric(c)]
     return len(numbers) >= 2 and len(measured) <= len(numbers) / 2

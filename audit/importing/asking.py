@@ -23,8 +23,11 @@ COMPARED = ("pairs", "control", "best")
 MOST_PAIRS = (
     20_000  # Holm's correction over more of them leaves nothing to find, and a report of them is read by nobody
 )
-FEW_DIGITS = 5  # decimals up to which a table counts as rounded
 SPREAD = 10.0  # typical values of two units that differ by more than this factor are not on one scale
+LEAST_PERCENTAGE, NEAR = (
+    10.0,
+    2.0,
+)  # from where values are no shares, and how far a hundred times a share is from the rest
 SEEN = (
     "The results were brought in as a table: the ledger knows when, and cannot know when their author first saw them."
 )
@@ -59,7 +62,6 @@ def questions(
     better = guess.mapping.described(guess.primary).better or "higher"
     complete = not np.isnan(matrix).any()
     test = _paired_test(guess, matrix, told)
-    resolution = _resolution(guess, matrix, told)
     against = _against(arms, matrix, better, compare, control, told)
     lines = [*_head(guess, arms, better, compare, against, seen), *_defaults(guess, better)]
     deciding, over = "difference", guess.repeats
@@ -75,7 +77,7 @@ def questions(
             )
         )
         lines += _comparison(id=deciding, title=f"All arms, {guess.primary}", test=omnibus, arms=arms, over=over)
-    lines += _pairs(arms, against, test, over, resolution)
+    lines += _pairs(arms, against, test, over)
     lines += _comparison(over, id="ranks", title="Mean ranks", test="mean_ranks", arms=arms)
     for arm in arms:
         lines += _comparison(over, id=f"median:{arm}", title=f"Median of {arm} over units", test="median", arm=arm)
@@ -119,6 +121,12 @@ def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
         return "signed_rank"
     flat = matrix[np.isfinite(matrix)]
     if flat.size and flat.min() >= 0 and flat.max() <= 100:
+        if (apart := _shares_among_percentages(matrix)) is not None:
+            told.append(
+                f"pairs: sign test, because values such as {apart[0]:g} and {apart[1]:g} may be shares and percentages of one scale;"
+                " write all of them alike, or say --scale common"
+            )
+            return "sign"
         bounded = "between 0 and 1" if flat.max() <= 1 else "between 0 and 100"
         told.append(f"pairs: exact signed-rank test, because all values lie {bounded} and differences are on one scale")
         return "signed_rank"
@@ -135,6 +143,16 @@ def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
         f"pairs: sign test, because typical values of units go from {low:.3g} to {high:.3g} and a signed rank would weigh them by their scale"
     )
     return "sign"
+
+
+def _shares_among_percentages(matrix: np.ndarray) -> tuple[float, float] | None:
+    """The largest value up to 1 and the smallest above, where a hundred times the first lie among the others and nothing lies between."""
+    flat = matrix[np.isfinite(matrix)]
+    shares, percentages = flat[(flat > 0) & (flat <= 1)], flat[flat > 1]
+    if not (len(shares) and len(percentages)) or percentages.min() < LEAST_PERCENTAGE:
+        return None
+    alike = 100 * np.median(shares) / np.median(percentages)
+    return (float(shares.max()), float(percentages.min())) if 1 / NEAR < alike < NEAR else None
 
 
 def _against(
@@ -219,32 +237,14 @@ def _defaults(guess: Guess, better: str) -> list[str]:
     return [*lines, ""]
 
 
-def _pairs(
-    arms: list[str], against: str | None, test: str, over: tuple[str, ...], resolution: float | None
-) -> Iterator[str]:
-    extra: dict[str, Any] = {} if resolution is None else {"resolution": resolution}
+def _pairs(arms: list[str], against: str | None, test: str, over: tuple[str, ...]) -> Iterator[str]:
     if len(arms) == 2:
-        yield from _comparison(
-            over, id="difference", title=f"{arms[0]} against {arms[1]}", test=test, arms=arms, **extra
-        )
+        yield from _comparison(over, id="difference", title=f"{arms[0]} against {arms[1]}", test=test, arms=arms)
         return
     first = [against] if against is not None else arms[:-1]
     for arm in first:
         others = [a for a in arms if a != arm] if against is not None else arms[arms.index(arm) + 1 :]
-        yield from _comparison(over, id=arm, title=arm, test=test, arm=arm, against=others, family="pairs", **extra)
-
-
-def _resolution(guess: Guess, matrix: np.ndarray, told: list[str]) -> float | None:
-    """The last digit that the table prints, where it prints few: differences are then whole multiples of it, and ties are ties."""
-    flat = matrix[np.isfinite(matrix)]
-    if guess.repeats or guess.mapping.combined == guess.primary or not flat.size:
-        return None
-    for digits in range(FEW_DIGITS + 1):
-        if np.array_equal(np.round(flat, digits), flat):
-            step = 10.0**-digits
-            told.append(f"differences in whole multiples of {step:g}, because the table prints no finer")
-            return step
-    return None
+        yield from _comparison(over, id=arm, title=arm, test=test, arm=arm, against=others, family="pairs")
 
 
 def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: bool, told: list[str]) -> Iterator[str]:
@@ -252,6 +252,11 @@ def _runs(guess: Guess, arms: list[str], against: str | None, *, commensurable: 
     if not guess.repeats or guess.mapping.idx is not None:
         return
     keys: dict[str, Any] = {"pair": list(guess.mapping.keys), "unit": list(guess.unit)}
+    if guess.settings:
+        told.append(
+            f"no probability of improvement: values of {', '.join(guess.settings)} are no runs of the same thing"
+        )
+        return
     pairs = combinations(arms, 2) if against is None else ((against, a) for a in arms if a != against)
     for a, b in pairs:
         yield from _comparison(
@@ -298,14 +303,14 @@ def _disposition(deciding: str, arms: list[str], metric: str, better: str) -> li
         )  # who is better when the first arm has the lower values
         found = [
             (
-                f"{arms[winner]} has the better {metric} ({better}), by more than chance within units explains;"
+                f"{arms[winner]} has the better {metric} ({better}), by more than chance alone;"
                 f" the difference is {arms[0]} minus {arms[1]}",
                 outcome,
             )
             for outcome, winner in (("less", lower), ("greater", higher))
         ]
     else:
-        found = [("The arms differ by more than chance within units explains", "different")]
+        found = [("The arms differ by more than chance alone", "different")]
     for reason, outcome in found:
         lines += [
             "", "[[disposition.rule]]", 'verdict = "supported"', f"reason = {quoted(reason)}", f"any = {listed([f'{deciding} is {outcome}'])}"
@@ -317,7 +322,7 @@ def _comparison(over: tuple[str, ...] = (), **keys: Any) -> list[str]:
     """A [[comparison]] table; values are averaged over the keys ``over`` first."""
     lines = ["[[comparison]]"]
     for key, value in keys.items():
-        text = repr(value) if isinstance(value, float) else quoted(value) if isinstance(value, str) else listed(value)
+        text = quoted(value) if isinstance(value, str) else listed(value)
         lines.append(f"{key} = {text}")
     if over:
         lines.append(f'aggregate = {{ over = {listed(over)}, stat = "mean" }}')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,8 +10,7 @@ import polars as pl
 from orledger.audit.importing import words
 from orledger.audit.importing.mapping import DASHES, FILE_COLUMN, MISSING, TRUTH
 from orledger.audit.importing.marked import number, truth
-from orledger.audit.importing.tables import ROW, SOURCE
-from orledger.errors import UsageError
+from orledger.audit.importing.tables import ROW, SOURCE, require_column
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,13 +45,8 @@ class Columns:
 
     def require(self, name: str | None) -> None:
         """An error with a suggestion when the user names a column that is not there."""
-        if name is not None and name not in self.frame.columns:
-            close = get_close_matches(name, self.frame.columns, 1)
-            raise UsageError(
-                f"{self.source}: no column {name!r}",
-                hint=(f"did you mean {close[0]!r}? " if close else "")
-                + f"columns are: {', '.join(self.frame.columns)}",
-            )
+        if name is not None:
+            require_column(name, self.frame.columns, self.source)
 
     def count(self, name: str) -> int:
         """How many different values a column has, missing ones not counted."""

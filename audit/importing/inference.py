@@ -11,11 +11,11 @@ from orledger.audit.importing import words
 from orledger.audit.importing.arms import arm_by_name, arm_by_shape, arm_reason, either_arms, looks_wide, which_arm
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
-from orledger.audit.importing.keys import SOME, find_keys, with_unit
+from orledger.audit.importing.keys import SOME, choose_unit, find_keys, with_unit
 from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, MappedMetric, Mapping
 from orledger.audit.importing.marked import marked_results, number, spreads
 from orledger.audit.importing.reasons import failures, reason_column
-from orledger.audit.importing.suspicions import doubtful_arms, require_bare, results_alone
+from orledger.audit.importing.suspicions import doubtful_arms, means_of, require_bare, results_alone
 from orledger.errors import DataError, UsageError
 from orledger.wording import some
 
@@ -50,6 +50,7 @@ class Guess:
     unit: tuple[str, ...]
     repeats: tuple[str, ...]
     reasons: list[str] = field(default_factory=list)
+    settings: tuple[str, ...] = ()  # those of the repeats that are no runs of the same thing
 
 
 def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess:
@@ -57,7 +58,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     wishes = wishes or Wishes()
     named = {*wishes.keys, *wishes.ignore, *([wishes.arm] if wishes.arm else [])}
     columns = describe(table, named)
-    for said in (wishes.arm, *wishes.keys, *wishes.ignore, *wishes.unit):
+    for said in (wishes.arm, *wishes.keys, *wishes.unit):
         columns.require(said)
     free = [c for c in columns.names if c not in wishes.ignore]
     marked = marked_results(columns, free, {*wishes.keys, *([wishes.arm] if wishes.arm else [])})
@@ -67,6 +68,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
         bare = (pl.when(~t.is_in(wordy.get(c, []))).then(number(t)).alias(c) for c, t in texts.items())
         columns = replace(describe(table.with_columns(bare), named), wordy=wordy)
     told = [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
+    told += [f"{c}: left out, as you said" for c in wishes.ignore]
     told += [
         f"{c}: no number where {' or '.join(found)} stands, which is kept as the reason"
         for c, found in columns.wordy.items()
@@ -95,12 +97,16 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
             guess = _wide(columns, left, start, wishes, told)
         else:
             guess = _rows(columns, left, start, wishes, told, arm)
+    further = tuple(
+        c for c in wishes.ignore if c not in guess.mapping.ignore
+    )  # what was taken out of the table beforehand
+    guess.mapping = replace(guess.mapping, ignore=(*guess.mapping.ignore, *further))
     guess = _directed(guess, wishes)
     return _with_marks(guess, marked) if marked else guess
 
 
-def as_mapped(mapping: Mapping, wishes: Wishes | None = None) -> Guess:
-    """What a mapping that somebody wrote leaves to ask: the metric that decides, and the keys of the independent unit."""
+def as_mapped(mapping: Mapping, rows: pl.DataFrame, wishes: Wishes | None = None) -> Guess:
+    """What a mapping that somebody wrote leaves to ask of ``rows``: the metric that decides, and the keys of the independent unit."""
     wishes = wishes or Wishes()
     directed = [m.name for m in mapping.metrics if m.better is not None]
     primary = next((m for m in (*wishes.metrics, *([mapping.combined] if mapping.combined else []), *directed)), None)
@@ -109,15 +115,13 @@ def as_mapped(mapping: Mapping, wishes: Wishes | None = None) -> Guess:
             f"{mapping.file}: " + ("no metric has a direction" if primary is None else f"{primary!r} has no direction"),
             hint='give the metric that decides a [[metric]] table with better = "lower" or "higher"',
         )
-    repeats = tuple(k for k in mapping.keys if words.is_one_of(k, words.REPEATS))
-    unit = wishes.unit or tuple(k for k in mapping.keys if k not in repeats) or mapping.keys
-    repeats = tuple(k for k in mapping.keys if k not in unit)
     told = [
         f"keys, arms and metrics: as {mapping.file} says",
         f"{primary}: decides; {mapping.described(primary).better} is better",
     ]
-    told.append(f"unit: {', '.join(unit)}" + (f"; {', '.join(repeats)} repeats a measurement on it" if repeats else ""))
-    return Guess(mapping, primary, unit, repeats, told)
+    guess = Guess(mapping, primary, (), (), told)
+    told.append(choose_unit(guess, rows, wishes))
+    return guess
 
 
 def _long(
@@ -139,7 +143,7 @@ def _long(
 
 
 def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str]) -> Guess:
-    named = [c for c in left if c in wishes.keys or words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
+    named = [c for c in left if c in wishes.keys or words.is_one_of(c, words.KEYS)]
     arms = [c for c in left if c in columns.numbers and c not in named and c != FILE_COLUMN]
     arms = results_alone(columns, arms)
     told.append(f"arms: {some(arms, SOME)}, one column each, because no column names arms and these hold numbers")
@@ -171,7 +175,7 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         c for c in rest
         if c in wishes.metrics or (
             c in columns.numbers and c not in wishes.keys and not columns.constant(c)
-            and not words.is_one_of(c, (*words.UNITS, *words.REPEATS, *words.INDICES))
+            and not words.is_one_of(c, (*words.KEYS, *words.INDICES))
             and (words.is_metric(c) or not columns.whole(c))
         )
     ]  # fmt: skip
@@ -195,6 +199,10 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         metrics = [m for m in metrics if m not in set(untold)]
     keys, idx = find_keys(columns, [c for c in rest if c not in measured], [arm], wishes, told)
     metrics = _without_copies(columns, metrics, told) if not wishes.metrics else metrics
+    means = means_of(
+        columns, [m for m in metrics if m not in wishes.metrics], [m for m in metrics if not words.is_cost(m)]
+    )
+    metrics = [m for m in metrics if m not in means]
     alike = [m for m in metrics if m not in wishes.metrics and keys and columns.shared(m, keys)]
     if len(alike) < len(metrics):
         columns.set_aside |= dict.fromkeys(alike, f"it is the same for every {arm}")
@@ -207,7 +215,8 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
     usual = [m for word in words.DECIDING for m in metrics if words.plain(m) == word]
     telling = sorted((m for m in metrics if words.direction(m)), key=words.trained)
     primary = next(
-        (m for m in (*wishes.metrics, *usual, *telling, *metrics) if m in wishes.metrics or not _is_cost(m)), metrics[0]
+        (m for m in (*wishes.metrics, *usual, *telling, *metrics) if m in wishes.metrics or not words.is_cost(m)),
+        metrics[0],
     )
     if parts and not wishes.metrics:
         primary = next(n for n in COMBINED if n not in metrics)
@@ -296,11 +305,6 @@ def _complementary(columns: Columns, metrics: Sequence[str], keys: Sequence[str]
 def _ignored(columns: Columns, used: Sequence[str | None]) -> tuple[str, ...]:
     taken = {*used, FILE_COLUMN}
     return tuple(c for c in columns.names if c and c not in taken)
-
-
-def _is_cost(metric: str) -> bool:
-    found = words.direction(metric)
-    return found is not None and found[1] in words.COSTS
 
 
 def _study(name: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from orledger.audit.importing import words
 from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.audit.importing.suspicions import require_no_summaries, require_one_part, same_rows
@@ -29,16 +31,22 @@ def find_keys(
         return wishes.keys, None if columns.tell_apart([*beside, *wishes.keys]) else step
     units = [c for c in rest if words.is_one_of(c, words.UNITS) and not columns.constant(c)]
     repeats = [c for c in rest if words.is_one_of(c, words.REPEATS) and c not in units and not columns.constant(c)]
+    settings = [c for c in rest if words.is_one_of(c, words.SETTINGS) and not columns.constant(c)]
     steps = [c for c in rest if words.is_one_of(c, words.INDICES) and columns.whole(c)]
     steps += [c for c in repeats if words.plain(c) in ("iteration", "iter") and len(columns.values(c)) > MANY]
     repeats = [c for c in repeats if c not in steps]
     require_one_part(columns, repeats)
-    others = [c for c in rest if c in columns.texts and c not in (*units, *repeats, *steps) and not columns.constant(c)]
+    others = [
+        c
+        for c in rest
+        if c in columns.texts and c not in (*units, *repeats, *settings, *steps) and not columns.constant(c)
+    ]
     chosen = units[:1]
     idx = None
     for column, why in (
         *((c, "names a repetition") for c in sorted(repeats, key=columns.count)),
         *((c, "names a unit too") for c in units[1:]),
+        *((c, "names a setting") for c in settings),
         *((c, "counts steps") for c in steps),
         *((c, "is needed to tell rows apart") for c in sorted(others, key=columns.count)),
     ):
@@ -68,15 +76,10 @@ def find_keys(
 def with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
     """Which keys are the independent unit, and which only repeat a measurement on it."""
     keys = guess.mapping.keys
-    repeats = tuple(k for k in keys if words.is_one_of(k, words.REPEATS))
-    unit = wishes.unit or tuple(k for k in keys if k not in repeats) or keys
-    guess.unit, guess.repeats = unit, tuple(k for k in keys if k not in unit)
-    if guess.repeats:
-        guess.reasons.append(
-            f"unit: {', '.join(unit)}; {', '.join(guess.repeats)} repeats a measurement on it and is averaged before any test"
-        )
-    elif unit != (FILE_COLUMN,) or columns.files > 1:
-        guess.reasons.append(f"unit: {', '.join(unit)}, one value per arm{_only(columns, unit)}")
+    told = choose_unit(guess, columns.frame, wishes)
+    unit = guess.unit
+    if guess.repeats or wishes.unit or unit != (FILE_COLUMN,) or columns.files > 1:
+        guess.reasons.append(told + ("" if guess.repeats else ", one value per arm") + _only(columns, unit))
     require_no_summaries(columns, unit)
     if guess.mapping.ignore:
         said = {r.partition(":")[0] for r in guess.reasons}
@@ -90,10 +93,52 @@ def with_unit(guess: Guess, columns: Columns, wishes: Wishes) -> Guess:
     return guess
 
 
+def choose_unit(guess: Guess, rows: pl.DataFrame, wishes: Wishes) -> str:
+    """Which keys are the independent unit of ``guess``, which is changed, by its keys and their values in ``rows``; in words.
+
+    The unit is what is measured on. Settings of it, such as depths or horizons, are averaged like seeds: a claim
+    about further datasets has as many units as there are datasets.
+    """
+    keys = guess.mapping.keys
+    repeats = [k for k in keys if words.is_one_of(k, words.REPEATS)]
+    settings = _settings(rows, [k for k in keys if k not in repeats])
+    unit = wishes.unit or tuple(k for k in keys if k not in (*repeats, *settings)) or keys
+    guess.unit, guess.repeats = unit, tuple(k for k in keys if k not in unit)
+    guess.settings = tuple(k for k in settings if k not in unit)
+    runs = [k for k in guess.repeats if k not in guess.settings]
+    told = f"unit: {', '.join(unit)}"
+    if runs:
+        told += f"; {', '.join(runs)} repeats a measurement on it and is averaged before any test"
+    if guess.settings:
+        told += f"; {', '.join(guess.settings)} varies on the same {unit[0]} and is averaged too, so that what is found is about {unit[0]}s"
+    elif settings and len(settings) < len(unit):
+        of = next(k for k in unit if k not in settings)
+        told += f"; {', '.join(settings)} varies on the same {of}, so that what is found holds for these and says nothing about further ones"
+    return told
+
+
+def _settings(rows: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """The ``keys`` that vary on what other keys name: those with numbers, and beside units that have names those with words.
+
+    Units that are numbered may be numbered anew within each word, so that both together name one.
+    """
+    units = [k for k in keys if words.is_one_of(k, words.UNITS)]
+    others = [k for k in keys if k not in units and k != FILE_COLUMN]
+    if not units:
+        return []
+    return others if not any(_numbered(rows, k) for k in units) else [k for k in others if _numbered(rows, k)]
+
+
+def _numbered(rows: pl.DataFrame, key: str) -> bool:
+    return rows[key].drop_nulls().cast(pl.Float64, strict=False).null_count() == 0
+
+
 def _only(columns: Columns, unit: Sequence[str]) -> str:
     """What a table of repetitions cannot speak about, since it has one dataset, or names none."""
-    if not all(words.is_one_of(k, words.REPEATS) for k in unit):
-        return ""
     one = next((c for c in columns.names if words.is_one_of(c, words.UNITS) and columns.count(c) == 1), None)
+    if any(words.is_one_of(k, words.UNITS) for k in unit) or (
+        one is None and not all(words.is_one_of(k, words.REPEATS) for k in unit)
+    ):
+        return ""
     where = f"the one {one} ({columns.values(one)[0]})" if one else "what these were measured on"
     return f"; what is found holds for {where} and says nothing about others"

@@ -20,7 +20,7 @@ from orledger.schema.writing import CellOutcome, PlannedCell
 from orledger.wording import counted, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from orledger.audit.importing.mapping import Mapping
@@ -67,7 +67,8 @@ class Imported:
 def import_files(writer: Writer, paths: Sequence[Path], mapping: Mapping, *, replace: bool = False) -> Imported:
     """Stores the tables at ``paths`` as (a part of) a study."""
     digests = {p.name: digest(p) for p in paths}
-    return _import(writer, read_tables(paths), mapping, digests, replace=replace, files=True)
+    table = _as_mapped(mapping, lambda ignore: read_tables(paths, ignore, strict=False))
+    return _import(writer, table, mapping, digests, replace=replace, files=True)
 
 
 def import_frame(
@@ -75,7 +76,14 @@ def import_frame(
 ) -> Imported:
     """Stores a polars frame as (a part of) a study; ``name`` takes the place of the name of a file."""
     digest = sha256(table.write_csv().encode()).hexdigest()
-    return _import(writer, stacked([(name, table)]), mapping, {name: digest}, replace=replace, files=False)
+    found = _as_mapped(mapping, lambda ignore: stacked([(name, table)], ignore, strict=False))
+    return _import(writer, found, mapping, {name: digest}, replace=replace, files=False)
+
+
+def _as_mapped(mapping: Mapping, read: Callable[[Sequence[str]], pl.DataFrame]) -> pl.DataFrame:
+    """The table that ``mapping`` speaks about: turned round without the columns that it ignores, or else with them."""
+    table = read(mapping.ignore)
+    return table if set(mapping.needed) <= set(table.columns) else read(())
 
 
 def _import(

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from orledger.audit.importing.columns import Columns
 
 _N = r"[+\-−]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+\-−]?\d+)?"
-SPREAD = rf"^({_N})\s*%?\s*(?:(?:±|\+/-|\+-|\\pm)\s*({_N})|\(\s*(?:±\s*)?({_N})\s*\))\s*%?$"
-PERCENT = rf"^({_N})\s*%$"
-PLAIN = rf"^{_N}$"
+_PERCENT, _PM = r"(?:\\?%)", r"(?:±|\+/-|\+-|\$?\\pm\$?)"  # as typed, or as LaTeX: $0.80 \pm 0.02$, 67.8\%
+SPREAD = rf"^\$?({_N})\s*{_PERCENT}?\s*(?:{_PM}\s*({_N})|\(\s*(?:±\s*)?({_N})\s*\))\s*{_PERCENT}?\$?$"
+PERCENT = rf"^\$?({_N})\s*{_PERCENT}\$?$"
+PLAIN = rf"^(?:{_N}|\${_N}\$)$"
 BESIDE = "_beside"  # after the name of a metric: what its numbers have beside them
 
 
@@ -39,6 +40,7 @@ def marked_results(columns: Columns, left: Sequence[str], said: Collection[str])
 def number(text: pl.Expr) -> pl.Expr:
     """The number of an entry without its mark; an entry without one as it is."""
     bare = pl.coalesce(text.str.extract(SPREAD, 1), text.str.extract(PERCENT, 1), text)
+    bare = bare.str.replace(r"^\$(.*)\$$", "${1}")
     return bare.str.replace("−", "-", literal=True)
 
 

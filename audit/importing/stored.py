@@ -32,8 +32,9 @@ def ask_stored(
         if said not in layout.keys:
             raise UsageError(f"{layout.case} has no key {said!r}", hint=f"its keys are {', '.join(layout.keys)}")
     mapping = _mapping(results, layout, wishes)
-    guess = as_mapped(mapping, wishes)
-    return guess, questions(guess, _rows(results, layout), compare=compare, control=control, seen=AFTER)
+    rows = _rows(results, layout)
+    guess = as_mapped(mapping, rows, wishes)
+    return guess, questions(guess, rows, compare=compare, control=control, seen=AFTER)
 
 
 def _chosen(results: Results, name: str | None) -> Layout:

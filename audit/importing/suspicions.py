@@ -62,7 +62,11 @@ def require_bare(columns: Columns, names: Sequence[str]) -> None:
             continue
         entries = columns.frame[name].drop_nulls()
         for pattern, what, hint in (
-            (ADORNED, "something around it", "leave the number alone: what is best is computed"),
+            (
+                ADORNED,
+                "something around it",
+                "leave the number alone, without bold type or a formula around it: what is best is computed",
+            ),
             (
                 THOUSANDS,
                 "a comma that may separate thousands",
@@ -112,6 +116,16 @@ def results_alone(columns: Columns, arms: Sequence[str]) -> list[str]:
         elif (pair := _difference(columns, name, others)) is not None:
             aside[name] = f"it holds the differences of {pair[0]} and {pair[1]}"
     return [a for a in kept if a not in aside]
+
+
+def means_of(columns: Columns, metrics: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Those of ``metrics`` that are called a mean and hold the means of ``others``; they are set aside with the reason."""
+    alone = [o for o in others if not words.sums_up(o)]
+    found = [
+        m for m in metrics if words.sums_up(m) and len(alone) > 1 and _agrees(columns, m, pl.mean_horizontal(alone))
+    ]
+    columns.set_aside |= dict.fromkeys(found, "it holds the means of the others")
+    return found
 
 
 def _called_difference(name: str) -> bool:

@@ -6,6 +6,7 @@ import glob
 import gzip
 import re
 import zlib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,10 @@ import polars as pl
 from orledger.audit.importing.exports import recognised
 from orledger.audit.importing.folders import TABLES, bare_name, ending, kind
 from orledger.audit.importing.mapping import FILE_COLUMN
-from orledger.errors import DataError
+from orledger.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 PARQUET = (".parquet", ".pq")
 JSON = (".json", ".jsonl", ".ndjson")
@@ -119,28 +120,37 @@ def _records(path: Path, data: bytes) -> pl.DataFrame:
     return table
 
 
-def read_tables(paths: Sequence[Path]) -> pl.DataFrame:
+def read_tables(paths: Sequence[Path], ignore: Collection[str] = (), *, strict: bool = True) -> pl.DataFrame:
     """All ``paths`` under each other, with the columns ``SOURCE`` and ``ROW``, and ``file`` where no column has that name.
 
-    Files need not have the same columns; what a file does not have is missing in its rows.
+    Files need not have the same columns; what a file does not have is missing in its rows. Columns to ``ignore`` are taken out
+    before anything is made of the others; one that no table has is an error, unless ``strict`` is false.
     """
-    return stacked([(path.name, read_table(path)) for path in paths])
+    return stacked([(path.name, read_table(path)) for path in paths], ignore, strict=strict)
 
 
-def programs(paths: Sequence[Path]) -> tuple[str, ...]:
-    """The programs whose exports are among ``paths``, each once."""
+def programs(paths: Sequence[Path], ignore: Collection[str] = ()) -> tuple[str, ...]:
+    """The programs whose exports are among ``paths``, each once; how a table was turned is told in the same way."""
     found = (
-        folder.program if (folder := kind(path)) is not None else recognised(headed(read_table(path)), path.name)[1]
+        folder.program
+        if (folder := kind(path)) is not None
+        else recognised(headed(read_table(path)).drop(ignore, strict=False), path.name)[1]
         for path in paths
     )
     return tuple(dict.fromkeys(program for program in found if program))
 
 
-def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """Named tables under each other, without the unnamed column of row numbers that some programs write."""
-    parts = []
+def stacked(
+    tables: Sequence[tuple[str, pl.DataFrame]], ignore: Collection[str] = (), *, strict: bool = True
+) -> pl.DataFrame:
+    """Named tables under each other, less columns to ``ignore`` and the unnamed one of row numbers that some programs write."""
+    parts: list[pl.DataFrame] = []
+    seen: dict[str, None] = {}
     for name, table in tables:
-        frame, _ = recognised(headed(table), name)
+        whole = headed(table)
+        turned, _ = recognised(whole.drop(ignore, strict=False), name)
+        frame = turned.drop(ignore, strict=False)  # an export has other columns than its file
+        seen |= dict.fromkeys((*whole.columns, *turned.columns))
         if frame.is_empty():
             raise DataError(
                 f"{name}: the table has no rows", hint="give a table with a header line and at least one row"
@@ -154,10 +164,22 @@ def stacked(tables: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
         if FILE_COLUMN not in frame.columns:
             marks.append(pl.lit(bare_name(Path(name))).alias(FILE_COLUMN))
         parts.append(frame.with_row_index(ROW, 2).with_columns(marks))
+    for said in ignore if strict else ():
+        require_column(said, list(seen), tables[0][0])
     if len(parts) == 1:
         return parts[0]
     texts = [p.with_columns(pl.exclude(ROW).cast(pl.String)) if _differ(parts) else p for p in parts]
     return pl.concat(texts, how="diagonal")
+
+
+def require_column(name: str, names: Sequence[str], source: str) -> None:
+    """An error with a suggestion when the user names a column that is not there."""
+    if name not in names:
+        close = get_close_matches(name, names, 1)
+        raise UsageError(
+            f"{source}: no column {name!r}",
+            hint=(f"did you mean {close[0]!r}? " if close else "") + f"columns are: {', '.join(names)}",
+        )
 
 
 def headed(table: pl.DataFrame) -> pl.DataFrame:

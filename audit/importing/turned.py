@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FEWEST_DATASETS = 3  # columns of one metric that make a table a leaderboard
+COUNTED = ("repetition", "s")  # words that mean repetitions only where columns are numbered from 0 or 1
 LISTED = 8  # columns that a line names
 NUMBERED = re.compile(r"([A-Za-z_]*[A-Za-z])[\s_.:#-]*(\d+)")
 ENDING = r"(?P<arm>.+?)[\s_./:|-]+(?P<metric>[^\s_./:|-]+)"
@@ -45,7 +46,10 @@ def _board(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
     measured: dict[str, dict[str, str]] = {}  # metric -> column -> dataset
     for column in table.columns:
         dataset, _, metric = column.rpartition(" ")
-        if dataset and not words.sums_up(dataset) and words.plain(metric) in (*words.LOWER, *words.HIGHER):
+        known = words.plain(metric) in (*words.LOWER, *words.HIGHER)
+        if known and words.direction(column) not in (None, words.direction(metric)):
+            continue  # of "CoLA interval score" the score is no metric
+        if known and dataset and not words.sums_up(dataset):
             measured.setdefault(metric, {})[column] = dataset
     metric, columns = max(measured.items(), key=lambda item: len(item[1]), default=("", {}))
     if len(columns) < FEWEST_DATASETS:
@@ -61,15 +65,19 @@ def _board(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
 
 
 def _bare(table: pl.DataFrame, arm: str) -> list[str]:
-    """The columns of numbers of a table that says of none what it measures; empty where it says so of one, or numbers them."""
+    """The columns of numbers of a table that says of none what it measures; empty where it says so of one, or numbers them.
+
+    What describes the arm, its costs, its year and what it has counted, is no result and says nothing about the rest.
+    """
     numbers = [c for c in table.columns if c != arm and not words.sums_up(c) and _numeric(table[c])]
+    numbers = [c for c in numbers if not (words.is_cost(c) or (_whole(table[c]) and words.describes(c)))]
     told = any(words.is_metric(c) or _number_of(c) for c in numbers)
     whole = all(_whole(table[c]) for c in numbers)  # ranks or settings, and no results
     return [] if told or whole else numbers
 
 
 def _repetitions(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
-    """A column per seed or fold (``seed0``, ``fold 1``, or only ``0``, ``1``, ...) becomes a row per seed or fold."""
+    """A column per seed or fold (``seed0``, ``fold 1``, ``s1``, or only ``0``, ``1``, ...) becomes a row per seed or fold."""
     found: dict[str, dict[str, str]] = {}  # word -> column -> its number
     for column in table.columns:
         if (of := _number_of(column)) is not None:
@@ -80,8 +88,11 @@ def _repetitions(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
     numbers = sorted(int(n) for n in columns.values())
     counted = numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     kept = [c for c in table.columns if c not in columns and not _summary(c)]
-    if len(columns) < 2 or word in table.columns or (word == "repetition" and not counted):
+    if len(columns) < 2 or word in table.columns or (word in COUNTED and not counted):
         return None
+    if word == "s" and not any(words.is_one_of(c, words.ARMS) for c in kept):
+        return None  # the columns may be systems
+    word = "seed" if word == "s" else word
     if any(_numeric(table[c]) and words.is_metric(c) for c in kept) or not all(_numeric(table[c]) for c in columns):
         return None  # numbers beside are measured on the row, so these may be too
     rows = table.unpivot(index=kept, on=list(columns), variable_name=word, value_name="value")
@@ -94,7 +105,7 @@ def _repetitions(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
 def _number_of(column: str) -> tuple[str, str] | None:
     """What kind of repetition a column is by its name, and its number; None where it says neither."""
     match = NUMBERED.fullmatch(column.strip())
-    if match and words.is_one_of(match[1], words.REPEATS):
+    if match and (words.is_one_of(match[1], words.REPEATS) or match[1] == "s"):
         return words.plain(match[1]), match[2]
     return ("repetition", column) if column.isdecimal() else None
 
@@ -128,6 +139,8 @@ def _parted(name: str, *, metric_last: bool) -> tuple[str, str] | None:
     match = re.fullmatch(ENDING if metric_last else BEGINNING, name.strip())
     if match is None or words.plain(match["metric"]) not in (*words.LOWER, *words.HIGHER):
         return None
+    if metric_last and words.direction(name) not in (None, words.direction(match["metric"])):
+        return None  # ridge_interval_score is no score of ridge_interval
     return match["arm"], match["metric"]
 
 

@@ -19,6 +19,9 @@ REPEATS = (
     "seed", "fold", "repeat", "repetition", "rep", "replicate", "replication", "trial", "split", "iteration", "iter",
     "random_state", "random_seed", "run", "run_nr", "resample",
 )  # fmt: skip
+# What is varied on the same data: its values are no further datasets.
+SETTINGS = ("horizon", "forecast_horizon", "prediction_horizon", "pred_len", "prediction_length", "shots")
+KEYS = (*UNITS, *REPEATS, *SETTINGS)
 INDICES = ("step", "epoch", "timestep", "global_step", "generation", "frame", "frames", "steps", "idx")
 METRICS = ("metric", "measure", "measurement", "metric_name", "criterion")
 VALUES = ("value", "score", "result", "val")
@@ -58,16 +61,26 @@ COUNTS = (
 )  # fmt: skip
 HIGHER = (
     "accuracy", "acc", "auc", "auroc", "roc_auc", "auprc", "f1", "f_1", "precision", "recall", "sensitivity", "specificity",
-    "r2", "r_2", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",
+    "r2", "r_2", "d2", "d_2", "skill", "return", "returns", "reward", "rewards", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "kappa", "mcc",
     "elbo", "likelihood", "hit", "hits", "success", "win", "wins", "psnr", "ssim", "hypervolume", "throughput", "score",
-    "c_index", "cindex", "concordance", "correlation", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass", "top1", "top5", "top_1",
+    "c_index", "cindex", "concordance", "correlation", "rank_correlation", "reciprocal_rank", "spearman", "pearson", "tau", "gain", "speedup", "purity", "nmi", "ari", "area", "em", "pass", "top1", "top5", "top_1",
     "top_5", "elo", "winrate", "correct", "solved",
 )  # fmt: skip
 LOWER = (
     "error", "err", "loss", "logloss", "log_loss", "rmse", "mse", "mae", "mape", "smape", "nll", "regret", "perplexity",
     "ppl", "wer", "cer", "fid", "brier", "ece", "time", "seconds", "secs", "sec", "runtime", "duration", "latency", "memory",
     "cost", "energy", "distance", "divergence", "kl", "deviance", "gap", "risk", "rank", "misclassification", "bpc", "bits",
-    "flops", "params", "crossentropy", "cross_entropy", "rmsle", "crps", "width",
+    "flops", "params", "crossentropy", "cross_entropy", "rmsle", "crps", "ranked_probability", "width", "pinball", "winkler",
+    "interval_score", "davies_bouldin", "toxicity", "hallucination", "neg_log_likelihood", "negative_log_likelihood",
+    "neg_elbo", "negative_elbo",
+)  # fmt: skip
+# What a name ends in or begins with whatever it is about: a Brier score is a loss, a top-1 error an error.
+GENERIC = ("score", "top1", "top5", "top_1", "top_5")
+# Words that turn a metric round or compare it: less error is better, and more reduction of it. Of a logarithmic score both signs are in use.
+TURNING = (
+    *(d for d in DIFFERENCES if d != "gain"), "neg", "negative", "minus", "negated", "inverse", "inverted", "inv", "reciprocal",
+    "reduction", "reduced", "saving", "savings", "saved", "improved", "drop", "decrease", "decline", "degradation", "increase",
+    "lost", "avoided", "non", "not", "no", "anti", "without", "log_score", "logarithmic_score",
 )  # fmt: skip
 # Of several metrics, the one that usually decides.
 DECIDING = (
@@ -102,33 +115,44 @@ def is_one_of(name: str, words: tuple[str, ...]) -> bool:
 
 
 def direction(name: str) -> tuple[str, str] | None:
-    """``higher`` or ``lower`` and the word that says so; None when the name says nothing.
+    """``higher`` or ``lower`` and the word that says so; None when the name says nothing, or nothing clear.
 
-    The last telling word decides (a training loss is a loss), and ``neg`` in front turns it round. A spread says nothing: a small
-    standard deviation of the accuracy is no better accuracy.
+    All telling words must agree, but for a generic one beside another: a ``brier_score`` is lower, ``error_reduction`` and
+    ``auc_time`` say nothing. A loss with ``neg`` in front is higher, as in scikit-learn. A spread says nothing: a small standard
+    deviation of the accuracy is no better accuracy.
     """
-    return None if spreads(name) else _told(plain(name)) or _told(plain(name.lower()))
+    return None if spreads(name) else _agreed(plain(name)) or _agreed(plain(name.lower()))
 
 
-def _told(text: str) -> tuple[str, str] | None:
-    """What the words of a plain name say about the direction."""
+def _agreed(text: str) -> tuple[str, str] | None:
+    """The direction that the telling words of a plain name agree on, with the last of them."""
     parts = text.split("_")
-    if parts[0] in ("neg", "negative", "minus"):
-        inner = _told("_".join(parts[1:]))
-        return None if inner is None else ({"lower": "higher", "higher": "lower"}[inner[0]], text)
-    for size in (len(parts), 2, 1):
-        for start in range(len(parts) - size, -1, -1):
-            word = "_".join(parts[start : start + size])
-            if word in LOWER:
-                return "lower", word
-            if word in HIGHER:
-                return "higher", word
-    return None
+    told = _telling(parts)
+    if parts[0] in ("neg", "negative", "minus") and told[:1] == [parts[0]]:
+        inner = _agreed("_".join(parts[1:]))
+        return ("higher", text) if inner and inner[0] == "lower" else None
+    found = [w for w in told if w not in GENERIC] or told
+    if any(w in TURNING for w in found) or (parts[0] in ("1", "one") and _telling(parts[1:2])):  # 1 - AUC
+        return None
+    directions = {"lower" if w in LOWER else "higher" for w in found}
+    return (directions.pop(), found[-1]) if len(directions) == 1 else None
+
+
+def _telling(parts: list[str]) -> list[str]:
+    """The words of a name that say a direction or turn it round, each as long as can be: interval_score, and not score."""
+    found, at = [], 0
+    while at < len(parts):
+        ways = ("_".join(parts[at : at + size]) for size in (3, 2, 1))
+        word = next((w for w in ways if w in LOWER or w in HIGHER or w in TURNING), None)
+        found += [word] if word else []
+        at += word.count("_") + 1 if word else 1
+    return found
 
 
 def is_metric(name: str) -> bool:
     """Whether the name of a column is that of something measured, or of how far it scatters."""
-    return _told(plain(name)) is not None or direction(name) is not None
+    told = (w for text in (name, name.lower()) for w in _telling(plain(text).split("_")))
+    return any(w not in TURNING or w.endswith("score") for w in told)
 
 
 def sums_up(name: str) -> bool:
@@ -140,6 +164,17 @@ def sums_up(name: str) -> bool:
 def counts(name: str) -> bool:
     """Whether a name is that of a count or a size, such as ``n_samples`` or ``#``."""
     return plain(name).rpartition("_")[2] in COUNTS
+
+
+def is_cost(name: str) -> bool:
+    """Whether a name is that of what a result costs: time, memory, parameters."""
+    found = direction(name)
+    return found is not None and found[1] in COSTS
+
+
+def describes(name: str) -> bool:
+    """Whether whole numbers under a name say something about an arm, and are no result: a count, a size, a year."""
+    return counts(name) or plain(name).rpartition("_")[2] in ("year", "released", "rank")
 
 
 def spreads(name: str) -> bool:

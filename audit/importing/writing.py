@@ -47,8 +47,12 @@ def draft(
 
     With a ``mapping`` nothing is inferred but which metric decides and which keys repeat a measurement.
     """
-    guess = infer(table, name, wishes) if mapping is None else as_mapped(mapping, wishes)
-    rows = to_records(table, guess.mapping)
+    if mapping is None:
+        guess = infer(table, name, wishes)
+        rows = to_records(table, guess.mapping)
+    else:
+        rows = to_records(table, mapping)
+        guess = as_mapped(mapping, rows, wishes)
     asked = questions(guess, rows, compare=compare, control=control)
     return Draft(guess, asked, mapping_text(guess.mapping, (*guess.reasons, *asked.reasons)))
 

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import pytest
 
 import orledger
-from orledger.errors import DataError, UsageError
+from orledger.errors import DataError, Note, UsageError
 from orledger.schema.chain import verify
 from orledger.schema.reading import open_results
 
@@ -81,6 +82,19 @@ def fails_at_the_fourth(db):
     with orledger.study("mine", db) as s:
         for k in range(5):
             s.cell(k=k).log("a", x=1 / (3 - k))
+
+
+def test_a_metric_that_is_spelt_nearly_like_a_declared_one_is_said_to_be_another(tmp_path):
+    with orledger.study("mine", tmp_path / "r.duckdb", better={"rmse": "lower"}) as s:
+        cell = s.cell(dataset="u")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            cell.log("a", rmse=1.0, seconds=2.0)
+        with pytest.warns(Note, match="'rmes' is stored as a metric of its own; did you mean 'rmse'"):
+            cell.log("b", rmes=1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # once is enough
+            s.cell(dataset="v").log("b", rmes=1.0)
 
 
 def test_an_exception_in_the_loop_loses_nothing_that_was_logged(tmp_path):

@@ -43,7 +43,7 @@ def test_questions_for_what_was_logged_are_tested_as_scipy_does(logged: Path) ->
         assert test.result.p == pytest.approx(wilcoxon(OURS, BASE, method="exact").pvalue, abs=1e-12)
         assert finding.decision is not None
         assert finding.decision.reason.startswith("ours has the better accuracy (higher)")
-        assert "unit: dataset; seed repeats a measurement on it" in results.reasons
+        assert "unit: dataset; seed repeats a measurement on it and is averaged before any test" in results.reasons
         assert "SUPPORTED" in repr(audit)
         assert results.contents()["records"].item() == 56
 
