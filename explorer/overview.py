@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from orledger.explorer.mirror import Copied
+    from orledger.reports.report.answering import Answers
 
 REFUSED = 30  # kinds of refusals that the page of a run shows
 SHARES = ("done", "refused", "failed", "planned")  # states of a cell
@@ -69,6 +70,7 @@ def overview(results: Copied) -> dict[str, Any]:
     unsaid = results.rows(UNSAID) if any(b["imported"] for b in blocks) else []
     return {
         "verdicts": verdicts,
+        "said": results.remember(("answers",), lambda: in_words(results)) if verdicts else None,
         "registered": 0 if verdicts else results.rows(REGISTERED)[0]["n"],
         "run": latest_run(results),
         "blocks": blocks,
@@ -77,6 +79,15 @@ def overview(results: Copied) -> dict[str, Any]:
         "arm_refusals": refusals(results) + unsaid,
         "cell_refusals": results.rows(CELL_REFUSALS) if any(b["done"] < b["cells"] for b in blocks) else [],
     }
+
+
+def in_words(results: Copied) -> Answers:
+    """Which side is better, and whether that is shown, as the report says it; nothing where a publication's numbers are compared."""
+    from orledger import studies
+    from orledger.reports.report.answering import Answers, answered
+    from orledger.reports.report.differences import printed_by
+
+    return Answers() if printed_by(studies.present(results)) is not None else answered(results)
 
 
 def progress(results: Copied) -> list[dict[str, Any]]:

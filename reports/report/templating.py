@@ -65,6 +65,13 @@ def plainly(text: Any) -> Markup:
     return Markup(str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
 
 
+def judged(disposition: Mapping[str, Any]) -> str:
+    """The tone of a verdict; muted where it supports what was not registered before the data, which confirms nothing."""
+    tone = TONES.get(disposition["verdict"], "v-open")
+    late = disposition["mode"] == "exploratory" or disposition["after_data"]
+    return "v-open" if late and tone == "v-good" else tone
+
+
 def environment(labels: Mapping[str, str] | None = None) -> Environment:
     """The HTML environment: everything is escaped unless our own code made it markup; ``labels`` are names for people."""
     names = Names(labels or {})
@@ -84,5 +91,6 @@ def environment(labels: Mapping[str, str] | None = None) -> Environment:
         "pretty": pretty,
         "pretty_json": pretty_json,
         "tone": lambda word: TONES.get(word, "v-open"),
+        "judged": judged,
     }
     return env

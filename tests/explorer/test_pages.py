@@ -109,6 +109,24 @@ def test_hostile_sql_is_refused_with_a_message(client: TestClient, query: str) -
     assert "152" in client.get("/cells").text or "8 cells" in client.get("/cells").text
 
 
+def test_the_overview_answers_which_is_better_and_says_that_no_level_is_claimed(client: TestClient) -> None:
+    """Six units, x lower on each: the exact signed-rank p is 2 / 2^6."""
+    page = client.get("/").text
+    words = page[page.index("<h2>In words</h2>") : page.index("<h2>What is there</h2>")]
+    assert "No level is claimed" in words
+    assert "x is better than z on 6 of 6 units (dataset, seed), worse on 0" in words
+    assert f"<strong>Shown</strong>: p = {2 / 2**6:.3g}, at level 0.05" in words
+    (link,) = re.findall(r'href="(/test/[0-9a-f]+)"', words)
+    assert client.get(link).status_code == 200
+
+
+def test_what_an_exploratory_hypothesis_supports_does_not_look_confirmed(client: TestClient) -> None:
+    for address in ("/", "/hypothesis/better"):
+        page = client.get(address).text
+        assert '<span class="verdict v-open">supported</span>, exploratory' in page
+        assert "card v-good" not in page
+
+
 def test_a_query_can_be_linked_and_downloaded(client: TestClient) -> None:
     query = "SELECT arm, sum(value) AS s FROM record GROUP BY ALL ORDER BY s"
     assert "15" in client.get("/sql", params={"q": query}).text  # 0 + 1 + ... + 5

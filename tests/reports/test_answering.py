@@ -9,6 +9,7 @@ import pytest
 from hand_made import ROW
 
 from orledger.reports.report.answering import Answers, answers
+from orledger.reports.report.templating import judged
 from orledger.reports.report.wording import Said, claimed
 
 
@@ -168,6 +169,18 @@ def test_where_the_correction_alone_is_in_the_way_fewer_comparisons_help_and_the
     assert standing.pairs == (
         "Of 15 pairs 0 are shown to differ, 15 could not have been, by this test on this sample, at level 0.05, after Holm's correction"
     )
+
+
+@pytest.mark.parametrize(("verdict", "mode", "after_data", "tone"), [
+    ("supported", "registered", False, "v-good"),
+    ("supported", "registered", True, "v-open"),
+    ("supported", "exploratory", False, "v-open"),
+    ("refuted", "exploratory", True, "v-bad"),
+])  # fmt: skip
+def test_only_what_was_registered_before_the_data_is_green(
+    verdict: str, mode: str, after_data: bool, tone: str
+) -> None:
+    assert judged({"verdict": verdict, "mode": mode, "after_data": after_data}) == tone
 
 
 def test_equivalence_is_told_beside_a_difference_that_was_not_shown() -> None:
