@@ -27,6 +27,7 @@ from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
 from orledger.audit.statistics.skillings_mack import skillings_mack
 from orledger.audit.statistics.slopes import slope
 from orledger.audit.statistics.spearman import spearman
+from orledger.audit.statistics.stratified import Draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +105,7 @@ def _evaluated(ledger: UnitReader, comparison: Comparison, sign: int = 1) -> lis
     if comparison.test == "proportion":
         return share(comparison, units[0], evaluation)
     if comparison.test in MEASURING:
-        return [evaluation(Variant.DECLARED, True, measured(comparison, units, names))]
+        return [evaluation(Variant.DECLARED, True, measured(comparison, units, names, ledger.recall("draws", Draws)))]
     matched = prepared(comparison, match(units, names, incomplete=comparison.test == "skillings_mack"), names)
     matched = counted(ledger, comparison, matched, sign)
     if not comparison.nested:
@@ -175,7 +176,7 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduc
         return nothing(comparison, x.shape[0], matched.dropped)
     if comparison.test in TESTS:
         d = differences(comparison, matched)
-        result = TESTS[comparison.test](d, better=comparison.better, level=comparison.level, **options)
+        result = TESTS[comparison.test](d, better=comparison.better, level=comparison.level, scale=x[:, 1], **options)
         if comparison.transform == "log10":
             result = replace(result, effect_name=result.effect_name.replace("differences", "log10 ratios"))
     elif comparison.test == "friedman":

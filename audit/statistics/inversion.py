@@ -63,12 +63,18 @@ def hodges_lehmann(values: ArrayLike) -> float:
 
 
 def signed_rank_interval(
-    differences: NDArray[np.float64], p: PValue, null: Callable[[int], NDArray[np.float64]], side: str, level: float
+    differences: NDArray[np.float64],
+    p: PValue,
+    null: Callable[[int], NDArray[np.float64]],
+    side: str,
+    level: float,
+    scale: ArrayLike = 0.0,
 ) -> ShiftInterval | None:
     """The shifts of ``differences`` (n,) that the exact signed-rank test ``p`` does not reject at ``1 - level``.
 
-    ``null`` gives the distribution of the statistic for n untied differences. None for no differences, and where the
-    shifts that are not rejected are not one interval.
+    ``null`` gives the distribution of the statistic for n untied differences; ``scale`` (n,) is the size of the numbers that were
+    subtracted, whose rounding the differences carry. None for no differences, and where the shifts that are not rejected are
+    not one interval.
     """
     d = np.asarray(differences, dtype=float)
     n = d.size
@@ -87,12 +93,15 @@ def signed_rank_interval(
         # Too few differences for the level: the range of the sample, with the level that it does have.
         ends, alpha = (float(d.min()), float(d.max())), sides * 2.0**-n
         reached = 1 - alpha
-    return _agreeing(d, p, side, *ends, reached, alpha, "exact signed-rank inversion")
+    return _agreeing(d, p, side, *ends, reached, alpha, "exact signed-rank inversion", scale)
 
 
-def sign_interval(differences: NDArray[np.float64], p: PValue, side: str, level: float) -> ShiftInterval | None:
+def sign_interval(
+    differences: NDArray[np.float64], p: PValue, side: str, level: float, scale: ArrayLike = 0.0
+) -> ShiftInterval | None:
     """The shifts that the exact sign test ``p`` does not reject: from one order statistic to another."""
-    x = np.sort(np.asarray(differences, dtype=float))
+    d = np.asarray(differences, dtype=float)
+    x = np.sort(d)
     n = x.size
     if n == 0:
         return None
@@ -102,7 +111,7 @@ def sign_interval(differences: NDArray[np.float64], p: PValue, side: str, level:
     k = max(first, 1)  # too few for the level: the range of the sample, with the level that it does have
     achieved = 1 - sides * float(outside[k - 1])
     alpha = 1 - level if first else 1 - achieved
-    return _agreeing(x, p, side, float(x[k - 1]), float(x[-k]), achieved, alpha, "binomial order statistics")
+    return _agreeing(d, p, side, float(x[k - 1]), float(x[-k]), achieved, alpha, "binomial order statistics", scale)
 
 
 def _bisected(
@@ -137,12 +146,20 @@ def _bisected(
 
 
 def _agreeing(
-    d: NDArray[np.float64], p: PValue, side: str, low: float, high: float, level: float, alpha: float, method: str
+    d: NDArray[np.float64],
+    p: PValue,
+    side: str,
+    low: float,
+    high: float,
+    level: float,
+    alpha: float,
+    method: str,
+    scale: ArrayLike,
 ) -> ShiftInterval | None:
     """The interval with its ends open or closed, and zero in it exactly when the test of zero does not reject."""
 
     def kept(theta: float) -> bool:
-        return p(snapped(d - theta, np.maximum(np.abs(d), abs(theta))), side) > alpha
+        return p(snapped(d - theta, np.maximum(np.maximum(np.abs(d), abs(theta)), scale)), side) > alpha
 
     alpha *= SLACK
     ends = ("[" if side == "less" or kept(low) else "(") + ("]" if side == "greater" or kept(high) else ")")

@@ -36,9 +36,17 @@ def sign_p(differences: NDArray[np.float64], side: str) -> float:
 
 
 def sign_test(
-    differences: ArrayLike, side: str = "two-sided", *, better: str = "lower", level: float = 0.95
+    differences: ArrayLike,
+    side: str = "two-sided",
+    *,
+    better: str = "lower",
+    level: float = 0.95,
+    scale: ArrayLike = 0.0,
 ) -> TestResult:
-    """The exact binomial test that positive and negative ``differences`` (n,) are equally likely; zeros are dropped."""
+    """The exact binomial test that positive and negative ``differences`` (n,) are equally likely; zeros are dropped.
+
+    ``scale`` (n,) is the size of the numbers that were subtracted: what their rounding leaves of a tie is one.
+    """
     check_side(side)
     d = np.asarray(differences, dtype=float)
     wins, losses, draws = count_wins(d, better)
@@ -57,7 +65,7 @@ def sign_test(
         floor=coin.floor,
         effect=float(np.median(d)) if d.size else None,
         effect_name="median of differences",
-        **interval_fields(sign_interval(d, sign_p, side, level)),
+        **interval_fields(sign_interval(d, sign_p, side, level, scale)),
         wins=wins,
         losses=losses,
         draws=draws,
@@ -87,10 +95,15 @@ def sign_e_values(heads: ArrayLike, tosses: int, side: str = "two-sided") -> NDA
 
 
 def sign_test_anytime(
-    differences: ArrayLike, side: str = "two-sided", *, better: str = "lower", level: float = 0.95
+    differences: ArrayLike,
+    side: str = "two-sided",
+    *,
+    better: str = "lower",
+    level: float = 0.95,
+    scale: ArrayLike = 0.0,
 ) -> TestResult:
     """The sign test by e-value: p is min(1, 1 / e), valid however often one has looked and whenever one stopped."""
-    plain = sign_test(differences, side, better=better, level=level)
+    plain = sign_test(differences, side, better=better, level=level, scale=scale)
     m = plain.n_nonzero
     best = max(sign_e_value(heads, m, side) for heads in (0, m))
     e = sign_e_value(int(plain.statistic or 0), m, side)

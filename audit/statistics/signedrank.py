@@ -51,9 +51,16 @@ def untied_null(n: int) -> NDArray[np.float64]:
 
 
 def signed_rank(
-    differences: ArrayLike, side: str = "two-sided", *, better: str = "lower", level: float = 0.95
+    differences: ArrayLike,
+    side: str = "two-sided",
+    *,
+    better: str = "lower",
+    level: float = 0.95,
+    scale: ArrayLike = 0.0,
 ) -> TestResult:
     """The signed-rank test of symmetry about zero for paired ``differences`` (n,), first arm minus second.
+
+    ``scale`` (n,) is the size of the numbers that were subtracted: what their rounding leaves of a tie is one.
 
     ``side`` is the alternative for the location of the differences. The two-sided p doubles the smaller tail (the null
     is symmetric, ties or not). The effect is the Hodges-Lehmann estimate from all n differences, zeros included, with the
@@ -86,7 +93,7 @@ def signed_rank(
         floor=signed_rank_floor(m, side),
         effect=effect,
         effect_name="Hodges-Lehmann median of differences" if shift else "median of differences",
-        **interval_fields(_interval(d, side, level)),
+        **interval_fields(_interval(d, side, level, scale)),
         wins=wins,
         losses=losses,
         draws=draws,
@@ -120,10 +127,10 @@ def signed_rank_floor(n_nonzero: int, side: str = "two-sided") -> float:
     return min(1.0, 2.0 ** ((1 if side == "two-sided" else 0) - n_nonzero))
 
 
-def _interval(d: NDArray[np.float64], side: str, level: float) -> ShiftInterval | None:
+def _interval(d: NDArray[np.float64], side: str, level: float, scale: ArrayLike) -> ShiftInterval | None:
     """The interval of the test; above the limit of the exact test, that of the median, which belongs to the sign test."""
     if d.size <= _most(d):
-        return signed_rank_interval(d, signed_rank_p, untied_null, side, level)
+        return signed_rank_interval(d, signed_rank_p, untied_null, side, level, scale)
     median = median_interval(d, level)
     assert median is not None
     return ShiftInterval(median.low, median.high, median.achieved, "[]", f"{MEDIAN_METHOD}, of the median")

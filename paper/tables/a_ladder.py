@@ -63,8 +63,8 @@ def table_aladder(source: Source) -> Table:
     law = law_deviation(block.at(cond, 0.0))
     caption = prose(
         """The inflation ladder {{ sym.m_def }}: median half-width of the conditional interval, its ratio to the actual error, how much
-        tighter it is than the global certificate, and coverage of the truth; each the median over seeds of the median over points,
-        coverage over all points. Last row: widest over narrowest rung{% if ranges %} (range over seeds {{ ranges }}){% endif %}.{% if law %} With exact data the width must be proportional to
+        tighter it is than the global certificate, and coverage of the truth; each the median over seeds of the median over points
+        (tighter: of the ratio of two such medians), coverage over all points. Last row: widest over narrowest rung{% if ranges %} (range over seeds {{ ranges }}){% endif %}.{% if law %} With exact data the width must be proportional to
         {{ sym.law }}; the largest relative deviation over all points and pairs of neighbouring rungs is {{ law }}.{% endif %}""",
         law=law, ranges=join(*ranges) if ranges else None,
     )  # fmt: skip

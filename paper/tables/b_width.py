@@ -83,8 +83,8 @@ def table_bfloor(source: Source) -> Table:
     )
     caption = prose(
         """The width of the OR band in its three parts, {{ sym.w_int }} (the tight interval), {{ sym.w_add }} (the additive conformal
-        floor) and {{ sym.w_obs }} (the noise allowance 1.96 {{ sym.sigma_hat }}): median [quartiles] over cells. Below: what adding a
-        part changes, paired where both variants delivered: {{ effect }}, its 95% interval ({{ interval }}), and the exact
+        floor) and {{ sym.w_obs }} (the noise allowance 1.96 {{ sym.sigma_hat }}): median [quartiles] over cells, shares of the mean
+        half-width of a cell. Below: what adding a part changes, paired where both variants delivered: {{ effect }}, its 95% interval ({{ interval }}), and the exact
         signed-rank p. Width is the median half-width of a cell, score its interval score. Cells of one split are not independent:
         their differences are averaged first, and the test counts one value for each ({{ unit }}).""",
         effect=s.effect_words(cited), interval=s.interval_words(cited), unit=s.unit_words(cited),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -189,3 +190,23 @@ def test_many_zeros_leave_the_shifts_outside_that_the_test_rejects():
     assert (back.low, back.high) == (-found.high, 0.0)
     only = signed_rank(np.array([-3.0, -2.0, -1.0, *[0.0] * 20, 1.0, 2.0, 3.5]))
     assert (only.low, only.high, only.interval_ends) == (0.0, 0.0, "[]")
+
+
+@pytest.mark.parametrize(("test", "p"), [(signed_rank, signed_rank_p), (sign_test, sign_p)])
+def test_an_end_is_open_or_closed_as_in_fractions(test, p):
+    """Differences of means over three runs: their doubles carry the rounding of numbers near 0.8, and ends may not follow it."""
+    rng, seen = np.random.default_rng(4), set()
+    for _ in range(12):
+        a = rng.integers(700, 900, size=(11, 3))
+        b = a + rng.integers(-6, 9, size=(11, 3))
+        exact = [Fraction(int(row), 3000) for row in (a - b).sum(axis=1)]
+        x, y = (a / 1000).mean(axis=1), (b / 1000).mean(axis=1)
+        size = np.maximum(x, y)
+        found = test(snapped(x - y, size), scale=size)
+        for end, bracket in zip((found.low, found.high), found.interval_ends, strict=True):
+            shift = Fraction(end).limit_denominator(6000)  # of two such differences it is half the sum
+            whole = np.array([float(6000 * (e - shift)) for e in exact])
+            assert abs(float(shift) - end) < 1e-12
+            assert (bracket in "[]") == (p(whole, "two-sided") > 0.05 * (1 + 1e-9)), (end, bracket)
+            seen.add(bracket)
+    assert seen == set("[]()") or test is sign_test
