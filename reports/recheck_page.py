@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orledger.audit.recheck.findings import Finding, grouped, summary
 from orledger.audit.recheck.model import CheckVerdict
 from orledger.reports.jinja import asset, environment
-from orledger.reports.report.templating import TONES
+from orledger.reports.report.templating import TONES, judged
 from orledger.reports.tables import latex
 from orledger.reports.tables.render import markdown_inline
 from orledger.wording import visible
@@ -41,7 +41,7 @@ class Rechecked:
 def html(rechecked: Rechecked) -> str:
     """The page; every text of the paper is escaped."""
     env = environment(html=True)
-    env.filters["tone"] = lambda word: TONES.get(word, "v-open")
+    env.filters |= {"tone": lambda word: TONES.get(word, "v-open"), "judged": judged}  # shared.html.j2 names both
     page = env.get_template("recheck.html.j2")
     seen = {f.verdict for f in rechecked.findings}
     meanings = {verdict.value: verdict.meaning for verdict in CheckVerdict if verdict in seen}
