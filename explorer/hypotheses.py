@@ -8,6 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from orledger.reports.report.wording import once
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -114,6 +116,8 @@ def decoded(row: dict[str, Any]) -> dict[str, Any]:
                 row[column] = json.loads(row[column] or "null")
             except ValueError:
                 continue
+    if "test_id" in row:
+        row["title"] = once(row["title"])
     return row
 
 

@@ -61,9 +61,14 @@
     });
   };
 
-  // A scroller that overflows can be reached and moved with the keyboard.
+  // A scroller that overflows says so, fades at the side where more is, and can be reached and moved with the keyboard.
+  const more = (box) => box.toggleAttribute("data-more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
   const reachable = (root) => {
     for (const box of root.querySelectorAll(".scroll, pre")) {
+      if (box.matches(".scroll")) {
+        box.toggleAttribute("data-wide", box.scrollWidth > box.clientWidth + 1);
+        more(box);
+      }
       if (box.scrollWidth <= box.clientWidth + 1 && box.scrollHeight <= box.clientHeight + 1) continue;
       const title = box.previousElementSibling?.textContent.trim().slice(0, 60);
       box.tabIndex = 0;
@@ -73,6 +78,9 @@
   };
 
   addEventListener("resize", () => reachable(document));
+  document.addEventListener("scroll", ({ target }) => {
+    if (target instanceof Element && target.matches(".scroll")) more(target);
+  }, { capture: true, passive: true });
   document.addEventListener("load", ({ target }) => { // an image has no size before it is there
     if (target.tagName === "IMG") reachable(target.closest("figure") ?? document);
   }, true);

@@ -19,6 +19,7 @@ from orledger.reports.report.answering import Answers, answers
 from orledger.reports.report.contents import Contents
 from orledger.reports.report.differences import ABSENT, AGREE, APART, VERDICTS, differences, printed_by, table_lines
 from orledger.reports.report.ledger import ReportFacts, gather
+from orledger.reports.report.missing import declined
 from orledger.reports.report.opening import Opening
 from orledger.reports.report.packing import WHOLE, Pack, Query
 from orledger.reports.report.templating import environment
@@ -154,10 +155,11 @@ def case_views(
 
 
 def totals(ledger: ReportFacts) -> dict[str, int]:
-    """Counts over all blocks, and how often an arm declined."""
+    """Counts over all blocks, how often an arm declined, and how many entries a table lacks."""
     keys = ("planned", "done", "refused", "failed", "missing")
     counts = {k: sum(int(b[k]) for b in ledger.blocks) for k in keys}
-    return counts | {"arms": sum(int(r["cells"]) for r in ledger.arm_refusals)}
+    arms = sum(int(r["cells"]) for r in ledger.arm_refusals if declined(r["reason"]))
+    return counts | {"arms": arms, "entries": sum(int(r["cells"]) for r in ledger.arm_refusals) - arms}
 
 
 PAPERS = """

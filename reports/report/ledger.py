@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from orledger.audit.datasets.origins import Trust, trust
 from orledger.reports.report.missing import ARM_REFUSALS, CELL_REFUSALS, UNSAID
+from orledger.reports.report.wording import once
 from orledger.reports.source import database_hash
 from orledger.schema import receipts
 
@@ -92,6 +93,7 @@ def gather(db: Database) -> ReportFacts:
     for test in tests:
         test["dropped"] = json.loads(test["dropped"] or "[]")
         test["details"] = json.loads(test["details"] or "{}")
+        test["title"] = once(test["title"])
     dispositions = _dicts(db.sql(DISPOSITIONS, key))
     earlier = {row["hash"]: receipts.Earlier(**row["receipt"]) for row in _dicts(db.sql(receipts.BEFORE_DATA))}
     for d in dispositions:

@@ -15,12 +15,13 @@ ORDER BY case_name, block, arm, reason
 """
 
 # A table that was brought in need not have a row for every arm of a cell: nobody declined there, and no number is there either.
-UNSAID = """
+NO_ENTRY, EMPTY_ENTRY = "no entry in what was imported", "missing in "
+UNSAID = f"""
 WITH brought AS (SELECT case_name, block, cell_id, cell FROM all_cells WHERE imported AND state = 'done'),
      named AS (SELECT cell_id, arm FROM all_records SEMI JOIN brought USING (cell_id)
                UNION SELECT cell_id, arm FROM all_refusals SEMI JOIN brought USING (cell_id)),
      arms AS (SELECT DISTINCT case_name, block, arm FROM named JOIN brought USING (cell_id))
-SELECT case_name, block, arm, 'no entry in what was imported' AS reason, count(*) AS cells, NULL::DOUBLE AS smallest_margin,
+SELECT case_name, block, arm, '{NO_ENTRY}' AS reason, count(*) AS cells, NULL::DOUBLE AS smallest_margin,
        NULL::DOUBLE AS largest_margin, string_agg(cell, ', ' ORDER BY cell) AS names
 FROM brought JOIN arms USING (case_name, block) ANTI JOIN named USING (cell_id, arm)
 GROUP BY case_name, block, arm ORDER BY case_name, block, arm
@@ -31,3 +32,8 @@ SELECT case_name, block, state, coalesce(reason, split_part(error, chr(10), -2),
        string_agg(cell, ', ' ORDER BY cell) AS names
 FROM all_cells WHERE state <> 'done' GROUP BY ALL ORDER BY case_name, block, state
 """
+
+
+def declined(reason: str | None) -> bool:
+    """Whether an arm refused for ``reason``; false where a table that was brought in has no entry, or an empty one."""
+    return reason != NO_ENTRY and not (reason or "").startswith(EMPTY_ENTRY)

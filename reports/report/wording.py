@@ -150,6 +150,11 @@ def _ties(test: Mapping[str, Any]) -> str:
     )
 
 
+def once(title: str) -> str:
+    """A title that names its opponent once: the file said "a against b", and the audit added the b of its list of opponents."""
+    return re.sub(r"(against (.+)), against \2$", r"\1", title)
+
+
 def headline(reason: str) -> str:
     """The sentence that a reason begins with, before its numbers in brackets."""
     return reason.split(" (")[0].split(": ")[0]

@@ -129,9 +129,14 @@ def test_what_comes_late_or_in_a_narrow_window_scrolls_with_the_keyboard(browser
     page.wait_for_load_state("load")
     assert page.evaluate(f"{box}.scrollWidth > {box}.clientWidth")
     assert page.evaluate(f"{box}.tabIndex") == 0
+    assert "scrolls sideways" in page.evaluate(f"getComputedStyle({box}, '::before').content")
+    assert page.evaluate(f"getComputedStyle({box}).maskImage").startswith("linear-gradient"), "it fades where more is"
+    page.evaluate(f"{box}.scrollLeft = {box}.scrollWidth")
+    page.wait_for_selector("figure .scroll:not([data-more])")
+    assert page.evaluate(f"getComputedStyle({box}).maskImage") == "none", "its end is seen whole"
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{address}/cells")
-    assert page.locator(".scroll[tabindex]").count() == 0
+    assert page.locator(".scroll[tabindex], .scroll[data-wide], .scroll[data-more]").count() == 0
     page.set_viewport_size({"width": 390, "height": 900})
     page.wait_for_selector(".scroll[tabindex='0']")
     assert problems == []

@@ -120,6 +120,12 @@ def test_the_overview_answers_which_is_better_and_says_that_no_level_is_claimed(
     assert client.get(link).status_code == 200
 
 
+def test_an_opponent_that_the_title_names_is_named_once(client: TestClient) -> None:
+    page = client.get("/hypothesis/better").text
+    assert "Error of x against z<" in page
+    assert "against z, against z" not in page
+
+
 def test_what_an_exploratory_hypothesis_supports_does_not_look_confirmed(client: TestClient) -> None:
     for address in ("/", "/hypothesis/better"):
         page = client.get(address).text

@@ -137,6 +137,14 @@ def test_a_database_changed_by_another_program_is_printed_with_a_banner_and_exit
     assert json.loads(said)["files"][0]["path"] == str(page)
 
 
+def test_an_empty_entry_is_missing_and_nobody_declined(tmp_path: Path) -> None:
+    rows = [{**row, "forest": None} if row["dataset"] in "ab" else row for row in ROWS]
+    with study_from(rows, "mine", tmp_path / "mine.duckdb", better="higher") as results:
+        page = results.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "No arm declined inside a cell, and 2 entries of the imported results are missing (" in page
+    assert "No whole cell is refused, failed or not run." in page
+
+
 def test_a_report_from_python_says_it_too(edited: Path, tmp_path: Path) -> None:
     with open_database(edited) as results:
         assert EDITED in results.report(tmp_path / "r.html").read_text(encoding="utf-8")
