@@ -13,6 +13,7 @@ from orledger.audit.statistics.result import TOO_FEW, Dropped, TestResult, count
 from orledger.audit.statistics.stratified import (
     METHOD,
     UNITS_METHOD,
+    Draws,
     improvement,
     interquartile_mean,
     mean_ranks,
@@ -31,8 +32,13 @@ if TYPE_CHECKING:
 THRESHOLDS = 101  # points of a profile
 
 
-def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str]) -> TestResult:
-    """The estimate that ``comparison`` asks for; it has no p, and too few units leave it uncomputed."""
+def measured(
+    comparison: Comparison, units: Sequence[Units], names: Sequence[str], shared: Draws | None = None
+) -> TestResult:
+    """The estimate that ``comparison`` asks for; it has no p, and too few units leave it uncomputed.
+
+    Comparisons of one audit have ``shared`` draws.
+    """
     dropped = _dropped(comparison, units, names)
     if comparison.test == "mean_ranks":
         return _mean_ranks(comparison, units, names)
@@ -48,7 +54,7 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
     details: dict[str, Any] = {"runs": sizes, "fewest_runs_per_unit": min(r.size for arm in runs for r in arm)}
     if comparison.test == "improvement":
         x, y = ([sign * r for r in arm] for arm in runs)
-        found = improvement(x, y, comparison.level)
+        found = improvement(x, y, comparison.level, shared)
         with np.errstate(invalid="ignore"):  # two infinite means are a draw
             means = equalised([[a.mean(), b.mean()] for a, b in zip(*runs, strict=True)])
             wins, losses, draws = count_wins(means[:, 0] - means[:, 1], comparison.better)
@@ -64,7 +70,7 @@ def measured(comparison: Comparison, units: Sequence[Units], names: Sequence[str
             comparison, len(common), dropped, method=METHOD, effect=_finite(found.value), low=_finite(found.low),
             high=_finite(found.high), effect_name="interquartile mean of all runs", details=details, interval_method=METHOD,
         )  # fmt: skip
-    return _profiles(comparison, runs, names, details, len(common), dropped)
+    return _profiles(comparison, runs, names, details, len(common), dropped, shared)
 
 
 def _profiles(
@@ -74,6 +80,7 @@ def _profiles(
     details: dict[str, Any],
     n: int,
     dropped: tuple[Dropped, ...],
+    shared: Draws | None,
 ) -> TestResult:
     """Profiles of all sides on common thresholds; where lower is better, the share of runs below.
 
@@ -87,7 +94,7 @@ def _profiles(
     thresholds = np.linspace(finite.min(), finite.max(), THRESHOLDS)
     details |= {"thresholds": thresholds.tolist(), "share": {}, "low": {}, "high": {}}
     for name, arm in zip(names, runs, strict=True):
-        found = profile([sign * r for r in arm], sign * thresholds, comparison.level)
+        found = profile([sign * r for r in arm], sign * thresholds, comparison.level, shared)
         for part, values in (("share", found.value), ("low", found.low), ("high", found.high)):
             details[part][name] = values.tolist()
     words = "above" if sign > 0 else "below"

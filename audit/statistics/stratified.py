@@ -8,7 +8,7 @@ redrawn and adds no width.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from orledger.audit.statistics.intervals import ends_of_draws
 from orledger.audit.ties import equalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DRAWS = 2000
 MOST = 4_000_000  # numbers held at once
+KEPT = 400_000_000  # bytes of draws that are kept for the next estimate
 SEED = 0
 METHOD = f"stratified bootstrap over runs, percentile, {DRAWS} draws, seed {SEED}"
 UNITS_METHOD = f"bootstrap over units, percentile, {DRAWS} draws, seed {SEED}"
@@ -40,16 +41,48 @@ class Estimate:
     high: NDArray[np.float64]
 
 
-def improvement(x: Runs, y: Runs, level: float = 0.95) -> Estimate:
+@dataclass
+class Draws:
+    """How often each draw takes each run of every unit; what was drawn for one estimate is kept for others of as many runs.
+
+    The comparisons of one question nearly all have the same numbers of runs, and the same seed. What they asked for last is
+    kept: the first units, up to KEPT bytes; the others are drawn again, with the same numbers.
+    """
+
+    layout: Sequence[tuple[int, ...]] = ()
+    units: list[list[list[NDArray[np.unsignedinteger]]]] = field(default_factory=list)
+    generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(SEED))  # behind ``units``
+
+    def taken(self, layout: Sequence[tuple[int, ...]]) -> Iterator[Iterable[list[NDArray[np.unsignedinteger]]]]:
+        """For every unit of ``layout``, which is the numbers of its runs: counts (runs, draws) for each, some draws at a time."""
+        if layout != self.layout:
+            self._keep(layout)
+        yield from self.units
+        generator = deepcopy(self.generator)
+        for sizes in layout[len(self.units) :]:
+            yield map(_times, _redrawn(sizes, generator))
+
+    def _keep(self, layout: Sequence[tuple[int, ...]]) -> None:
+        self.layout, self.units, self.generator = layout, [], np.random.default_rng(SEED)
+        left = KEPT
+        for sizes in layout:
+            left -= DRAWS * sum(n * np.min_scalar_type(n).itemsize for n in sizes)
+            if left < 0:
+                break
+            self.units.append([_times(picks) for picks in _redrawn(sizes, self.generator)])
+
+
+def improvement(x: Runs, y: Runs, level: float = 0.95, draws: Draws | None = None) -> Estimate:
     """How probable it is that a run of the first arm exceeds one of the second on a unit, ties counting half, averaged over units."""
-    generator = np.random.default_rng(SEED)
+    sizes = [(a.size, b.size) for a, b in zip(x, y, strict=True)]
+    taken = (draws or Draws()).taken([two for two in sizes if two != (1, 1)])
     value, drawn = [], np.zeros(DRAWS)
     for a, b in zip(x, y, strict=True):
-        value.append(_exceeds(a, b, np.arange(a.size)[None], np.arange(b.size)[None])[0])
+        value.append(_exceeds(a, b, np.ones((a.size, 1), int), np.ones((b.size, 1), int))[0])
         if a.size == b.size == 1:  # every draw is the same
             drawn += value[-1]
         else:
-            drawn += np.concatenate([_exceeds(a, b, *picks) for picks in _redrawn((a.size, b.size), generator)])
+            drawn += np.concatenate([_exceeds(a, b, *times) for times in next(taken)])
     return _estimate(np.mean(value), drawn / len(value), level)
 
 
@@ -62,25 +95,20 @@ def interquartile_mean(x: Runs, level: float = 0.95) -> Estimate:
     return _estimate(trim_mean(np.concatenate(x), 0.25), np.concatenate(drawn), level)
 
 
-def profile(x: Runs, thresholds: NDArray[np.float64], level: float = 0.95) -> Estimate:
+def profile(x: Runs, thresholds: NDArray[np.float64], level: float = 0.95, draws: Draws | None = None) -> Estimate:
     """The share of runs above each of ``thresholds`` (m,), averaged over units: the performance profile."""
-    generator = np.random.default_rng(SEED)
-    ordered, places = np.unique(thresholds, return_inverse=True)
-
-    def above(passed: NDArray[np.intp]) -> NDArray[np.float64]:
-        """From the number of thresholds that each run of a draw exceeds (draws, n): the share of runs above each (draws, m)."""
-        counts = _counts(passed, ordered.size + 1)
-        return (passed.shape[1] - np.cumsum(counts, axis=1))[:, places] / passed.shape[1]
-
-    value, drawn = [], np.zeros((DRAWS, thresholds.size))
+    taken = (draws or Draws()).taken([(runs.size,) for runs in x if runs.size > 1])
+    value, drawn = [], np.zeros((thresholds.size, DRAWS))
     for runs in x:
-        passed = np.searchsorted(ordered, runs)
-        value.append(above(passed[None])[0])
+        order = np.argsort(runs)
+        within = np.searchsorted(runs[order], thresholds, side="right")  # runs that a threshold is not below
+        value.append((runs.size - within) / runs.size)
         if runs.size == 1:
-            drawn += value[-1] / len(x)
+            drawn += value[-1][:, None] / len(x)
         else:
-            drawn += np.concatenate([above(passed[picks]) for (picks,) in _redrawn((runs.size,), generator)]) / len(x)
-    return _estimate(np.mean(value, axis=0), drawn, level)
+            below = [_below(times[order], np.int64) for (times,) in next(taken)]
+            drawn += ((runs.size - np.concatenate(below, axis=1)) / runs.size / len(x))[within]
+    return _estimate(np.mean(value, axis=0), drawn.T, level)
 
 
 def mean_ranks(matrix: NDArray[np.float64], level: float = 0.95) -> Estimate:
@@ -94,28 +122,36 @@ def mean_ranks(matrix: NDArray[np.float64], level: float = 0.95) -> Estimate:
 
 
 def _exceeds(
-    a: NDArray[np.float64], b: NDArray[np.float64], picks_a: NDArray[np.intp], picks_b: NDArray[np.intp]
+    a: NDArray[np.float64], b: NDArray[np.float64], times_a: NDArray[np.integer], times_b: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """P(A > B) + P(A = B) / 2 from the samples that ``picks_a`` (draws, n) and ``picks_b`` (draws, m) take of the runs, one per draw.
+    """P(A > B) + P(A = B) / 2 from the samples that take each run as often as ``times_a`` (n, draws) and ``times_b`` (m, draws) say.
 
     Counted in the order of ``b``, since comparing every run with every other takes the product of their numbers.
     """
-    ordered, places = np.unique(b, return_inverse=True)
-    counts = _counts(places[picks_b], ordered.size)
-    below = np.zeros((len(counts), ordered.size + 1), dtype=counts.dtype)  # runs of b below a place
-    np.cumsum(counts, axis=1, out=below[:, 1:])
-    rows = np.arange(len(below))[:, None] * below.shape[1]
-    first, after = np.searchsorted(ordered, a), np.searchsorted(ordered, a, side="right")
-    wins = below.take(rows + first[picks_a]).sum(axis=1)
-    ties = below.take(rows + after[picks_a]).sum(axis=1) - wins if (first < after).any() else 0
-    pairs = picks_a.shape[1] * picks_b.shape[1]
+    pairs, order = a.size * b.size, np.argsort(b)
+    exact = np.int32 if pairs < 2**31 else np.int64
+    below = _below(times_b[order], exact)
+    first, after = (np.searchsorted(b[order], a, side=side) for side in ("left", "right"))
+    wins = (times_a * below[first]).sum(axis=0, dtype=exact)
+    ties = (times_a * below[after]).sum(axis=0, dtype=exact) - wins if (first < after).any() else 0
     return wins / pairs + ties / pairs / 2
 
 
-def _counts(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """How often each of ``most`` places occurs in every row of ``places`` (draws, n): (draws, most)."""
-    rows = np.arange(len(places))[:, None] * most
-    return np.bincount((rows + places).ravel(), minlength=len(places) * most).reshape(-1, most)
+def _below(times: NDArray[np.integer], exact: type[np.integer]) -> NDArray[np.integer]:
+    """How many runs each draw takes of those before a place: (n + 1, draws) from how often it takes each, in order (n, draws)."""
+    found = np.zeros((len(times) + 1, times.shape[1]), dtype=exact)
+    np.cumsum(times, axis=0, dtype=exact, out=found[1:])
+    return found
+
+
+def _times(picks: Sequence[NDArray[np.intp]]) -> list[NDArray[np.unsignedinteger]]:
+    """How often each run stands in every row of each of ``picks`` (draws, n): (n, draws), in as few bytes as will do."""
+    found = []
+    for p in picks:
+        draws, n = p.shape
+        counts = np.bincount((p * draws + np.arange(draws)[:, None]).ravel(), minlength=n * draws)
+        found.append(counts.reshape(n, draws).astype(np.min_scalar_type(n)))
+    return found
 
 
 def _redrawn(sizes: Sequence[int], generator: np.random.Generator, each: int = 1) -> Iterator[list[NDArray[np.intp]]]:
