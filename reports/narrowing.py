@@ -17,12 +17,38 @@ from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import equal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
 LISTED = 24  # values of a key that a condition names one by one; beyond that the cells are listed
+
+
+@dataclass(frozen=True)
+class ColumnIndex:
+    """The distinct values of a column, for each row the place of its value among them, and where the rows of each value are."""
+
+    known: list[Any]
+    codes: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> ColumnIndex:
+        """The index of a column."""
+        known: dict[Any, int] = {}
+        codes = np.array([known.setdefault(v, len(known)) for v in values], dtype=np.int64)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(known)))])
+        return cls(list(known), codes, np.argsort(codes, kind="stable"), starts)
+
+    def having(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows that have one of these values."""
+        return np.concatenate([self.rows[self.starts[i] : self.starts[i + 1]] for i in places])
+
+    def count(self, places: NDArray[np.int64]) -> int:
+        """How many rows have one of these values."""
+        return int((self.starts[places + 1] - self.starts[places]).sum())
 
 
 @dataclass
@@ -50,14 +76,9 @@ class HeldRows:
         return found
 
     @cached_property
-    def _values(self) -> dict[str, tuple[list[Any], NDArray[np.int64]]]:
-        """The distinct values of every key, and of cell_id, and for each row the place of its value among them."""
-        found = {}
-        for column in ("cell_id", *self.keys):
-            known: dict[Any, int] = {}
-            codes = [known.setdefault(v, len(known)) for v in self.rows[column].to_list()]
-            found[column] = (list(known), np.array(codes, dtype=np.int64))
-        return found
+    def _values(self) -> dict[str, ColumnIndex]:
+        """The index of every key, and of cell_id."""
+        return {column: ColumnIndex.of(self.rows[column].to_list()) for column in ("cell_id", *self.keys)}
 
     def positions(self, wanted: Sequence[tuple[Any, ...]]) -> list[int]:
         """Where the rows ``wanted``, each a cell_id and its places, stand; it is a defect when one is not there."""
@@ -68,34 +89,28 @@ class HeldRows:
 
     def conditions(self, at: Sequence[int], wanted: Sequence[tuple[Any, ...]]) -> list[str]:
         """What selects the rows at these positions and nothing else: as few keys as will do, or cells, or row by row."""
+        places = {column: np.unique(index.codes[at]) for column, index in self._values.items()}
+        values = {column: [index.known[i] for i in places[column]] for column, index in self._values.items()}
         narrow: dict[str, list[Any]] = {}
-        masks: dict[str, NDArray[np.bool_]] = {}
         for key in self.keys:
-            known, _ = self._values[key]
-            values, mask = self._having(key, at)
-            if None not in values and len(values) <= LISTED and len(values) < len(known):
-                narrow[key], masks[key] = sorted(values), mask
+            found = values[key]
+            if None not in found and len(found) <= LISTED and len(found) < len(self._values[key].known):
+                narrow[key] = sorted(found)
 
-        def selects(chosen: Mapping[str, object]) -> bool:
-            hit = np.ones(self.rows.height, dtype=bool)
-            for key in chosen:
-                hit &= masks[key]
-            return int(hit.sum()) == len(at)
+        def selects(chosen: Collection[str]) -> bool:
+            """Whether the values of these columns are met by no other row; the rarest are looked up, the others checked."""
+            hit = None
+            for key in sorted(chosen, key=lambda k: self._values[k].count(places[k])):
+                index = self._values[key]
+                hit = index.having(places[key]) if hit is None else hit[np.isin(index.codes[hit], places[key])]
+            return (len(self) if hit is None else hit.size) == len(at)
 
         if selects(narrow):
             for key in sorted(narrow, key=lambda k: -len(narrow[k])):  # a long list is the first to go
                 fewer = {k: v for k, v in narrow.items() if k != key}
                 narrow = fewer if selects(fewer) else narrow
-            return [_equal(key, values) for key, values in narrow.items()]
-        cells, masks["cell_id"] = self._having("cell_id", at)
-        return [_equal("cell_id", sorted(cells))] if selects({"cell_id": cells}) else [self._listed(wanted)]
-
-    def _having(self, column: str, at: Sequence[int]) -> tuple[list[Any], NDArray[np.bool_]]:
-        """The values of ``column`` in the rows ``at``, and which rows have one of them."""
-        known, codes = self._values[column]
-        chosen = np.zeros(len(known), dtype=bool)
-        chosen[codes[at]] = True
-        return [known[i] for i in np.flatnonzero(chosen)], chosen[codes]
+            return [_equal(key, found) for key, found in narrow.items()]
+        return [_equal("cell_id", sorted(values["cell_id"]))] if selects(["cell_id"]) else [self._listed(wanted)]
 
     def _listed(self, wanted: Sequence[tuple[Any, ...]]) -> str:
         """The rows one by one: the last resort, where arms, labels and indices differ from cell to cell."""
