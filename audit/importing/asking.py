@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from orledger.audit.importing.mapping import VALUE
 from orledger.audit.registry.side_reading import RESERVED
 from orledger.errors import UsageError
 
@@ -76,7 +77,13 @@ def questions(
                 else f"{(lacking := int(np.isnan(matrix).any(axis=1).sum()))} of {len(matrix)} units {'lacks' if lacking == 1 else 'lack'} an arm"
             )
         )
-        lines += _comparison(id=deciding, title=f"All arms, {guess.primary}", test=omnibus, arms=arms, over=over)
+        lines += _comparison(
+            id=deciding,
+            title="All arms" if guess.primary == VALUE else f"All arms, {guess.primary}",
+            test=omnibus,
+            arms=arms,
+            over=over,
+        )
     lines += _pairs(arms, against, test, over)
     lines += _comparison(over, id="ranks", title="Mean ranks", test="mean_ranks", arms=arms)
     for arm in arms:
@@ -206,11 +213,9 @@ def _against(
 def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str | None, seen: str) -> list[str]:
     among = f"{arms[0]} and {arms[1]} differ" if len(arms) == 2 else f"The {len(arms)} arms differ"
     asked = "all pairs" if against is None else f"every arm against {against}"
-    title = (
-        f"{arms[0]} and {arms[1]} compared by {guess.primary}"
-        if len(arms) == 2
-        else f"{len(arms)} arms compared by {guess.primary}, {asked}"
-    )
+    by = "" if guess.primary == VALUE else f" by {guess.primary}"
+    title = f"{arms[0]} and {arms[1]} compared{by}" if len(arms) == 2 else f"{len(arms)} arms compared{by}, {asked}"
+    among += "" if guess.primary == VALUE else f" in {guess.primary}"
     return [
         "# Written by orledger from results. Edit it, and register it before the data where you can.",
         f"# {seen}",
@@ -218,7 +223,7 @@ def _head(guess: Guess, arms: list[str], better: str, compare: str, against: str
         f"id = {quoted(guess.mapping.study)}",
         f"title = {quoted(title + (' (chosen by the data, so that its p-values are too small)' if compare == 'best' else ''))}",
         'mode = "exploratory"',
-        f"statement = {quoted(f'{among} in {guess.primary} ({better} is better).')}",
+        f"statement = {quoted(f'{among} ({better} is better).')}",
         "",
     ]
 
@@ -303,7 +308,7 @@ def _disposition(deciding: str, arms: list[str], metric: str, better: str) -> li
         )  # who is better when the first arm has the lower values
         found = [
             (
-                f"{arms[winner]} has the better {metric} ({better}), by more than chance alone;"
+                f"{arms[winner]} has the better {'values' if metric == VALUE else metric} ({better}), by more than chance alone;"
                 f" the difference is {arms[0]} minus {arms[1]}",
                 outcome,
             )

@@ -12,7 +12,7 @@ from orledger.audit.importing.arms import arm_by_name, arm_by_shape, arm_reason,
 from orledger.audit.importing.columns import Columns, describe
 from orledger.audit.importing.exports import UNFINISHED
 from orledger.audit.importing.keys import SOME, choose_unit, find_keys, with_unit
-from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, MappedMetric, Mapping
+from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, VALUE, MappedMetric, Mapping
 from orledger.audit.importing.marked import marked_results, number, spreads
 from orledger.audit.importing.reasons import failures, reason_column
 from orledger.audit.importing.suspicions import doubtful_arms, means_of, require_bare, results_alone
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_UNTOLD = 100  # more numbers than this whose names say no direction are features or settings, and no results
-VALUE = "value"  # the name of numbers of which nobody said what they are
 COMBINED = ("score", "combined", "combined_score", "combined_metric")  # names for one metric made of several
 
 

@@ -16,6 +16,7 @@ FILE_COLUMN = "file"  # a column that every table has: the name of its file with
 DASHES = ("-", "--", "---", "–", "—")  # no number where numbers stand; among words a dash may be a name
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", *DASHES)
 TRUTH = {"true": "1", "false": "0"}  # whether an answer was right is a result too
+VALUE = "value"  # the name of numbers of which nobody said what they are
 DECIMALS = (".", ",")
 SCALES = ("common", "own")
 

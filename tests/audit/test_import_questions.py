@@ -235,3 +235,14 @@ def test_columns_that_are_neither_text_nor_numbers_are_not_turned():
 def test_the_name_of_a_file_that_a_table_has_already_stays():
     table = stacked([("t.csv", pl.DataFrame({"acc": ["0.5"], FILE_COLUMN: ["other"]}))])
     assert table[FILE_COLUMN].to_list() == ["other"]
+
+
+@pytest.mark.parametrize("arms", ["ab", "abc"])
+def test_numbers_of_which_nobody_said_what_they_are_are_not_called_value_in_sentences(arms):
+    table = stacked([("t.csv", pl.DataFrame({"dataset": list("uvw"), **{a: [0.1, 0.2, 0.3 + ord(a)] for a in arms}}))])
+    text = draft(table, "t.csv", Wishes(better="higher")).questions.text
+    assert [line for line in text.splitlines() if "value" in line and not line.startswith("metric = ")] == (
+        [line for line in text.splitlines() if "better values (higher)" in line]
+    )
+    named = draft(table, "t.csv", Wishes(better="higher", metrics=("auc",))).questions.text
+    assert " in auc (higher is better)." in named
