@@ -122,6 +122,7 @@ def test_other_counts_than_fixed_are_remarked_one_by_one_up_to_eight():
     assert remarks(finding(*tests), ()) == (text,)
     late = Fixed(1, "was planned for {}", early=True)
     assert remarks(finding(evaluated("a", 2, fixed=late)), ()) == ("a was planned for 1 unit and evaluated on 2",)
+    assert len(remarks(finding(evaluated("a", 2, fixed=late), evaluated("b", 7)), ())) == 2  # fixed in two ways
     assert remarks(finding(evaluated("a", 5, fixed=Fixed(None, "", early=True))), ()) == ()
 
 
