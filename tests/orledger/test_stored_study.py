@@ -111,6 +111,12 @@ def test_init_writes_the_questions_of_a_database_and_study_uses_them(logged: Pat
     assert done.exit_code == 0, done.output
     assert "ours has the better accuracy" in done.output
     assert "accuracy" in Path("mine-report/report.html").read_text()
+    first = file.read_text()
+    anew = run(main, ["study", "mine.duckdb", "--metric", "accuracy", "--scale", "own", "--force", "--no-pdf"])
+    assert anew.exit_code == 0, anew.output
+    assert "amended after" in anew.output
+    assert Path("mine.hypotheses.toml.bak").read_text() == first
+    assert 'test = "sign"' in file.read_text()
 
 
 @pytest.mark.parametrize(
