@@ -236,7 +236,7 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
 
     Says which records coincide bitwise and which to 1, 5 and 20 percent, the worst disagreement of every arm, and for trajectories
     the first step that differs. Ratios are right over left. Cells that differ are listed with the machines that computed them, and
-    marked when the kind of CPU was another.
+    marked when the kind of CPU was another: its name, or the code that the BLAS chose for it.
     """
     from orledger.errors import UsageError, VerificationError
     from orledger.reports.report.compare import FRAMES

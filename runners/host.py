@@ -80,15 +80,27 @@ def host_facts(device: str = "cpu", *, with_torch: bool = True) -> dict[str, Any
 
 @cache
 def where() -> str:
-    """The machine of this process as JSON: stored with every cell, from where the cell ran."""
+    """The machine of this process as JSON: stored with every cell, from where the cell ran.
+
+    Two generations of processors may share one name, and get other code from the BLAS: what it chose is ``blas``, where it tells.
+    """
     facts = {
         "node": platform.node(),
         "cpu": cpu_model(),
+        **({"blas": chosen} if (chosen := blas_architecture()) else {}),
         "machine": platform.machine(),
         "python": platform.python_version(),
         "orledger": __version__,
     }
     return json.dumps(facts, sort_keys=True, ensure_ascii=False)
+
+
+def blas_architecture() -> str:
+    """The processor whose code the BLAS of this process chose; empty where it does not tell, several where libraries disagree."""
+    import numpy  # noqa: F401  (loads the BLAS that threadpoolctl then names)
+    from threadpoolctl import threadpool_info
+
+    return ", ".join(sorted({lib["architecture"] for lib in threadpool_info() if lib.get("architecture")}))
 
 
 def cpu_model() -> str:

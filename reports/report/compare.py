@@ -12,8 +12,14 @@ from orledger.reports.report.compare_records import compare_records
 if TYPE_CHECKING:
     from orledger.reports.source import Database
 
+# A cell of before does not name the code that its BLAS chose; its run does, if its cells were computed on the machine of the run.
 CELLS = """
-SELECT cell_id, case_name, block, cell AS name, state, n_records, content_hash, cpu, node FROM all_cells ORDER BY cell_id
+SELECT a.cell_id, a.case_name, a.block, a.cell AS name, a.state, a.n_records, a.content_hash, a.cpu, a.node, coalesce(
+    CASE WHEN json_valid(c.host) THEN json_extract_string(c.host, '$.blas') END,
+    CASE WHEN json_valid(r.host) AND r.engine <> 'ray' THEN nullif(array_to_string(list_sort(list_distinct(
+        json_extract_string(r.host, '$.libraries[*].architecture'))), ', '), '') END) AS blas
+FROM all_cells a JOIN cell c ON c.cell_id = a.cell_id LEFT JOIN run r ON r.run_id = c.run_id
+ORDER BY a.cell_id
 """
 FRAMES = ("cells", "hosts", "differing", "records", "rules", "paths")
 ACROSS, SAME, UNKNOWN = "across CPU kinds", "on one CPU kind", "CPU unknown"
@@ -64,8 +70,16 @@ def _cells(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
 
 
 def _marked(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-    """The cells that both sides settled, with the machines that did, marked by whether the kind of CPU is the same."""
+    """The cells that both sides settled, with the machines that did, marked by whether the kind of CPU is the same.
+
+    A kind is a name, and the code that the BLAS chose for it where both sides know that.
+    """
     cpus = pl.col("cpu"), pl.col("cpu_right")
+    named = [
+        pl.concat_str([cpu, pl.col(blas)], separator=", ")
+        for cpu, blas in zip(cpus, ("blas", "blas_right"), strict=True)
+    ]
+    other = (pl.col("blas") != pl.col("blas_right")).fill_null(False)
     return (
         left.join(right, on="cell_id", how="inner", suffix="_right")
         .filter(pl.col("content_hash").is_not_null() & pl.col("content_hash_right").is_not_null())
@@ -73,20 +87,16 @@ def _marked(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
             (pl.col("content_hash") == pl.col("content_hash_right")).alias("same"),
             pl.when(cpus[0].is_null() | cpus[1].is_null())
             .then(pl.lit(UNKNOWN))
-            .when(cpus[0] == cpus[1])
+            .when((cpus[0] == cpus[1]) & ~other)
             .then(pl.lit(SAME))
             .otherwise(pl.lit(ACROSS))
             .alias("mark"),
+            *(
+                pl.coalesce(known, cpu).alias(c)
+                for known, cpu, c in zip(named, cpus, ("left_cpu", "right_cpu"), strict=True)
+            ),
         )
-        .rename(
-            {
-                "name": "cell",
-                "cpu": "left_cpu",
-                "cpu_right": "right_cpu",
-                "node": "left_node",
-                "node_right": "right_node",
-            }
-        )
+        .rename({"name": "cell", "node": "left_node", "node_right": "right_node"})
     )
 
 

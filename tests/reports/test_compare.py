@@ -114,6 +114,35 @@ def test_cells_that_differ_across_kinds_of_cpu_are_marked():
     assert pairs[None, "Zen"] == ("CPU unknown", 1, 0, 1)
 
 
+def test_one_name_with_other_code_of_the_blas_is_another_kind_of_cpu():
+    """A cell says what its BLAS chose; one of before takes it from its run, unless its cells were computed elsewhere."""
+    left, right = database(), database()
+    ids = [
+        r[0] for r in left.execute("SELECT cell_id FROM cell WHERE state = 'done' ORDER BY cell_id LIMIT 6").fetchall()
+    ]
+    run = "INSERT INTO run SELECT * REPLACE (? AS run_id, ? AS engine, ? AS host) FROM run LIMIT 1"
+    libraries = {"libraries": [{"architecture": "SkylakeX"}, {"internal_api": "openmp"}, {"architecture": "SkylakeX"}]}
+    for name, engine in (("here", "processes"), ("spread", "ray")):
+        left.execute(run, [name, engine, json.dumps(libraries)])
+    zen, zen4 = {"cpu": "Zen", "node": "n1"}, {"cpu": "Zen", "node": "n1", "blas": "Haswell"}
+    machines = [  # left, its run, right, the kinds and the mark
+        (zen4, "run-1", zen4, "Zen, Haswell", "Zen, Haswell", "on one CPU kind"),
+        ({**zen4, "blas": "Zen"}, "run-1", zen4, "Zen, Zen", "Zen, Haswell", "across CPU kinds"),
+        (zen, "here", zen4, "Zen, SkylakeX", "Zen, Haswell", "across CPU kinds"),
+        (zen, "spread", zen4, "Zen", "Zen, Haswell", "on one CPU kind"),  # nothing but the name is known
+        (zen4, "here", zen, "Zen, Haswell", "Zen", "on one CPU kind"),
+        ({"blas": "Zen"}, "run-1", zen4, None, "Zen, Haswell", "CPU unknown"),
+    ]
+    for cell_id, (a, of, b, *_) in zip(ids, machines, strict=True):
+        left.execute("UPDATE cell SET host = ?, run_id = ? WHERE cell_id = ?", [json.dumps(a), of, cell_id])
+        right.execute("UPDATE cell SET host = ?, content_hash = 'x' WHERE cell_id = ?", [json.dumps(b), cell_id])
+    found = compare(synthetic_db.Adapter(left), synthetic_db.Adapter(right)).differing
+    name = dict(left.execute("SELECT cell_id, name FROM cell").fetchall())
+    assert {r["cell"]: (r["left_cpu"], r["right_cpu"], r["mark"]) for r in found.to_dicts()} == {
+        name[cell_id]: tuple(expected) for cell_id, (_, _, _, *expected) in zip(ids, machines, strict=True)
+    }
+
+
 def test_records_compared_a_few_at_a_time_give_what_all_of_them_give(reference, monkeypatch):
     """Ranges of cells are an arrangement of the work: the answer with many of them is that of one."""
     con = database()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -127,7 +128,6 @@ def _running(pid: int) -> bool:
 @pytest.mark.parametrize("name", ["serial", "processes"])
 def test_every_cell_says_where_it_was_computed(db: Path, name: str) -> None:
     import json
-    import platform
 
     from orledger.runners.host import cpu_model
 
@@ -137,3 +137,12 @@ def test_every_cell_says_where_it_was_computed(db: Path, name: str) -> None:
     assert [state for state, _ in rows] == ["done", "failed"]
     facts = json.loads(rows[0][1])
     assert (facts["node"], facts["cpu"]) == (platform.node(), cpu_model())
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the code that is asked for is for x86-64")
+def test_a_cell_says_which_code_the_blas_chose() -> None:
+    """OpenBLAS takes the code that it is told to take, and the name of the processor stays what it is."""
+    code = "import json\nfrom orledger.runners.host import where\nprint(json.loads(where()).get('blas'))"
+    told = {**os.environ, "OPENBLAS_CORETYPE": "Nehalem"}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=told)
+    assert found.stdout.strip() == "Nehalem"
