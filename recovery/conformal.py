@@ -65,7 +65,7 @@ class ConformalRadius:
         interval (`share` of it), besides q_add: under ties it matters on which side of an edge a response falls.
         """
         share = number(share, "share", low=0.0, high=1.0)
-        band = local_interval(spec, proj, self.kappa * self.anchor, eta, occ=occ)
+        band = _with_scored(local_interval(spec, proj, self.kappa * self.anchor, eta, occ=occ), spec, proj, eta)
         xp = namespace(band.mid)
         size = xp.abs(band.lower) + xp.abs(band.upper) + self.q_add
         pad = self.q_add + share * (band.delta_num + 8 * machine_eps(band.mid) * size)
@@ -134,6 +134,26 @@ def conformal_radius(
         kappa_star, kappa, scores, order, order / (n + 1), requested, bool(np.isinf(kappa_star)), q_add, wanted, method, anchor
     )  # fmt: skip
     return found if floor == "never" else _rounded_outwards(found, spec, proj_cal, y, occ)
+
+
+def _with_scored(band: Interval, spec: Spectral, proj: Projection, eta: float) -> Interval:
+    """The same intervals; those that a Gram matrix does not resolve reach to the edges of the matrix itself, which the scores are made of.
+
+    The edges of the problem that contains the exact one may lie inside those, where dropped directions left them too wide.
+    """
+    lost = np.flatnonzero(~to_numpy(band.resolved))
+    if spec.given is None or len(lost) == 0:
+        return band
+    bare = replace(spec, given=None)
+    own = local_interval(bare, replace(proj[lost], spec=bare), band.rho, eta, occ=occam(spec, eta))
+    xp = namespace(band.mid)
+    fields = {name: getattr(band, name) * 1 for name in ("lower", "upper", "mid", "half", "delta_num")}
+    lower, upper = xp.minimum(band.lower[lost], own.lower), xp.maximum(band.upper[lost], own.upper)
+    delta = xp.maximum(band.delta_num[lost], own.delta_num)
+    values = (lower, upper, (lower + upper) / 2, (upper - lower) / 2, delta)
+    for name, value in zip(fields, values, strict=True):
+        fields[name][lost] = value
+    return replace(band, **fields)
 
 
 def _rounded_outwards(

@@ -124,3 +124,22 @@ def test_two_atoms_are_covered_where_a_gram_matrix_resolves_nothing():
         for places in ([0], [1], [0, 1], [*rng.integers(0, 2, 40)]):
             band = found.band(spec, spec.project(kernel(x, at[places]), np.ones(len(places))), eta)
             assert inside(band, y[places]).all(), (seed, places)
+
+
+@pytest.mark.parametrize("seed", [87, 88])
+def test_a_new_response_with_a_score_of_at_most_kappa_lies_in_a_band_that_is_not_resolved(seed):
+    """The problem that contains the exact one can be narrower than the matrix whose directions were dropped: the scores are the latter's."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 1, 8)
+    noise = 10.0 ** rng.uniform(-8, -4)
+    y, eta = np.sin(5 * x) + noise * rng.standard_normal(8), 1e-3 * noise * 8**0.5
+    spec = Spectral.from_gram(np.exp(-0.5 * (x[:, None] - x) ** 2 / 0.09), y)
+    at = rng.uniform(0, 1, 30)
+    points = spec.project(np.exp(-0.5 * (x[:, None] - at) ** 2 / 0.09), np.ones(30))
+    found = conformal_radius(spec, points, np.sin(5 * at) + noise * rng.standard_normal(30), eta, level=0.8)
+    band = found.band(spec, points, eta)
+    assert not band.resolved.all()
+    for outside in (np.nextafter(band.upper, np.inf), np.nextafter(band.lower, -np.inf)):
+        assert (covering_radius(spec, points, outside, eta) > found.kappa * found.anchor).all()
+    np.testing.assert_allclose((band.lower + band.upper) / 2, band.mid, rtol=1e-12)
+    np.testing.assert_allclose((band.upper - band.lower) / 2, band.half, rtol=1e-9)
