@@ -48,7 +48,7 @@ def study_stored(
     hypothesis = read_hypothesis(file)
     facts = audited(path, hypothesis, amend=amend or force, quiet=as_json)
     folder = path.with_name(f"{file.name.removesuffix('.hypotheses.toml')}-report") if out is None else out
-    written(path, folder, {"db": path, "reasons": reasons, **facts}, as_json, title=hypothesis.title, **how)
+    written(path, folder, {"db": path, "reasons": reasons, **facts}, as_json, title=None, **how)
 
 
 def questions_of(path: Path, said: dict[str, Any]) -> Path:

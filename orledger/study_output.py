@@ -49,7 +49,7 @@ def write_study(
     db: Path,
     folder: Path,
     *,
-    title: str,
+    title: str | None,
     width: str = "two",
     pdf: bool | None = None,
     declared: Study | None = None,

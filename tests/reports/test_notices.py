@@ -80,7 +80,7 @@ def test_one_file_has_one_title_whoever_writes_the_report(made: Path, tmp_path: 
     run("report", "--db", made, "--out", tmp_path / "command.html", "--no-pdf")
     with open_database(made) as results:
         results.report(tmp_path / "python.html")
-    write_study(made, tmp_path / "study", title="Audit report: mine", pdf=False)
+    write_study(made, tmp_path / "study", title=None, pdf=False)
     for page in ("command.html", "python.html", "study/report.html"):
         assert "<h1>Audit report: mine</h1>" in (tmp_path / page).read_text(encoding="utf-8"), page
 
