@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import mannwhitneyu, rankdata, trim_mean
 
 from orledger.audit.statistics import stratified
-from orledger.audit.statistics.stratified import improvement, interquartile_mean, mean_ranks, profile
+from orledger.audit.statistics.stratified import Draws, improvement, interquartile_mean, mean_ranks, profile
 
 rng = np.random.default_rng(7)
 X = [rng.normal(size=n).round(1) for n in (5, 4, 6)]
@@ -50,16 +50,70 @@ def test_the_bootstrap_interval_of_a_mean_rank_covers_it_as_often_as_it_says():
     assert mean_ranks(m).value.tolist() == rankdata(m, axis=1).mean(axis=0).tolist()
 
 
-def test_the_bootstrap_of_an_improvement_compares_every_run_with_every_other():
-    """The draws as the method says, arm by arm and unit by unit, and every pair of runs of each compared."""
+def compared(x, y) -> list[float]:
+    """The draws as the method says, arm by arm and unit by unit, and every pair of runs of each compared: both ends."""
     generator, shares = np.random.default_rng(stratified.SEED), []
-    for a, b in zip(X, Y, strict=True):
+    for a, b in zip(x, y, strict=True):
         left, right = (r[generator.integers(r.size, size=(stratified.DRAWS, r.size))] for r in (a, b))
         over, same = left[:, :, None] > right[:, None, :], left[:, :, None] == right[:, None, :]
         shares.append(over.mean(axis=(1, 2)) + same.mean(axis=(1, 2)) / 2)
-    expected = np.quantile(np.mean(shares, axis=0), [0.025, 0.975])
+    return np.quantile(np.mean(shares, axis=0), [0.025, 0.975]).tolist()
+
+
+def passed(x, thresholds) -> list[list[float]]:
+    """The same for the shares of runs above thresholds."""
+    generator = np.random.default_rng(stratified.SEED)
+    drawn = [r[generator.integers(r.size, size=(stratified.DRAWS, r.size))] for r in x]
+    shares = np.mean([(d[:, :, None] > thresholds).mean(axis=1) for d in drawn], axis=0)
+    return np.quantile(shares, [0.025, 0.975], axis=0).tolist()
+
+
+def test_the_bootstrap_of_an_improvement_compares_every_run_with_every_other():
     found = improvement(X, Y)
-    assert [float(found.low), float(found.high)] == expected.tolist()
+    assert [float(found.low), float(found.high)] == compared(X, Y)
+
+
+@pytest.mark.parametrize("kept", [0, 25_000, 10**9])  # nothing, the first unit, everything
+def test_draws_that_are_shared_are_those_of_each_estimate_alone(monkeypatch: pytest.MonkeyPatch, kept: int):
+    """Arms of as many runs take what was drawn for others; arms of other numbers of runs, and profiles, do not."""
+    monkeypatch.setattr(stratified, "KEPT", kept)
+    draws, fewer, thresholds = Draws(), [r[1:] for r in Y], np.array([-0.5, 0.0, 0.7])
+    one, other = [np.array([0.3]), *X[1:]], [np.array([0.1]), *Y[1:]]  # a unit that is not redrawn
+    for a, b in ((X, Y), ([-r for r in X], Y), (X, fewer), (one, other), (one, other), (X, Y), (Y, X)):
+        found = improvement(a, b, draws=draws)
+        assert [float(found.low), float(found.high)] == compared(a, b)
+    for a in (X, [-r for r in X], Y):
+        curve = profile(a, thresholds, draws=draws)
+        np.testing.assert_allclose([curve.low, curve.high], passed(a, thresholds), rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_drawn_once_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch):
+    """Two draws of 5 of 5 runs and of 4 of 4 take 18 bytes; with the next unit, of 4 and 5, 36."""
+    monkeypatch.setattr(stratified, "DRAWS", 2)
+    drawn: list[tuple[int, ...]] = []
+    real = stratified._redrawn
+
+    def counting(sizes, generator):
+        drawn.append(tuple(sizes))
+        return real(sizes, generator)
+
+    monkeypatch.setattr(stratified, "_redrawn", counting)
+    for kept, again in ((36, []), (35, [(4, 5)]), (17, [(5, 4), (4, 5)])):
+        monkeypatch.setattr(stratified, "KEPT", kept)
+        draws = Draws()
+        for first in (True, False):
+            drawn.clear()
+            for _ in draws.taken([(5, 4), (4, 5)]):
+                pass
+            assert drawn == ([(5, 4), (4, 5)] if first else again), kept
+
+
+def test_more_pairs_of_runs_than_an_int32_counts():
+    """50,000 runs that all exceed 50,000 others: 2.5e9 pairs, all won."""
+    n = 50_000
+    ones = np.ones((n, 1), dtype=np.uint8)
+    assert stratified._exceeds(np.full(n, 2.0), np.full(n, 1.0), ones, ones).tolist() == [1.0]
+    assert stratified._exceeds(np.full(n, 1.0), np.full(n, 1.0), ones, ones).tolist() == [0.5]
 
 
 @pytest.mark.parametrize("most", [200, 5000])
