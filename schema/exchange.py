@@ -168,8 +168,12 @@ def _write(con: duckdb.DuckDBPyConnection, table: TableInfo, folder: Path, *, co
     smaller = f", COMPRESSION_LEVEL 22, PARQUET_VERSION v2, ROW_GROUP_SIZE {COMPACT_ROWS}" if compact else ""
     many = table.name == "record" and (table.rows or 0) > parquet.SORTED_ROWS
     parts = parquet.sorted_parts(con, folder) if many else []
-    in_order = parquet.BY_KIND if compact and table.name == "record" else parquet.IN_ORDER.format(table=table.name)
-    rows = f"SELECT * FROM {parquet.rows_of(*parts)}" if parts else in_order
+    if parts:
+        rows = f"SELECT * FROM {parquet.rows_of(*parts)}"
+    elif compact:
+        rows = parquet.by_kind(con, table.name, [c.name for c in table.columns])
+    else:
+        rows = parquet.IN_ORDER.format(table=table.name)
     con.execute(f"COPY ({rows}) TO {literal(str(file))} (FORMAT parquet, COMPRESSION zstd{smaller})")
     for part in parts:
         part.unlink()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from orledger.schema.layouts import literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import duckdb
@@ -35,7 +36,7 @@ FEW = 10_000
 IN_ORDER = 'SELECT * FROM "{table}" ORDER BY ALL NULLS FIRST'
 
 # Numbers of one kind stand together, and those of similar cells beside each other: they compress better than cell by cell.
-BY_KIND = """
+RECORDS_BY_KIND = """
 SELECT r.* FROM record r LEFT JOIN cell c USING (cell_id)
 ORDER BY c.case_name, c.block, r.metric, c.spec, r.cell_id, r.arm, r.label NULLS FIRST, r.idx NULLS FIRST, r.value
 """
@@ -78,6 +79,17 @@ SELECT c.cell_id, r.arm, r.metric, r.label, r.idx, r.value
 FROM {rows} r JOIN part_cell c ON r.cell = c.cell
 ORDER BY r.cell, r.arm, r.metric, r.label NULLS FIRST, r.idx NULLS FIRST, r.value
 """
+
+
+def by_kind(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> str:
+    """The query for the rows of ``table`` with what is alike together, which compresses better; any rows have one such order."""
+    if table == "record":
+        return RECORDS_BY_KIND
+    counts = ", ".join(f'count(DISTINCT "{column}")' for column in columns)
+    [numbers] = con.execute(f'SELECT {counts} FROM "{table}"').fetchall()
+    few_first = sorted(zip(numbers, range(len(columns)), columns, strict=True))
+    order = ", ".join(f'"{column}" NULLS FIRST' for _, _, column in few_first)
+    return f'SELECT * FROM "{table}" ORDER BY {order}'
 
 
 def sorted_parts(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Path]:
