@@ -65,7 +65,7 @@ def measured(
         )  # fmt: skip
     if comparison.test == "interquartile_mean":
         with np.errstate(invalid="ignore"):  # a draw of both infinities has no mean
-            found = interquartile_mean(runs[0], comparison.level)
+            found = interquartile_mean(runs[0], comparison.level, shared)
         return _result(
             comparison, len(common), dropped, method=METHOD, effect=_finite(found.value), low=_finite(found.low),
             high=_finite(found.high), effect_name="interquartile mean of all runs", details=details, interval_method=METHOD,

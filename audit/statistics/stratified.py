@@ -18,11 +18,12 @@ from orledger.audit.statistics.intervals import ends_of_draws
 from orledger.audit.ties import equalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     Runs = Sequence[NDArray[np.float64]]  # one array of runs per unit
+    Form = Callable[[Sequence[NDArray[np.intp]]], list[NDArray[np.unsignedinteger]]]
 
 DRAWS = 2000
 MOST = 4_000_000  # numbers held at once
@@ -43,39 +44,42 @@ class Estimate:
 
 @dataclass
 class Draws:
-    """How often each draw takes each run of every unit; what was drawn for one estimate is kept for others of as many runs.
+    """The runs that each draw takes of every unit; what was drawn for one estimate is kept for others of as many runs.
 
     The comparisons of one question nearly all have the same numbers of runs, and the same seed. What they asked for last is
     kept: the first units, up to KEPT bytes; the others are drawn again, with the same numbers.
     """
 
     layout: Sequence[tuple[int, ...]] = ()
+    form: Form | None = None
     units: list[list[list[NDArray[np.unsignedinteger]]]] = field(default_factory=list)
     generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(SEED))  # behind ``units``
 
-    def taken(self, layout: Sequence[tuple[int, ...]]) -> Iterator[Iterable[list[NDArray[np.unsignedinteger]]]]:
-        """For every unit of ``layout``, which is the numbers of its runs: counts (runs, draws) for each, some draws at a time."""
-        if layout != self.layout:
-            self._keep(layout)
+    def taken(
+        self, layout: Sequence[tuple[int, ...]], form: Form
+    ) -> Iterator[Iterable[list[NDArray[np.unsignedinteger]]]]:
+        """For every unit of ``layout``, which is the numbers of its runs: what ``form`` makes of the draws, some at a time."""
+        if (layout, form) != (self.layout, self.form):
+            self._keep(layout, form)
         yield from self.units
         generator = deepcopy(self.generator)
         for sizes in layout[len(self.units) :]:
-            yield map(_times, _redrawn(sizes, generator))
+            yield map(form, _redrawn(sizes, generator))
 
-    def _keep(self, layout: Sequence[tuple[int, ...]]) -> None:
-        self.layout, self.units, self.generator = layout, [], np.random.default_rng(SEED)
+    def _keep(self, layout: Sequence[tuple[int, ...]], form: Form) -> None:
+        self.layout, self.form, self.units, self.generator = layout, form, [], np.random.default_rng(SEED)
         left = KEPT
         for sizes in layout:
             left -= DRAWS * sum(n * np.min_scalar_type(n).itemsize for n in sizes)
             if left < 0:
                 break
-            self.units.append([_times(picks) for picks in _redrawn(sizes, self.generator)])
+            self.units.append([form(picks) for picks in _redrawn(sizes, self.generator)])
 
 
 def improvement(x: Runs, y: Runs, level: float = 0.95, draws: Draws | None = None) -> Estimate:
     """How probable it is that a run of the first arm exceeds one of the second on a unit, ties counting half, averaged over units."""
     sizes = [(a.size, b.size) for a, b in zip(x, y, strict=True)]
-    taken = (draws or Draws()).taken([two for two in sizes if two != (1, 1)])
+    taken = (draws or Draws()).taken([two for two in sizes if two != (1, 1)], _times)
     value, drawn = [], np.zeros(DRAWS)
     for a, b in zip(x, y, strict=True):
         value.append(_exceeds(a, b, np.ones((a.size, 1), int), np.ones((b.size, 1), int))[0])
@@ -86,18 +90,19 @@ def improvement(x: Runs, y: Runs, level: float = 0.95, draws: Draws | None = Non
     return _estimate(np.mean(value), drawn / len(value), level)
 
 
-def interquartile_mean(x: Runs, level: float = 0.95) -> Estimate:
+def interquartile_mean(x: Runs, level: float = 0.95, draws: Draws | None = None) -> Estimate:
     """The mean of the middle half of all runs of all units, pooled."""
+    (steps,) = (draws or Draws()).taken([tuple(runs.size for runs in x)], _which)
     drawn = [
         trim_mean(np.concatenate([runs[p] for runs, p in zip(x, picks, strict=True)], axis=1), 0.25, axis=1)
-        for picks in _redrawn([runs.size for runs in x], np.random.default_rng(SEED))
+        for picks in steps
     ]
     return _estimate(trim_mean(np.concatenate(x), 0.25), np.concatenate(drawn), level)
 
 
 def profile(x: Runs, thresholds: NDArray[np.float64], level: float = 0.95, draws: Draws | None = None) -> Estimate:
     """The share of runs above each of ``thresholds`` (m,), averaged over units: the performance profile."""
-    taken = (draws or Draws()).taken([(runs.size,) for runs in x if runs.size > 1])
+    taken = (draws or Draws()).taken([(runs.size,) for runs in x if runs.size > 1], _times)
     value, drawn = [], np.zeros((thresholds.size, DRAWS))
     for runs in x:
         order = np.argsort(runs)
@@ -142,6 +147,11 @@ def _below(times: NDArray[np.integer], exact: type[np.integer]) -> NDArray[np.in
     found = np.zeros((len(times) + 1, times.shape[1]), dtype=exact)
     np.cumsum(times, axis=0, dtype=exact, out=found[1:])
     return found
+
+
+def _which(picks: Sequence[NDArray[np.intp]]) -> list[NDArray[np.unsignedinteger]]:
+    """The runs themselves, in the order in which a draw takes them, in as few bytes as will do."""
+    return [p.astype(np.min_scalar_type(p.shape[1])) for p in picks]
 
 
 def _times(picks: Sequence[NDArray[np.intp]]) -> list[NDArray[np.unsignedinteger]]:

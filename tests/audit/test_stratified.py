@@ -83,6 +83,11 @@ def test_draws_that_are_shared_are_those_of_each_estimate_alone(monkeypatch: pyt
         found = improvement(a, b, draws=draws)
         assert [float(found.low), float(found.high)] == compared(a, b)
     for a in (X, [-r for r in X], Y):
+        generator = np.random.default_rng(stratified.SEED)
+        drawn = [r[generator.integers(r.size, size=(stratified.DRAWS, r.size))] for r in a]
+        middle = trim_mean(np.concatenate(drawn, axis=1), 0.25, axis=1)
+        found = interquartile_mean(a, draws=draws)
+        np.testing.assert_allclose([found.low, found.high], np.quantile(middle, [0.025, 0.975]), rtol=1e-12)
         curve = profile(a, thresholds, draws=draws)
         np.testing.assert_allclose([curve.low, curve.high], passed(a, thresholds), rtol=1e-12, atol=1e-12)
 
@@ -103,7 +108,7 @@ def test_what_is_drawn_once_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch):
         draws = Draws()
         for first in (True, False):
             drawn.clear()
-            for _ in draws.taken([(5, 4), (4, 5)]):
+            for _ in draws.taken([(5, 4), (4, 5)], stratified._times):
                 pass
             assert drawn == ([(5, 4), (4, 5)] if first else again), kept
 
