@@ -47,9 +47,10 @@ def hanging(text: str, indent: str = "  ") -> str:
     )  # fmt: skip
 
 
-def heading(name: str, verdict: str) -> str:
-    """The name of a hypothesis as a heading, and its verdict in colour."""
-    return f"{strong(name)}  {toned(verdict)}"
+def heading(name: str, verdict: str, late: bool = False) -> str:
+    """The name of a hypothesis as a heading, and its verdict in colour; not the good one where the text came too late to be confirmed."""
+    muted = late and TONES.get(verdict.lower()) == GOOD
+    return f"{strong(name)}  {click.style(verdict, fg=OPEN, bold=True) if muted else toned(verdict)}"
 
 
 @contextmanager

@@ -77,6 +77,16 @@ class AuditFinding:
     level: str = ""
     receipt: Earlier | None = None
 
+    @property
+    def after_data(self) -> bool:
+        """Whether the first text of the hypothesis was registered after cells were done."""
+        return self.registration.parent is None and self.registration.cells_done > 0
+
+    @property
+    def late(self) -> bool:
+        """Whether support confirms nothing, because the hypothesis is exploratory or came after the data."""
+        return self.hypothesis.mode == "exploratory" or self.after_data
+
 
 @dataclass(frozen=True, repr=False)
 class Audit:

@@ -93,7 +93,7 @@ def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]
         "statement": f.hypothesis.statement, "verdict": str(f.decision.verdict), "reason": f.decision.reason,
         "rule": f.decision.rule, "test_ids": [t for name in evidence for t in test_ids.get(name, [])],
         "claim_ids": [claim_ids[name] for name in evidence if name in claim_ids],
-        "after_data": f.registration.parent is None and f.registration.cells_done > 0,
+        "after_data": f.after_data,
         "amendment": f.known == Registered.AMENDED, "population": f.sensitivity.population,
         "coarser_unit": f.sensitivity.unit,
         "coarser_verdict": None if f.sensitivity.verdict is None else str(f.sensitivity.verdict),

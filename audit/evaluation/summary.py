@@ -25,18 +25,19 @@ def audit_lines(
     *,
     every_test: bool = False,
     width: int = 100,
-    heading: Callable[[str, str], str] = "{}  {}".format,
+    heading: Callable[[str, str, bool], str] = "{}  {}".format,
     line: Callable[[str], str] = "    {}".format,
 ) -> Iterator[str]:
     """The audit for a terminal: dispositions with reasons, counts of outcomes with floors, claims that fail; on request every test.
 
-    ``heading`` joins the name of a hypothesis and its verdict, for one who wants them in colour; ``line`` writes a test or claim.
+    ``heading`` joins the name of a hypothesis and its verdict, for one who wants them in colour; its last argument is true where
+    the text was not registered before the data, and support confirms nothing. ``line`` writes a test or claim.
     """
     yield f"audit {audit.audit_id}: {counted(audit.n_cells, 'cell')}, {counted(audit.n_records, 'record')}"
     for f in sorted(audit.findings, key=lambda f: f.decision is None):  # what only describes comes last
         yield ""
         verdict = f.decision.verdict.upper() if f.decision else "DESCRIBES"
-        yield f"{heading(f.hypothesis.id, verdict)}  {f.hypothesis.title}{_marks(f)}"
+        yield f"{heading(f.hypothesis.id, verdict, f.late)}  {f.hypothesis.title}{_marks(f)}"
         yield from _indented(f.decision.reason if f.decision else "no verdict rests on these tests", width)
         if f.sensitivity:
             yield from _indented(f"speaks about: {f.sensitivity.population}", width)

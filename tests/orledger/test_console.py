@@ -17,9 +17,11 @@ from click.testing import CliRunner, Result
 
 from orledger.cli import COMMANDS, main
 from orledger.cli_complete import databases
+from orledger.cli_look import heading
 from orledger.cli_render import render
 from orledger.cli_shell import Completer, shell
 from orledger.errors import QueryRefusedError
+from orledger.from_frame import study_from
 from orledger.schema import streaming
 from orledger.schema.writing import Writer
 
@@ -48,6 +50,17 @@ def test_a_table_fits_the_terminal_or_stands_upright() -> None:
     for k in range(12):
         assert f"column {k}".ljust(9) + f"  {k / 3}\n" in text  # every digit is there
     assert "-[ row" not in render(wide, "table", None)  # a file or pipe gets columns
+
+
+def test_what_an_exploratory_hypothesis_supports_is_not_green(tmp_path: Path) -> None:
+    """Eight units, one arm higher on each: the exact signed-rank p is 2 / 2^8. Green is code 32, yellow 33 (ECMA-48)."""
+    rows = [{"dataset": d, "tree": k / 10, "forest": k / 10 + 0.05} for k, d in enumerate("abcdefgh")]
+    study_from(rows, "mine", tmp_path / "mine.duckdb", better="higher").close()
+    done = CliRunner().invoke(main, ["audit", "--db", str(tmp_path / "mine.duckdb")], color=True)
+    assert "\x1b[33m\x1b[1mSUPPORTED" in done.output
+    assert "\x1b[32m" not in done.output
+    assert "\x1b[32m\x1b[1mSUPPORTED" in heading("H1", "SUPPORTED")
+    assert heading("H1", "REFUTED", True) == heading("H1", "REFUTED")
 
 
 @pytest.mark.parametrize("style", ["csv", "jsonl", "parquet"])
