@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.ticker import MaxNLocator
 
+from orledger.audit.importing.mapping import VALUE
 from orledger.audit.registry.words import Outcome
 from orledger.reports.figures.generic_choice import first, leading, left_out
 from orledger.reports.figures.generic_looks import LONGEST, arm_names, beside, shown, unit_ticks
@@ -64,8 +65,9 @@ def draw_slopes(canvas: Canvas, subject: Subject) -> str:
         ax.set_axis_off()
     if not pairs:
         canvas.nothing(axes[0], "the audit compares no pair of arms")
+    of = "" if subject.metric == VALUE else f" of {subject.metric}"  # a metric without a name of its own
     return (
-        f"Paired values of {subject.metric} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, orange where the second is,"
+        f"Paired values{of} on every unit ({', '.join(subject.unit)}). Blue where the first arm is better, orange where the second is,"
         f" grey where they are equal; the counts are of units on which the first is better, worse, equal.{left_out(subject, len(pairs))}"
     )
 

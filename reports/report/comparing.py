@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.registry.words import DECIDED, Outcome, Untestable, Variant
 from orledger.reports.audit_rows import MIRRORED
+from orledger.reports.report.missing import EMPTY_ENTRY
 from orledger.reports.report.wording import interval, short
 from orledger.wording import counted
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 ASKED = {"less": "lower", "greater": "higher"}
 OF_DIFFERENCES = ("signed_rank", "sign")
+REFUSED = re.compile(r"(?:arm refused: |cell (?:refused|failed))([^;]*)")  # the reasons of a unit that was left out
 
 
 def compares(test: Row) -> bool:
@@ -48,12 +51,25 @@ def leads(test: Row) -> str:
 
 
 def _left_out(test: Row) -> str:
-    """The units that are not counted because a side declined there: it may have declined where it was bad."""
-    declined = [d for d in test["dropped"] if isinstance(d, dict) and d.get("refused")]  # early audits kept names alone
+    """The units that are not counted because a side declined there, where it may have been bad, or because its entry is empty."""
+    absent = [d for d in test["dropped"] if isinstance(d, dict) and d.get("refused")]  # early audits kept names alone
+    empty = [d for d in absent if _is_empty(d)]
     noun = "value" if test["variant"] == Variant.BLOCKED else "unit"  # of nested values each is named
-    whole, part = sum(not d.get("partial") for d in declined), sum(bool(d.get("partial")) for d in declined)
-    words = [counted(whole, noun)] * bool(whole) + [f"a part of {counted(part, 'unit')}"] * bool(part)
-    return f", with {' and '.join(words)} left out in which a side refused or failed" if words else ""
+    words = []
+    for why, those in (
+        ("a side refused or failed", [d for d in absent if d not in empty]),
+        ("a value is missing", empty),
+    ):
+        whole, part = sum(not d.get("partial") for d in those), sum(bool(d.get("partial")) for d in those)
+        parts = [counted(whole, noun)] * bool(whole) + [f"a part of {counted(part, 'unit')}"] * bool(part)
+        words += [f"with {' and '.join(parts)} left out in which {why}"] * bool(parts)
+    return "".join(f", {text}" for text in words)
+
+
+def _is_empty(dropped: Row) -> bool:
+    """Whether nobody declined in a unit that was left out: every refusal in its reason is an empty entry of an imported table."""
+    found = REFUSED.findall(dropped["reason"])
+    return bool(found) and all(reason.startswith(EMPTY_ENTRY) for reason in found)
 
 
 def alike(test: Row) -> Any:

@@ -137,6 +137,24 @@ def test_units_in_which_a_side_declined_stand_beside_the_count() -> None:
     assert nested.leads.endswith("with 1 value left out in which a side refused or failed")
 
 
+def test_an_empty_entry_of_an_imported_table_is_missing_and_no_refusal() -> None:
+    def out(unit: str, reason: str) -> dict:
+        return {"unit": unit, "reason": reason, "refused": True}
+
+    empty = [out("u1", "a: arm refused: missing in t.csv"), out("u2", "a: arm refused: missing in t.csv; b: no record")]
+    said = told(won("less", "a", n=8, wins=8, losses=0, dropped=empty))
+    assert said.leads.endswith("worse on 0, with 2 units left out in which a value is missing")
+    declined = [
+        out("u3", "a: arm refused: missing in t.csv; b: arm refused: OOM"),
+        out("u4", "b: cell failed"),
+        out("u5", "b: cell refused: missing in t.csv"),
+    ]
+    said = told(won("less", "a", n=8, wins=8, losses=0, dropped=[*empty, *declined]))
+    assert said.leads.endswith(
+        ", with 3 units left out in which a side refused or failed, with 2 units left out in which a value is missing"
+    )
+
+
 def test_ties_are_named_where_they_and_not_the_number_of_units_keep_p_from_being_small() -> None:
     tied = won("untestable", "", n=20, n_nonzero=5, wins=5, losses=0, draws=15, untestable="too many units tie")
     assert told(tied).why == (
