@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from orledger.reports.source import Database
 
 NEWEST = "SELECT audit_id, data_hash, n_cells, n_records FROM audit ORDER BY created DESC, audit_id LIMIT 1"
+# Current texts that it did not see: they were registered, or replaced another text, after it.
+UNJUDGED = """
+SELECT hypothesis FROM registration r WHERE NOT EXISTS (SELECT 1 FROM registration s WHERE s.parent = r.hash)
+  AND NOT list_contains((SELECT registrations FROM audit ORDER BY created DESC, audit_id LIMIT 1), r.hash)
+ORDER BY hypothesis
+"""
 NOW = "SELECT count(*) FILTER (state = 'done') AS cells, (SELECT count(*) FROM all_records) AS records FROM all_cells"
 OPPOSITE: dict[str, str] = {Outcome.LESS: Outcome.GREATER, Outcome.GREATER: Outcome.LESS}
 # The variant to print comes first: the one whose values are independent units.
@@ -177,6 +183,11 @@ class AuditRows:
             return None
         there = "as many, with other values or states" if now == seen else f"{now[0]:,} and {now[1]:,}"
         return f"the newest audit looked at {seen[0]:,} cells and {seen[1]:,} records; the database now has {there}"
+
+    @cached_property
+    def unjudged(self) -> tuple[str, ...]:
+        """The hypotheses of which the newest audit did not see the current text; empty where there is no audit."""
+        return tuple(self.results.sql(UNJUDGED)["hypothesis"].to_list()) if self._head else ()
 
     @cached_property
     def _tests(self) -> dict[str, tuple[TestRow, ...]]:

@@ -1,4 +1,4 @@
-"""What is said above everything that is printed from a database: its newest audit saw other records, or it was changed without orledger."""
+"""What is said above everything that is printed from a database: its newest audit saw other records or hypotheses, or it was changed without orledger."""
 
 from __future__ import annotations
 
@@ -14,17 +14,23 @@ if TYPE_CHECKING:
 
 
 def outdated(db: Database) -> str:
-    """That the newest audit is older than the records, and what it saw of them; empty where it saw them, or where there is none.
+    """That the newest audit is older than the records or the hypotheses; empty where it saw both, or where there is none.
 
-    It is read from the hashes that cells are stored with: what they hold is not read.
+    It is read from the hashes that cells and texts are stored with: what cells hold is not read.
     """
-    stale = AuditRows(db).stale
-    if not stale:
-        return ""
-    return (
-        f"The newest audit is older than the records: it {stale.removeprefix('the newest audit ')}. Its verdicts, p-values and intervals do not speak about the"
-        " records of today; orledger audit makes new ones."
-    )
+    audit = AuditRows(db)
+    said = []
+    if audit.stale:
+        said.append(
+            f"The newest audit is older than the records: it {audit.stale.removeprefix('the newest audit ')}. Its verdicts, p-values and intervals do not speak about the"
+            " records of today; orledger audit makes new ones."
+        )
+    if audit.unjudged:
+        said.append(
+            f"Registered or amended after the newest audit, which did not judge the text of today: {', '.join(audit.unjudged)};"
+            " orledger audit judges it."
+        )
+    return " ".join(said)
 
 
 def changed(results: Results) -> str:

@@ -117,6 +117,29 @@ def test_the_explorer_says_above_every_page_that_the_audit_is_older(older: Path,
                 assert (OLDER in page) == there, address
 
 
+def test_a_hypothesis_registered_or_amended_after_the_audit_is_not_judged_and_named(db: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(db), read_only=True) as con:
+        ((text,),) = con.execute("SELECT text FROM registration").fetchall()
+    page, tables, file = tmp_path / "r.html", tmp_path / "t", tmp_path / "mine.toml"
+    for name, changed in (
+        ("mine", text.replace('statement = "', 'statement = "Amended: ', 1)),
+        ("other", text.replace('id = "mine"', 'id = "other"', 1)),
+    ):
+        assert changed != text
+        file.write_text(changed, encoding="utf-8")
+        run("register", file, "--db", db, "--amend")
+        _, noted = run("report", "--db", db, "--out", page, "--no-pdf")
+        run("tables", "--db", db, "--out", tables, "--format", "tex")
+        with TestClient(application(Explorer(db)), base_url="http://localhost") as client:
+            places = (noted, page.read_text("utf-8"), (tables / "tables.tex").read_text("utf-8"), client.get("/").text)
+        for said in places:
+            assert f"did not judge the text of today: {name};" in said
+            assert OLDER not in said
+        run("audit", "--db", db)
+        _, noted = run("report", "--db", db, "--out", page, "--no-pdf")
+        assert "text of today" not in noted
+
+
 def test_a_database_changed_by_another_program_is_printed_with_a_banner_and_exit_code_6(
     edited: Path, tmp_path: Path
 ) -> None:
