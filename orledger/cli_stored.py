@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from orledger.cli_anew import put
 from orledger.cli_look import hanging
 from orledger.cli_options import echo_json, warn
+from orledger.cli_study_again import same_questions
 from orledger.cli_studying import as_said, audited, compared, wishes, written
 from orledger.errors import UsageError
+
+if TYPE_CHECKING:
+    from orledger.audit.importing.asking import Questions
+    from orledger.audit.importing.inference import Guess
 
 
 def database_of(tables: tuple[str, ...]) -> Path | None:
@@ -42,6 +47,7 @@ def study_stored(
 
     file = questions_of(path, said)
     if file.exists() and not force:
+        said = {} if any(v for k, v in said.items() if k != "name") and _as_written(path, said, file) else said
         reasons = as_said(said, [file], "what is asked", quiet=as_json, allowed=("name",))
     else:
         file, reasons = ask(path, said, quiet=as_json, force=force)
@@ -58,7 +64,31 @@ def questions_of(path: Path, said: dict[str, Any]) -> Path:
 
 def ask(path: Path, said: dict[str, Any], *, quiet: bool, force: bool = False) -> tuple[Path, list[str]]:
     """Writes the questions for a study in the database at ``path``; returns the file and why it asks what it asks."""
-    from orledger.audit.importing.stored import AFTER, ask_stored
+    from orledger.audit.importing.stored import AFTER
+
+    file = questions_of(path, said)
+    if file.exists() and not force:
+        raise UsageError(f"{file} is there already", hint="--force writes over it; orledger study uses it as it is")
+    guess, asked = _asked(path, said)
+    reasons = [*guess.reasons, *asked.reasons]
+    for reason in () if quiet else reasons:
+        click.echo(hanging(reason))
+    put(file, asked.text)
+    warn(AFTER)
+    return file, reasons
+
+
+def _as_written(path: Path, said: dict[str, Any], file: Path) -> bool:
+    """Whether what was ``said`` would ask what ``file`` asks: the command is given again, and nothing contradicts it."""
+    try:
+        return same_questions(_asked(path, said)[1].text, file)
+    except UsageError:
+        return False
+
+
+def _asked(path: Path, said: dict[str, Any]) -> tuple[Guess, Questions]:
+    """What ``said`` makes of a study in the database at ``path``: how it is understood, and the questions."""
+    from orledger.audit.importing.stored import ask_stored
     from orledger.schema.reading import open_results
 
     for option in ("arm", "keys", "ignore"):
@@ -67,14 +97,5 @@ def ask(path: Path, said: dict[str, Any], *, quiet: bool, force: bool = False) -
                 f"--{option.rstrip('s')} is about the columns of a table, and {path} is a database",
                 hint="its catalogue says what its numbers are",
             )
-    file = questions_of(path, said)
-    if file.exists() and not force:
-        raise UsageError(f"{file} is there already", hint="--force writes over it; orledger study uses it as it is")
     with open_results(path) as results:
-        guess, asked = ask_stored(results, wishes(said), compare=compared(said), control=said["control"])
-    reasons = [*guess.reasons, *asked.reasons]
-    for reason in () if quiet else reasons:
-        click.echo(hanging(reason))
-    put(file, asked.text)
-    warn(AFTER)
-    return file, reasons
+        return ask_stored(results, wishes(said), compare=compared(said), control=said["control"])

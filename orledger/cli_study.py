@@ -11,8 +11,9 @@ from orledger.cli_anew import put, same_cells, set_aside
 from orledger.cli_look import hanging, steps
 from orledger.cli_options import echo_json, json_option, warn
 from orledger.cli_stored import database_of, init_stored, study_stored
+from orledger.cli_study_again import drawn_again, same_questions
 from orledger.cli_studying import as_said, audited, compared, wishes, written
-from orledger.errors import OrledgerError, UsageError
+from orledger.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,14 +186,10 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
 def _as_written(paths: tuple[Path, ...], files: list[Path], said: dict[str, Any]) -> bool:
     """Whether what was ``said`` would give just these ``files``: the command is given again, and nothing contradicts them."""
     from orledger.audit.importing.tables import read_tables
-    from orledger.audit.importing.writing import draft, stem
+    from orledger.audit.importing.writing import stem
 
-    place, wished = f"{stem(paths).name}.csv", wishes(said)
-    try:
-        drawn = draft(read_tables(paths, wished.ignore), place, wished, compare=compared(said), control=said["control"])
-    except OrledgerError:
-        return False
-    return [drawn.mapping_text, drawn.questions.text] == [file.read_text(encoding="utf-8") for file in files]
+    drawn = drawn_again(read_tables(paths, said["ignore"]), f"{stem(paths).name}.csv", said, files[0])
+    return drawn is not None and same_questions(drawn.questions.text, files[1])
 
 
 def _write(
@@ -214,25 +211,18 @@ def _write(
     from orledger.audit.importing.tables import programs, read_tables
     from orledger.audit.importing.writing import draft, stem
 
-    compare = compared(said)
     known = read_mapping(mapping_file) if mapping_file.exists() and not force else None
-    if known is not None and (given := [k for k in ("arm", "keys", "better", "ignore", "scale", "name") if said[k]]):
-        raise UsageError(
-            f"--{given[0].rstrip('s')} was given, and {mapping_file} already says what the table means",
-            hint="edit the file, or write it again with --force",
-        )
     formats = [f"format: {program}" for program in programs(paths, said["ignore"])]
     for line in () if quiet else formats:  # before anything can fail: a table that was turned round has other columns
         click.echo(hanging(line))
+    name = f"{stem(paths).name}.csv"
     with steps("reading"):
-        drawn = draft(
-            read_tables(paths, said["ignore"]),
-            f"{stem(paths).name}.csv",
-            wishes(said),
-            mapping=known,
-            compare=compare,
-            control=said["control"],
-        )
+        table = read_tables(paths, said["ignore"])
+        again = known is not None and any(said.values())  # a command that was interrupted after the mapping
+        drawn = drawn_again(table, name, said, mapping_file) if again else None
+        if drawn is None:
+            _refuse_beside(known, mapping_file, said)
+            drawn = draft(table, name, wishes(said), mapping=known, compare=compared(said), control=said["control"])
     for reason in () if quiet else drawn.reasons:
         click.echo(hanging(reason))
     if db is not None and db.exists() and mapping_file.exists():
@@ -244,6 +234,16 @@ def _write(
     put(hypothesis_file, drawn.questions.text)
     warn(SEEN)
     return [*formats, *drawn.reasons]
+
+
+def _refuse_beside(known: Mapping | None, mapping_file: Path, said: dict[str, Any]) -> None:
+    """Raises UsageError for an option about the meaning of the table where a mapping is there that means something else."""
+    given = [k for k in ("arm", "keys", "better", "ignore", "scale", "name") if said[k]]
+    if known is not None and given:
+        raise UsageError(
+            f"--{given[0].rstrip('s')} was given, and {mapping_file} already says what the table means",
+            hint="edit the file, or write it again with --force",
+        )
 
 
 def _imported(
