@@ -115,6 +115,14 @@ def test_intervals_stand_with_and_without_brackets(tmp_path, words, verdicts):
         ("It takes 10 s instead of going from 40 s to 10 s, a factor of 4.", CheckVerdict.MATCHES),
         ("It went from 40 s to 10 s (5× faster).", CheckVerdict.INCONSISTENT),
         ("Increasing the width from 128 to 256 (4× parameters) helped.", None),
+        ("Training went from 80 to 100 epochs (a 15% improvement).", None),  # of the accuracy
+        ("Training went from 80 to 100 epochs, a 15% gain.", None),
+        ("Training went from 80 to 100 epochs (15% better).", None),
+        ("Training went from 80 to 100 epochs (a 15% reduction).", None),  # of the error
+        ("Training went from 80 to 100 epochs (a 25% improvement).", CheckVerdict.MATCHES),
+        ("Training went from 80 to 100 epochs (a 15% increase).", CheckVerdict.INCONSISTENT),
+        ("Training went from 80 to 100 epochs (a 15% change).", CheckVerdict.INCONSISTENT),
+        ("Training takes 100 s vs 80 s, 35% longer.", CheckVerdict.INCONSISTENT),
         ("The range is from 5 to 10 (30% of the runs).", None),
         ("The dose went from 5 to 10, a 0.1% increase in risk.", None),
         ("It went from -3 to 10 (a 20% increase).", None),

@@ -28,7 +28,7 @@ _PAIR = rf"(?:from\s+(?P<a>{_N}){_UNIT}\s+(?:down\s+|up\s+)?to\s+(?P<b>{_N})|(?P
 _BETWEEN = r"\s*(?:[,;(:=]|–|—|\b(?:is|which is|i\.e\.)\b)+\s*(?:i\.e\.,?\s*|that is,?\s*|which is\s+|or\s+)?(?:an?\s+|the\s+)?"
 _ABOUT = r"(?P<about>(?:about|approximately|roughly|around|nearly|almost|some|approx\.|≈|~|over|more than|at least|under|less than)\s*)?"
 _PERCENT = re.compile(
-    rf"{_PAIR}{_BETWEEN}(?:relative\s+)?{_ABOUT}(?P<change>[-+]?\d+(?:\.\d+)?)\s?%\s+(?:relative\s+)?{_WORDS}\b"
+    rf"{_PAIR}{_BETWEEN}(?:relative\s+)?{_ABOUT}(?P<change>[-+]?\d+(?:\.\d+)?)\s?%\s+(?:relative\s+)?(?P<word>{_WORDS})\b"
 )
 _POINTS = re.compile(
     rf"{_PAIR}{_BETWEEN}{_ABOUT}(?P<change>[-+]?\d+(?:\.\d+)?)\s*(?:-|\s)?(?:percentage[- ]points?|pp|p\.p\.|%-points?)\b"
@@ -40,6 +40,7 @@ _FACTOR = re.compile(
 # In brackets of its own, and of a rate: from 80 to 100 items per second (an increase of 25%). The number of things that are set,
 # such as trees per forest, is no rate: what changes there may be anything.
 _UP, _DOWN = "increase|rise|growth", "reduction|decrease|drop|decline|fall"
+_RISES, _FALLS = re.compile(f"{_UP}|higher|larger|more|longer"), re.compile(f"{_DOWN}|lower|smaller|less|fewer|shorter")
 _RATE = (
     r"(?:\s+[A-Za-z]+(?:\s+[a-z]+)?\s+per\s+(?:(?:milli|micro|nano)?second|sec|ms|s|minute|min|hour|h|day|week|month|year|watt|joule|dollar)\b"
     r"|\s*[A-Za-z]+/[A-Za-z]+\b)"
@@ -67,11 +68,24 @@ def check_text(document: Document) -> Iterator[Finding]:
                 first, second = (n for n in numbers if n is not None)
                 readings = _readings(first, second, unit)
                 found = judged(readings, said, about=bool(match["about"]))
-                if found is not None:
+                if found is not None and (found[0] != CheckVerdict.INCONSISTENT or _of_them(match, first, second)):
                     seen.add(match.start("change"))
                     yield _finding(sentence, match, found, unit)
         for match in _IN_BRACKETS.finditer(text):
             yield from _bracketed(sentence, match, seen)
+
+
+def _of_them(match: re.Match[str], first: PrintedNumber, second: PrintedNumber) -> bool:
+    """Whether a change can only be that of the two numbers: an improvement, gain or saving, from 80 to 100 epochs, may be of anything,
+    and so may a reduction where they rise.
+    """
+    word = (
+        match.groupdict().get("word") or "change"
+    )  # points and factors are bound to their two numbers by their patterns
+    rises, falls = _RISES.fullmatch(word), _FALLS.fullmatch(word)
+    if word == "change" or match["a"] is None:  # which of two stands first in a "versus" says nothing
+        return bool(rises or falls or word == "change")
+    return bool(rises if second.value > first.value else falls)
 
 
 def _bracketed(sentence: Sentence, match: re.Match[str], seen: set[int]) -> Iterator[Finding]:
