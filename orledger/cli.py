@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import errno
-import gc
-import importlib
-import importlib.util
-import os
-import signal
 import sys
-import warnings
-from typing import Any, NoReturn, TextIO
 
-import click
+try:  # Ctrl-C while Python still imports: no command has begun, and there is nothing to say
+    import errno
+    import gc
+    import importlib
+    import importlib.util
+    import os
+    import signal
+    import warnings
+    from typing import Any, NoReturn, TextIO
 
-from orledger import __version__
-from orledger.console import turning_names_visible
-from orledger.errors import Note, OrledgerError
-from orledger.wording import visible
+    import click
+
+    from orledger import __version__
+    from orledger.console import turning_names_visible
+    from orledger.errors import Note, OrledgerError
+    from orledger.wording import visible
+except KeyboardInterrupt:
+    sys.exit(130)
 
 # name -> (module:attribute, one line of help). A command whose module is absent is left out.
 COMMANDS: dict[str, tuple[str, str]] = {

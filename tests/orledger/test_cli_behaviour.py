@@ -247,6 +247,13 @@ def test_an_interruption_is_one_line_and_130(
     assert done.output == "stopped by Ctrl-C\n"
 
 
+def test_ctrl_c_while_the_command_line_is_imported_is_quiet(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
+    words = [sys.executable, "-m", "orledger", "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_ctrl_c_ends_a_query(toy_db: Path) -> None:
     query = "SELECT count(*) FROM range(1000000000000) a, range(1000000) b"
     words = [sys.executable, "-m", "orledger", "sql", query, "--db", str(toy_db)]
