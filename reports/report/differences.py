@@ -73,7 +73,8 @@ class Printed:
     """What a publication of a study prints, and how it is set beside ours.
 
     ``publication`` holds the numbers and the checks on them. ``matching`` says how its rows and columns are called in our
-    tables. ``quoted`` are columns (table, column) in which our table shows the publication's own values.
+    tables. ``quoted`` are columns (table, column) in which our table shows the publication's own values. ``preset`` is the
+    one that follows its protocol: of others no number can be expected to agree.
     """
 
     publication: Publication
@@ -81,6 +82,7 @@ class Printed:
     conclusions: Mapping[str, Conclusion]
     reasons: tuple[Reason, ...] = ()
     quoted: frozenset[tuple[str, str]] = frozenset()
+    preset: str = ""
 
     def names(self, table: str, row: str, column: str) -> tuple[str, str]:
         """Our names for a row and a column of the publication's ``table``."""

@@ -18,11 +18,13 @@ from orledger.reports.report.ledger import ReportFacts, gather
 from orledger.reports.report.wording import Names, headline, number
 from orledger.reports.tables.building import build_tables
 from orledger.reports.tables.render import markdown_inline
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from orledger.audit.recheck.findings import Finding
+    from orledger.reports.report.differences import Printed
     from orledger.reports.source import Database, Planned
     from orledger.study import Study
 
@@ -54,12 +56,24 @@ def short(value: Any) -> str:
     return number(value if value is None or float(value).is_integer() else float(f"{value:.3g}"))
 
 
+def smaller(ledger: ReportFacts, printed: Printed) -> str:
+    """That no run here followed the publication's protocol, and which preset was run instead; empty where one did, or where none is known."""
+    presets = sorted({run["preset"] for run in ledger.runs})
+    if not printed.preset or not presets or printed.preset in presets:
+        return ""
+    cells = counted(sum(b["done"] for b in ledger.blocks), "cell")
+    return (
+        f"Computed with preset {' and '.join(presets)}: {cells}, which are fewer, smaller or others than those of the publication's protocol (preset {printed.preset})."
+        " That a number differs below says nothing about the publication, and agreement is no reproduction."
+    )
+
+
 def findings(
     db: Database, planned: Sequence[Planned] = (), chosen: Sequence[Study] | None = None, changed: str = ""
 ) -> str:
     """The document as Markdown; it names the database by its content, so that a copy under another name gives the same bytes.
 
-    It begins with what ``changed`` says of the whole database, and with an audit that is older than the records.
+    It begins with what ``changed`` says of the whole database, an audit that is older than the records, and another preset than the publication's.
     """
     here = studies.present(db) if chosen is None else chosen
     printed = printed_by(here)
@@ -84,7 +98,7 @@ def findings(
     }
     return env.get_template("findings.md.j2").render(
         ledger=ledger,
-        notices=[text for text in (changed, outdated(db)) if text],
+        notices=[text for text in (changed, outdated(db), smaller(ledger, printed)) if text],
         conclusions=printed.conclusions,
         reasons=printed.reasons,
         lines=table_lines(found, tables, printed),

@@ -1,5 +1,7 @@
 """The findings document: every hypothesis beside the paper's, every table counted, nothing unescaped."""
 
+from dataclasses import replace
+
 import pytest
 import synthetic_db
 
@@ -8,7 +10,7 @@ from orledger.audit.recheck.findings import Finding
 from orledger.audit.recheck.model import CheckVerdict
 from orledger.paper.printed import PRINTED
 from orledger.reports.report.differences import AGREE, APART, Difference, table_lines
-from orledger.reports.report.findings import conventions, findings
+from orledger.reports.report.findings import conventions, findings, smaller
 from orledger.reports.report.ledger import ARM_REFUSALS, gather
 from orledger.reports.source import database_hash
 from orledger.reports.tables.building import build, declared
@@ -32,6 +34,34 @@ def test_rows_of_the_table_have_equal_numbers_of_columns(document):
     rows = [line for line in lines[start : start + 40] if line.startswith("|")]
     assert len(rows) > 20
     assert len({row.count("|") for row in rows}) == 1
+
+
+def test_without_an_audit_the_command_that_makes_one_stands_in_place_of_the_verdicts(document):
+    con = synthetic_db.filled(cases="b", b_seeds=1, gap_seeds=2, points=9, datasets=("diabetes",))
+    text = findings(synthetic_db.Adapter(con))
+    verdicts = text.split("## Hypotheses")[1].split("## Tables")[0]
+    assert "No audit has been stored" in verdicts
+    assert "`orledger audit` makes one" in verdicts
+    assert "|" not in verdicts
+    assert "No audit has been stored" not in document
+
+
+@pytest.mark.parametrize(("presets", "said"), [
+    (["smoke"], "Computed with preset smoke: 12 cells, which are fewer"),
+    (["open", "smoke", "smoke"], "Computed with preset open and smoke: 12 cells,"),
+    (["smoke", "paper"], ""),
+    ([], ""),
+])  # fmt: skip
+def test_another_preset_than_that_of_the_publication_is_named_with_its_cells(audited, presets, said):
+    blocks = [{"done": 5}, {"done": 7}]
+    ledger = replace(gather(audited), runs=[{"preset": name} for name in presets], blocks=blocks)
+    found = smaller(ledger, PRINTED)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
+def test_the_document_begins_with_the_preset(document):
+    assert "Computed with preset synthetic: " in document.split("## Hypotheses")[0]
 
 
 def test_hostile_text_is_escaped(document):
