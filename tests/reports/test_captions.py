@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from orledger.cli import main
+from orledger.from_frame import study_from
 from orledger.reports.figures.drawing import draw
 from orledger.reports.tables import latex, render
 from orledger.reports.tables.building import build_tables
@@ -63,3 +67,14 @@ def test_latex_keeps_the_space_after_the_name_of_a_table(audited_tables) -> None
 def test_captions_of_all_figures(audited) -> None:
     told = {d.name: problems(d.caption) for d in draw(audited)}
     assert {name: p for name, p in told.items() if p} == {}
+
+
+def test_values_of_which_nobody_said_what_they_are_have_no_name_in_a_sentence(tmp_path: Path) -> None:
+    rows = [{"dataset": d, "tree": k / 10, "forest": k / 10 + 0.05} for k, d in enumerate("abcdefgh")]
+    study_from(rows, "mine", tmp_path / "mine.duckdb", better="higher").close()
+    said = CliRunner().invoke(
+        main,
+        ["figures", "mine-slopes", "--db", f"{tmp_path}/mine.duckdb", "--out", str(tmp_path / "f"), "--format", "svg"],
+    )
+    assert said.exit_code == 0, said.output
+    assert "Paired values on every unit (dataset)." in (tmp_path / "f" / "captions.md").read_text(encoding="utf-8")
