@@ -6,6 +6,7 @@ Kernel form: Schur complements of G, b and k(x, x). Feature form: theta = theta_
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,9 @@ def gram_cut(w: Array, unit: float, rank_tol: float | None) -> float:
 class ExactRows:
     """What is needed to reduce a functional: the rows' own factor, their data, and the coupling to the noisy rows.
 
-    count: number of exact rows; width: number of feature columns (0 in kernel form); norm2: |u_E|^2. lost: in kernel form the
-    directions of the exact rows (count, dropped) that rounding hides. slip: in feature form how far, relative to its norm, an
-    element that meets the exact rows may lie from one that meets them as they were factored.
+    count: number of exact rows; width: number of feature columns (0 in kernel form); norm2: |u_E|^2. dropped: in kernel form how
+    many directions of the exact rows rounding hides. slip: in feature form how far, relative to its norm, an element that meets
+    the exact rows may lie from one that meets them as they were factored.
     """
 
     mask: np.ndarray
@@ -53,13 +54,20 @@ class ExactRows:
     factor: Array
     coupling: Array
     data: Array
-    lost: Array | None = None
+    dropped: int = 0
     slip: float = 0.0
 
     @property
-    def dropped(self) -> int:
-        """How many directions of the exact rows rounding hides (kernel form)."""
-        return 0 if self.lost is None else int(self.lost.shape[1])
+    def least(self) -> float:
+        """The smallest eigenvalue of the exact rows that was kept, kernel form only."""
+        return 1 / float((self.factor * self.factor).sum(0).max())
+
+    @cached_property
+    def carried(self) -> float:
+        """How much of a change of the exact rows' values an element in their span carries into the noisy rows at most. Kernel form only."""
+        return (
+            float(namespace(self.factor).linalg.norm(self.factor @ self.coupling.T, 2)) if len(self.coupling) else 0.0
+        )
 
     def reduce_gram(self, B: Array, kxx: Array) -> tuple[Array, Array, Array, Array]:
         """(u_E at the points, b reduced (n_noisy, points), k(x, x) reduced, whitened exact part (points, rank)).
@@ -133,7 +141,7 @@ def eliminate_gram(
     block = G[~mask][:, ~mask]
     reduced = block - coupling @ coupling.T
     scale = float(xp.abs(block).max()) if len(block) else 0.0
-    record = ExactRows(mask, int(mask.sum()), 0, norm2, scale, factor, coupling, data, Q[:, ~keep])
+    record = ExactRows(mask, int(mask.sum()), 0, norm2, scale, factor, coupling, data, int((~keep).sum()))
     return record, (reduced + reduced.T) / 2, y[~mask] - coupling @ data
 
 

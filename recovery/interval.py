@@ -24,10 +24,10 @@ from orledger.recovery.allowance import (
     gram_allowance,
     products_error,
 )
+from orledger.recovery.attainable import shortfall
 from orledger.recovery.centre import Centre
 from orledger.recovery.edges import blocks, edges_of
 from orledger.recovery.errors import EmptySetError
-from orledger.recovery.forgotten import contradicted, forgotten, forgotten_share, narrowing
 from orledger.recovery.occam import HINT, Occam, occam, radius_error
 from orledger.recovery.projection import of
 
@@ -43,9 +43,9 @@ class Interval:
     lower and upper are dual (outer) edges, primal_lower and primal_upper are attained by feasible elements, gap_rel is
     the larger of the two differences relative to the half-width (floored at the rounding of the edge itself).
     delta_num: the floating-point allowance; the exact interval lies in [lower - delta_num, upper + delta_num].
-    resolved: False where the Gram matrix determines an edge no better than RESOLVED half-widths. There lower and upper are
-    those of a problem that contains the exact one whatever the rounding of G is, or a direction was dropped that could have
-    made them narrower; gap_rel shows the distance. Rows whose difference is rounding in G, b and y alike are taken for one row.
+    resolved: False where the rounding of the Gram matrix may move an edge by more than RESOLVED half-widths. Where it may move it
+    outwards, lower and upper are those of a problem that contains the exact one; where the exact interval may be narrower, gap_rel
+    shows by how much. Rows equal to the last bit in G and b, and in y where they carry no noise, count as one row.
     mu_lower, mu_upper: the optimal multiplier ratios, 0 (only the norm ball binds) to inf (only the noise ball binds).
     coords_* (points, k) and null_* (points,) are the feasible elements themselves, in the singular basis plus a multiple of
     the functional's null-space part; `primal_elements` writes them out. centre is the Occam solution's value; mid - centre
@@ -110,10 +110,8 @@ def local_interval(spec: Spectral, proj: Projection, rho: float, eta: float, *, 
     )  # fmt: skip
     if spec.given is None:
         return band
-    band = _with_gram_error(band, proj, eta, balls)
-    if spec.dropped or (spec.exact is not None and spec.exact.dropped):
-        return _with_forgotten(band, proj, centre, room, [up, down])
-    return band
+    missing = shortfall(centre, proj, rho, room, inner, [up, down])
+    return _with_shortfall(_with_gram_error(band, proj, eta, balls), half, missing)
 
 
 def _empty(spec: Spectral, rho: float, occ: Occam) -> EmptySetError:
@@ -170,14 +168,10 @@ def _with_gram_error(band: Interval, proj: Projection, eta: float, balls: Array)
     return replace(band, delta_num=delta, resolved=resolved, **fields)
 
 
-def _with_forgotten(band: Interval, proj: Projection, centre: Centre, room: float, edges: list[Edge]) -> Interval:
-    """The same intervals, not resolved where a dropped direction could have made them narrower; gap_rel shows by how much."""
-    xp = namespace(band.mid)
-    hidden = forgotten(proj)
-    less = xp.maximum(*(forgotten_share(hidden, edge.mu, edge.spread) for edge in edges))
-    share = xp.maximum(1 - xp.sqrt(1 - less), narrowing(centre, proj, room, hidden[0], edges))
-    if contradicted(proj.spec, centre.occ.eta):
-        share = xp.clip(share, 2 * RESOLVED, None)  # by how much is not known
-    lost = (less > RESOLVED) | (share > RESOLVED)
+def _with_shortfall(band: Interval, half: Array, missing: Array) -> Interval:
+    """The same intervals, not resolved where the exact ones may be narrower by `missing`; gap_rel shows how much that is of `half`."""
+    xp = namespace(half)
+    lost = missing > RESOLVED * half
+    share = xp.clip(missing / (half + tiny(half)), None, 1)
     gap = xp.where(lost, xp.maximum(band.gap_rel, share), band.gap_rel)
     return replace(band, gap_rel=gap, resolved=band.resolved & ~lost)

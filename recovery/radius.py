@@ -27,9 +27,9 @@ from orledger.recovery._array import (
     together,
 )
 from orledger.recovery.allowance import RESOLVED, moved_variance
+from orledger.recovery.attainable import radius_share
 from orledger.recovery.elimination import gram_cut
 from orledger.recovery.errors import GramError, InputError
-from orledger.recovery.forgotten import forgotten, forgotten_share, narrowed_radius
 from orledger.recovery.projection import of
 from orledger.recovery.roots import bracket, log_grid, solve
 
@@ -47,8 +47,7 @@ class GlobalCertificate:
 
     cert is the worst-case error eps pf + eta wn of the delivered rule, without delta_num, the floating-point allowance
     of Rem. slack (add it when delivering). allowance (points,): what the rounding of a Gram matrix can add on top, 0 in
-    feature form; resolved: False where that is more than a thousandth of the radius, or a dropped direction could have taken as
-    much off. at_lower / at_upper: the minimiser is the limit mu = 0 / mu = inf ("refined")
+    feature form; resolved: False where it may add more than a thousandth of the radius, or take as much off. at_lower / at_upper: the minimiser is the limit mu = 0 / mu = inf ("refined")
     or the first / last node ("grid97", where cert has a minimiser mu_cert of its own).
     """
 
@@ -122,11 +121,7 @@ def _gram_allowance(
         resolved[doubtful] = xp.abs(twin.radius - radius[doubtful]) <= RESOLVED * xp.minimum(
             radius[doubtful], twin.radius
         )
-    if spec.dropped or lossy:
-        hidden = forgotten(proj)
-        resolved = resolved & (forgotten_share(hidden, mu, V) <= RESOLVED)
-        resolved = resolved & (narrowed_radius(proj, hidden[0], eps, eta, radius) <= RESOLVED)
-    return allowance, resolved
+    return allowance, resolved & (radius_share(proj, eps, eta, mu, radius) <= RESOLVED)
 
 
 def radius_values(w: Array, beta2: Array, kxx: Array, eps: float, eta: float) -> Array:

@@ -127,6 +127,13 @@ class Spectral:
         return float(delta.max()) if len(delta) else 0.0
 
     @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """Those of all rows together (n_rows,), in increasing order, exact ones included. Kernel form only."""
+        if self.given is None:
+            raise InputError("only a spectral object built from a Gram matrix has its eigenvalues")
+        return np.sort(to_numpy(namespace(self.given[0]).linalg.eigvalsh(self.given[0])))
+
+    @cached_property
     def coupled(self) -> Array:
         """The noisy rows' parts along the whitened exact rows, in the eigenbasis (k, rank). Kernel form with exact rows only."""
         if self.exact is None or self.form == "features":

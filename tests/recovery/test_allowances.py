@@ -19,7 +19,6 @@ from orledger.recovery.allowance import (
 )
 from orledger.recovery.centre import Centre
 from orledger.recovery.edges import edges_of
-from orledger.recovery.forgotten import forgotten, forgotten_share
 from orledger.recovery.roots import log_grid
 
 EPS = 2.0**-52
@@ -257,38 +256,3 @@ def test_at_the_best_misfit_the_best_edge_at_a_finite_multiplier_counts():
         cancelled = 4 * EPS * float(half)  # a difference of two edges of this size
         assert found[i] == pytest.approx(min(excess) + functional_error(proj, rho)[i], rel=1e-3, abs=cancelled)
         assert found[i] < 1e-5 * rho * np.linalg.norm(c)
-
-
-def repeated(b, k, exact=None):
-    """Three rows of which the first two are one: the direction (1, -1, 0) is dropped."""
-    G = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
-    spec = Spectral.from_gram(G, np.array([1.0, 1.0, 0.5]), exact=exact)
-    return spec.project(np.array(b, dtype=float).T, np.array(k))
-
-
-@pytest.mark.parametrize("exact", [None, [0, 1]])
-def test_a_dropped_direction_counts_from_eight_units_of_every_row_on(exact):
-    """b along the dropped direction: rounding up to 8 n eps of the largest diagonal entry, information above."""
-    k = np.array([2.0, 2.0, 2.0, 2.0])
-    limit = 8 * 3 * EPS * np.sqrt(4.0 * k[0])
-    along = limit * np.array([0.0, 0.98, 1.02, 5.0])
-    proj = repeated([(a / 2**0.5, -a / 2**0.5, 0.5) for a in along], k, exact)
-    less, limitless = forgotten(proj)
-    if exact is None:
-        assert less == pytest.approx([0, 0, along[2] ** 2, along[3] ** 2], rel=1e-9, abs=0)
-        assert not limitless.any()
-    else:
-        assert limitless.tolist() == [False, False, True, True]
-        assert (less == 0).all()
-
-
-def test_the_share_that_was_forgotten():
-    """mu times what is hidden, over V, at most 1; without limit it is all of V; nothing hidden takes nothing, at mu = inf too."""
-    less, without = np.array([0.5, 0.5, 0.0, 0.0, 0.0, 2.0]), np.array([False, False, False, True, False, False])
-    mu, V = np.array([0.2, 100.0, np.inf, 1.0, 3.0, 1.0]), np.array([4.0, 4.0, 4.0, 4.0, 0.0, 0.0])
-    assert forgotten_share((less, without), mu, V).tolist() == [0.2 * 0.5 / 4, 1.0, 0.0, 1.0, 0.0, 1.0]
-
-
-def test_a_share_without_limit_is_all_whatever_a_noisy_direction_could_take_besides():
-    hidden = (np.array([0.0, 0.5, 0.5]), np.array([True, True, False]))
-    assert forgotten_share(hidden, np.ones(3), np.full(3, 2.0)).tolist() == [1.0, 1.0, 0.25]

@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import oracle
 import pytest
-from test_allowances import EPS, Case, arb, edges_at_hand, repeated, root, squares
+from test_allowances import EPS, Case, arb, edges_at_hand, root, squares
 
 from orledger.recovery import Spectral, occam
 from orledger.recovery.allowance import (
@@ -17,7 +17,6 @@ from orledger.recovery.allowance import (
     gram_allowance,
     products_error,
 )
-from orledger.recovery.forgotten import forgotten
 from orledger.recovery.roots import log_grid
 
 NEAR = {"rel": 1e-6, "abs": 0}
@@ -232,15 +231,6 @@ def test_the_first_bound_says_nothing_where_only_the_dominating_problem_does():
     with np.errstate(all="raise"):
         found = gram_allowance(spec, proj, 1e3, edges)
     assert np.isposinf(found).tolist() == [True, False]
-
-
-def test_the_limit_of_a_dropped_direction_to_a_hundredth():
-    """Eight units of every row, 8 n EPS, in the product; what is below it counts for nothing, above it with its square."""
-    limit = 8 * 3 * EPS * np.sqrt(4.0 * 2.0)
-    along = limit * np.array([0.99, 1.01])
-    less, limitless = forgotten(repeated([(a / 2**0.5, -a / 2**0.5, 0.5) for a in along], np.full(2, 2.0)))
-    assert less == pytest.approx([0.0, along[1] ** 2], rel=1e-9, abs=0)
-    assert not limitless.any()
 
 
 def test_no_edge_moves_by_nothing_but_the_functional():

@@ -156,7 +156,10 @@ def test_one_interval_that_rounding_hides_leaves_the_others_as_they_are():
 
 
 def test_a_direction_that_was_dropped_shows_in_the_gap():
-    """Two equal rows: b along their difference could have made V smaller by mu times its square, so a half by 1 - sqrt(1 - share)."""
+    """Two equal rows: what attains an edge has the functional's own product with their difference as a misfit besides.
+
+    The element is drawn towards one inside the noise ball, by the share of the room there that this takes, and loses as much of the way.
+    """
     G, along = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 0.1
     spec = Spectral.from_gram(G, np.array([1.0, 1.0, 0.5]))
     b = np.array([[along / 2**0.5, 0.3], [-along / 2**0.5, 0.3], [0.5, 0.5]])
@@ -165,11 +168,14 @@ def test_a_direction_that_was_dropped_shows_in_the_gap():
     band = local_interval(spec, proj, rho, eta)
     assert spec.dropped == 1
     assert band.resolved.tolist() == [False, True]
-    shares = []
-    for mu in (band.mu_lower[0], band.mu_upper[0]):
-        V = 2.0 - 0.25 / (4 + 1 / mu)  # b is orthogonal to the sum of the equal rows
-        shares.append(mu * along**2 / V)
-    assert band.gap_rel[0] == pytest.approx(1 - (1 - max(shares)) ** 0.5, rel=1e-9)
+    centre, room = Centre.of(spec, eta), rho**2 - occam(spec, eta).rho ** 2
+    inner = centre.interior(room)
+    noise_room = eta**2 - np.sum((np.sqrt(spec.s2) * (centre.theta + inner) - spec.yt) ** 2)
+    there, lost = band.centre[0] + (proj.ct @ inner)[0], []
+    for null, edge in ((band.null_lower[0], band.lower[0]), (band.null_upper[0], band.upper[0])):
+        misfit = abs(null) * along
+        lost.append(misfit * (2 * eta + misfit) / noise_room * abs(edge - there))
+    assert band.gap_rel[0] == pytest.approx(min(max(lost) / band.half[0], 1), rel=1e-6)
     assert band.gap_rel[1] < 1e-6
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from orledger.recovery import GramError, InputError, Spectral, global_radius, radius_values
+from orledger.recovery import radius as module
 
 EPS = 2.0**-52
 SIZES = np.array([200.0, 3.0, 0.05])  # singular values; every functional below has a part that no row sees
@@ -254,8 +255,9 @@ def one_row(eps, eta, z):
 
 
 @pytest.mark.parametrize("eps", [1e-3, 0.5, 1e3])
-def test_a_radius_is_resolved_up_to_a_thousandth(eps):
+def test_a_radius_is_resolved_where_rounding_adds_up_to_a_thousandth(monkeypatch, eps):
     """What is left of k is z, of which rounding is about 12 EPS: on either side of a thousandth, in three units of length."""
+    monkeypatch.setattr(module, "radius_share", lambda *_: np.zeros(1))  # which rounding may take off
     for units, resolved in ((1e5, True), (14000, True), (7500, True), (4800, False), (8, False)):
         found, exact, moved = one_row(eps, 1e-10 * eps, units * EPS)
         assert found.radius[0] == pytest.approx(exact, rel=1e-6)
@@ -296,10 +298,14 @@ def equal_rows(along, exact, eta=0.1, eps=1.0):
     return spec, global_radius(spec, spec.project(b, np.full(len(along), 2.0)), eps, eta)
 
 
-def test_a_radius_is_not_resolved_where_a_noisy_direction_was_dropped_that_says_more_than_a_thousandth():
+def test_a_radius_is_not_resolved_where_a_noisy_direction_was_dropped_that_uses_more_than_a_thousandth_of_the_noise():
+    """The functional is not zero along the difference of the equal rows, so what attains the radius has that misfit besides."""
     mu = equal_rows([0.0], None)[1].mu[0]
-    V = 2 - 0.18 / (2 + 1 / mu) - 0.25 / (4 + 1 / mu)
-    limit = (1e-3 * V / mu) ** 0.5
+    products, values = np.array([0.3 * 2**0.5, 0.5]), np.array([2.0, 4.0])
+    left = products / (1 + mu * values)  # of the functional in the rows, once what they say is taken off
+    used = (left @ left) ** 0.5
+    assert used * (2 - products @ (products / values) + left @ (left / values)) ** -0.5 == pytest.approx(0.1, rel=1e-6)
+    limit = used * 1e-3 / (1 - 1e-3)
     spec, found = equal_rows([0.0, 0.98 * limit, 1.02 * limit], None)
     assert (spec.dropped, spec.exact) == (1, None)
     assert found.resolved.tolist() == [True, True, False]

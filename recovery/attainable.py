@@ -1,0 +1,213 @@
+"""What of an interval or a radius is attained whatever rounding did to its Gram matrix: a bound from inside.
+
+`allowance` and `dominating` bound the exact answer from outside. Here an element is at hand that attains the computed one. Its norm,
+its misfit and its value are sums over the weights that it gives to the rows, so an error F of the Gram matrix with |F| <= delta
+moves them by a known amount, and nothing need be known of small eigenvalues or of directions that were dropped. The element
+becomes feasible again in one of two ways, whichever costs less:
+
+- soft: the noise ball has room, so it moves a little towards an element in the interior of both balls;
+- hard: every row keeps the value that it had, by a correction in the span of the rows. Their eigenvalues must exceed delta for that.
+  A direction may be missing only where two rows are equal to the last bit, among each other and with the functional: one row, twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from orledger.recovery._array import ENTRY_UNITS, Array, divisor, like, machine_eps, namespace, to_numpy
+from orledger.recovery.allowance import functional_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orledger.recovery.allowance import Edge
+    from orledger.recovery.centre import Centre
+    from orledger.recovery.projection import Projection
+
+
+class Weights(NamedTuple):
+    """What elements are made of (points,): multiples of noisy rows, in their eigenbasis (points, k), of exact rows, of the functional."""
+
+    noisy: Array
+    exact: Array | None
+    null: Array
+
+
+class Cost(NamedTuple):
+    """What an error of the Gram matrix can add (points,): to the squared norm, the misfit and the value of an element; ok: it has a limit."""
+
+    norm2: Array
+    misfit: Array
+    value: Array
+    ok: Array
+
+
+@dataclass(frozen=True)
+class GramError:
+    """The error that the Gram matrix of `proj` may have; meets: no noise is left, so that repeated rows must have the same datum."""
+
+    proj: Projection
+    meets: bool
+
+    @cached_property
+    def noisy(self) -> float:
+        """Its bound on the noisy rows, with what was cut off: more than `delta` where a negative eigenvalue shows a larger error."""
+        spec = self.proj.spec
+        return spec.noisy_delta + (spec.resolution**2 if spec.dropped else 0.0)
+
+    @cached_property
+    def exact(self) -> float:
+        """Its bound on the exact rows."""
+        spec = self.proj.spec
+        return 0.0 if spec.exact is None else float(spec.delta[spec.exact.mask].max())
+
+    @cached_property
+    def own(self) -> Array:
+        """Its bound on the functional (points,)."""
+        kxx = self.proj.entered[1]
+        return 4 * ENTRY_UNITS * machine_eps(kxx) * kxx
+
+    def weights(self, coords: Array, null: Array, *, data: bool) -> Weights:
+        """Of the elements with these coordinates (points, k) and multiples `null` of what the rows leave of the functional.
+
+        data: the element meets the data of the exact rows; otherwise it is zero there.
+        """
+        spec, rows, source = self.proj.spec, self.proj.spec.exact, self.proj.source
+        noisy = (coords - null[:, None] * self.proj.ct) / namespace(null).sqrt(spec.s2)
+        if rows is None or source is None:
+            return Weights(noisy, None, null)
+        left = -null[:, None] * source - noisy @ spec.coupled
+        return Weights(noisy, (left + rows.data if data else left) @ rows.factor.T, null)
+
+    def exposure(self, w: Weights) -> Array:
+        """How much the squared norm can change (points,); all values together, by at most the root of delta times it."""
+        total = self.noisy * _square(w.noisy) + self.own * w.null * w.null
+        return total if w.exact is None else total + self.exact * _square(w.exact)
+
+    def unseen(self, w: Weights) -> Array:
+        """The size (points,) of what the elements are in directions of noisy rows that were dropped: there the functional is known."""
+        if self.proj.spec.lost is None:
+            return w.null * 0
+        return namespace(w.null).abs(w.null) * _square(self.proj.lost_part.T) ** 0.5
+
+    def soft(self, w: Weights, exposure: Array, *, data: bool) -> Cost:
+        """What there is to pay where only the exact rows keep their values, which are their data, or zero."""
+        xp, spec, source = namespace(exposure), self.proj.spec, self.proj.source
+        misfit, value = (self.noisy * exposure) ** 0.5 + self.unseen(w), xp.sqrt(self.own * exposure)
+        if spec.exact is None or source is None:
+            return Cost(exposure, misfit, value, exposure >= 0)
+        factor, least = spec.exact.factor, spec.exact.least
+        ok = self._once(spec.exact.mask, spec.exact.dropped) & (least > 2 * self.exact)
+        least = least if least > self.exact else 2 * self.exact
+        change = (self.exact * exposure) ** 0.5 / (1 - self.exact / least)
+        misfit = misfit + (spec.exact.carried + (self.noisy * self.exact) ** 0.5 / least) * change
+        along = float(xp.linalg.norm(factor @ spec.exact.data)) * change if data else 0.0
+        value = value + xp.sqrt(_square(source @ factor.T)) * change
+        return Cost(exposure + 2 * along + 3 * change * change / least, misfit, value, ok)
+
+    def hard(self, w: Weights, exposure: Array) -> Cost:
+        """What there is to pay where all rows keep their values."""
+        xp, most = namespace(exposure), max(self.noisy, self.exact)
+        weakest, ok = self._weakest
+        change = (most * exposure) ** 0.5
+        own = self.weights(self.proj.ct * 0, xp.ones_like(exposure), data=False)
+        squares = _square(own.noisy) if own.exact is None else _square(own.noisy) + _square(own.exact)
+        seen = 2 * xp.sqrt(squares) * change
+        size2 = change * change / (weakest - most if weakest > most else 1.0)
+        norm2 = 3 * exposure + 2 * xp.abs(w.null) * seen + size2
+        return Cost(norm2, exposure * 0, xp.sqrt(self.own * exposure) + seen, ok & (weakest > 2 * most))
+
+    @cached_property
+    def _weakest(self) -> tuple[float, Array]:
+        """The smallest eigenvalue of all rows but for repeated ones, and where (points,) no other direction was dropped."""
+        spec, rows = self.proj.spec, len(self.proj.entered[0])
+        dropped = spec.dropped + (spec.exact.dropped if spec.exact else 0)
+        if spec.exact is None:
+            least = float(spec.s2.min()) if len(spec.s2) else 0.0
+        else:
+            least = float(spec.eigenvalues[min(dropped, rows - 1)])
+        return least, self._once(np.ones(rows, dtype=bool), dropped)
+
+    def _once(self, rows: np.ndarray, dropped: int) -> Array:
+        """Where (points,) the `dropped` directions of these rows (n,) are those in which rows repeat each other to the last bit."""
+        spec, (b, kxx) = self.proj.spec, self.proj.entered
+        if dropped == 0 or spec.given is None:
+            return kxx >= 0
+        G, y, exact = spec.given
+        data = y * (1.0 if self.meets else 0.0 if exact is None else like(exact, y))
+        table = to_numpy(namespace(G).concatenate([G, data[:, None]], 1))[rows] + 0.0  # which makes -0 to 0
+        seen: dict[bytes, int] = {}
+        first = np.array([seen.setdefault(row.tobytes(), i) for i, row in enumerate(table)])
+        if len(rows[rows]) - len(seen) != dropped:
+            return kxx < 0
+        return (b[rows][first] == b[rows]).all(0)
+
+
+def shortfall(centre: Centre, proj: Projection, rho: float, room: float, inner: Array, edges: Sequence[Edge]) -> Array:
+    """How far (points,) inside the computed edges, above and below, those of the exact set may lie, whatever rounding did to G.
+
+    inner (k,): a move from the Occam solution into the interior of both balls. The whole width, where nothing is known.
+    """
+    xp, width = namespace(proj.ct), edges[0].outer + edges[1].outer
+    error, eta = GramError(proj, centre.budget == 0.0), centre.occ.eta
+    at = [error.weights(proj.ct * 0 + centre.theta + move, width * 0, data=True) for move in (inner, inner * 0)]
+    middle, occam = (error.exposure(w) for w in at)
+    norm_room = room - float(inner @ inner + 2 * (inner @ centre.theta))
+    noise_room = -float(centre.overshoot(inner[None, :])[0])
+    worst, along = width * 0, proj.ct @ inner
+    for edge, there in zip(edges, (along, -along), strict=True):
+        w = error.weights(edge.coords, edge.null, data=True)
+        size = error.exposure(w)
+        lost = width * 1
+        if centre.budget > 0.0:
+            cost = error.soft(w, xp.maximum(size, middle), data=True)
+            share = xp.maximum(_ratio(cost.norm2, norm_room), _ratio(cost.misfit * (2 * eta + cost.misfit), noise_room))
+            lost = xp.where(cost.ok, xp.minimum(lost, share * (edge.outer - there) + cost.value), lost)
+        if bool((lost > 0).any()):
+            cost = error.hard(w, xp.maximum(size, occam))
+            lost = xp.where(cost.ok, xp.minimum(lost, _ratio(cost.norm2, room) * edge.outer + cost.value), lost)
+        worst = xp.maximum(worst, edge.outer - edge.attained + lost)
+    return worst + functional_error(proj, rho)
+
+
+def radius_share(proj: Projection, eps: float, eta: float, mu: Array, radius: Array) -> Array:
+    """The share (points,) of `radius`, over the balls eps and eta with its optimum at `mu`, that may be missing from the exact one."""
+    xp, spec = namespace(mu), proj.spec
+    if eps == 0.0:
+        return radius * 0
+    error, noise = GramError(proj, eta == 0.0), eta / eps
+    far, s = xp.isinf(mu), xp.sqrt(spec.s2)
+    # The element of norm 1 in the direction of what the posterior mean leaves of the functional; at mu = inf the limits of its parts.
+    coords, null = proj.ct / (1 + xp.where(far, 0.0, mu)[:, None] * spec.s2), xp.ones_like(mu)
+    size = divisor(xp.sqrt(null * proj.c02 + _square(coords)))
+    seen = proj.ct / spec.s2 * (noise / divisor(xp.sqrt(_square(proj.ct / s))))[:, None]
+    coords = xp.where(far[:, None], seen, coords / size[:, None])
+    null = xp.where(far, (proj.c02 > proj.c02_floor) / divisor(xp.sqrt(proj.c02)), null / size)
+    w = error.weights(coords, null, data=False)
+    norm2, misfit = null * null * proj.c02 + _square(coords), xp.sqrt(_square(coords * s))
+    value = null * proj.c02 + (coords * proj.ct).sum(1)
+    exposure, most = error.exposure(w), value * 0
+    # What rounding costs is measured against what the element attains, so that a mu which is not optimal has none.
+    used = xp.maximum(xp.sqrt(norm2), misfit / noise) if eta > 0 else xp.sqrt(norm2)
+    whole = xp.where(far, radius / eps, value / divisor(used))
+    for cost in ([error.soft(w, exposure, data=False)] if eta > 0 else []) + [error.hard(w, exposure)]:
+        stretch = xp.maximum(xp.sqrt(norm2 + cost.norm2), 1.0 + misfit * 0)
+        if eta > 0:
+            stretch = xp.maximum(stretch, (misfit + cost.misfit) / noise)
+        most = xp.where(cost.ok, xp.maximum(most, (value - cost.value) / stretch), most)
+    return xp.where(radius > 0, xp.clip(1 - most / divisor(whole), 0, 1), radius * 0)
+
+
+def _square(x: Array) -> Array:
+    """The squared norm of each row."""
+    return (x * x).sum(1)
+
+
+def _ratio(cost: Array, room: float) -> Array:
+    """The share (points,) of the way to the interior that pays for `cost`, at most 1."""
+    xp = namespace(cost)
+    return xp.where(cost > 0, xp.clip(cost / room, None, 1) if room > 0 else cost * 0 + 1, cost * 0)
