@@ -7,7 +7,7 @@ becomes feasible again in one of two ways, whichever costs less:
 
 - soft: the noise ball has room, so it moves a little towards an element in the interior of both balls;
 - hard: every row keeps the value that it had, by a correction in the span of the rows. Their eigenvalues must exceed delta for that.
-  A direction may be missing only where two rows are equal to the last bit, among each other and with the functional: one row, twice.
+  A direction may be missing only where a row is zero, or two are equal to the last bit, among each other and with the functional.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class GramError:
         return least, self._once(np.ones(rows, dtype=bool), dropped)
 
     def _once(self, rows: np.ndarray, dropped: int) -> Array:
-        """Where (points,) the `dropped` directions of these rows (n,) are those in which rows repeat each other to the last bit."""
+        """Where (points,) the `dropped` directions of these rows (n,) are zero rows, or rows that repeat others to the last bit."""
         spec, (b, kxx) = self.proj.spec, self.proj.entered
         if dropped == 0 or spec.given is None:
             return kxx >= 0
@@ -142,9 +142,11 @@ class GramError:
         table = to_numpy(namespace(G).concatenate([G, data[:, None]], 1))[rows] + 0.0  # which makes -0 to 0
         seen: dict[bytes, int] = {}
         first = np.array([seen.setdefault(row.tobytes(), i) for i, row in enumerate(table)])
-        if len(rows[rows]) - len(seen) != dropped:
+        none = ~table.any(1)
+        if len(table) - len(seen) + int(none.any()) != dropped:
             return kxx < 0
-        return (b[rows][first] == b[rows]).all(0)
+        products = b[rows]
+        return (products[first] == products).all(0) & (products[none] == 0).all(0)
 
 
 def shortfall(centre: Centre, proj: Projection, rho: float, room: float, inner: Array, edges: Sequence[Edge]) -> Array:

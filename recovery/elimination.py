@@ -59,8 +59,8 @@ class ExactRows:
 
     @property
     def least(self) -> float:
-        """The smallest eigenvalue of the exact rows that was kept, kernel form only."""
-        return 1 / float((self.factor * self.factor).sum(0).max())
+        """The smallest eigenvalue of the exact rows that was kept, infinite where none was. Kernel form only."""
+        return 1 / float((self.factor * self.factor).sum(0).max()) if self.factor.shape[1] else float("inf")
 
     @cached_property
     def carried(self) -> float:

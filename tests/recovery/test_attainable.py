@@ -201,6 +201,22 @@ def test_rows_that_are_equal_to_the_last_bit_are_one_row():
     assert twice([alike], y=(-0.0, 0.0, 0.5), meets=True)._weakest[1].tolist() == [True]
 
 
+@pytest.mark.parametrize("eta", [0.0, 0.1])
+def test_rows_of_zeros_say_nothing(eta):
+    """Of three rows two are zero; a product with one of them is a contradiction, a datum of one a misfit."""
+    G, b = np.diag([0.0, 0.0, 2.0]), np.array([[0.0, 0.0, 1e-9], [0.0, -0.0, 0.0], [0.5, 0.5, 0.5]])
+    for exact in (None, [0], [0, 1], [0, 1, 2]):
+        spec = Spectral.from_gram(G, np.array([0.0, -0.0, 1.0]), exact=exact)
+        error = GramError(spec.project(b, np.ones(3)), eta == 0)
+        assert error._weakest[0] == pytest.approx(2.0)
+        assert error._weakest[1].tolist() == [True, True, False]
+        band = local_interval(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta)
+        assert band.resolved.all()
+        assert global_radius(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta).resolved.all()
+    spec = Spectral.from_gram(G, np.array([0.0, 1e-9, 1.0]))
+    assert GramError(spec.project(b, np.ones(3)), True)._weakest[1].tolist() == [False, False, False]
+
+
 def test_a_direction_that_is_missing_for_another_reason_is_not_a_repeated_row():
     spec = Spectral.from_gram(np.diag([1.0, 1.0, 1e-17]), np.ones(3))
     error = GramError(spec.project(np.zeros((3, 2)), np.ones(2)), False)
