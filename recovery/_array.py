@@ -220,7 +220,7 @@ def multipliers(mu: Numbers, ref: Array, *, axes: int | None = None) -> Array:
         )
     if axes is not None and host.ndim > axes:
         raise InputError(f"mu has shape {host.shape}; at most {axes} axis is allowed")
-    return like(host if namespace(mu) is np else mu, ref)
+    return like(host, ref)
 
 
 def nonnegative(value: float, what: str) -> float:

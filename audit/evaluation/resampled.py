@@ -142,8 +142,8 @@ def _order(unit: Sequence[str | None]) -> list[tuple[bool, str]]:
 
 
 def _runs(comparison: Comparison, units: Units) -> dict[tuple[str, ...], NDArray[np.float64]]:
-    """The values of every unit, in the order of their keys."""
-    grouped = units.values.group_by(list(comparison.unit), maintain_order=True).agg("value")
+    """The values of every unit."""
+    grouped = units.values.group_by(list(comparison.unit)).agg("value")
     return {tuple(row[:-1]): np.asarray(row[-1], dtype=float) for row in grouped.iter_rows()}
 
 

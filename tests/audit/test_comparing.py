@@ -174,6 +174,18 @@ def test_a_margin_is_tested_by_ranks_or_by_signs():
     assert ranks.noninferior == pytest.approx(30 / 2**8)
 
 
+def test_ends_of_an_interval_tie_as_printed():
+    """In hundredths the differences are 3, 5, 6, 7, 10, 11, 12 and 14, in doubles more or less by what 100 leaves of a hundredth.
+
+    Less 12, or less 5, one is zero, and of the other sizes two are 2 and one is 1: on the smaller side are 0, 1, 2.5 or 2.5 in 4
+    of 2^7 cases, and p = 2 * 4 / 2^7 does not reject at 0.05.
+    """
+    by = [3, 5, 6, 7, 10, 11, 12, 14]
+    e, *_ = found(PAIR.format("signed_rank"), side([100 + k / 100 for k in by]), side([100.0] * 8))
+    assert (e.result.low, e.result.high) == (pytest.approx(0.05), pytest.approx(0.12))
+    assert e.result.interval_ends == "[]"
+
+
 COARSE = 'unit = ["split", "rel"]\ncoarser = ["split"]\n'
 
 

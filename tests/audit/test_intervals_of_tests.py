@@ -84,6 +84,15 @@ def test_rounding_is_no_difference():
     assert (found[0], found[1] == found[2], found[3]) == (0.0, True, 1e-6)
 
 
+@pytest.mark.parametrize(("test", "n"), [(signed_rank, 9), (sign_test, 8)])
+def test_differences_of_any_size_have_the_interval_of_whole_numbers(test, n):
+    """Nothing is rounding where nothing larger was subtracted; of these numbers an end or two are open."""
+    whole = np.array([2.0, 4, 5, 6, 7, 9, 11, 12, 14])[:n]
+    want, got = test(whole), test(whole * 2.0**-60)
+    assert want.interval_ends != "[]"
+    assert (got.low * 2**60, got.high * 2**60, got.interval_ends) == (want.low, want.high, want.interval_ends)
+
+
 def test_margins_are_two_shifted_tests():
     """Equivalent only when both one-sided tests reject; 2^-n is the floor of each."""
     d = np.array([0.01, -0.02, 0.015, -0.005, 0.012, -0.011])

@@ -10,7 +10,7 @@ import pytest
 from hand_units import units
 from hypothesis_text import comparison
 
-from orledger.audit.evaluation.resampled import THRESHOLDS, measured
+from orledger.audit.evaluation.resampled import THRESHOLDS, _order, measured
 from orledger.audit.statistics.result import TOO_FEW, Dropped, TestResult
 
 INFINITE = math.inf
@@ -28,18 +28,30 @@ def found(test: str, *sides: list[tuple], better: str = "lower", unit: str = "sp
 
 
 @pytest.mark.parametrize(
-    ("test", "sides"),
+    ("test", "sides", "n"),
     [
-        ("median", [[]]),
-        ("mean_ranks", [[("u", "0", 1.0)], [("u", "0", 2.0)]]),
-        ("improvement", [[("u", "0", 1.0)], [("v", "0", 2.0)]]),
-        ("interquartile_mean", [[]]),
-        ("profile", [[("u", "0", INFINITE)], [("u", "0", INFINITE)]]),
+        ("median", [[]], 0),
+        ("mean_ranks", [[("u", "0", 1.0)], [("u", "0", 2.0)]], 1),
+        ("improvement", [[("u", "0", 1.0)], [("v", "0", 2.0)]], 0),
+        ("interquartile_mean", [[]], 0),
+        ("profile", [[("u", "0", INFINITE)], [("u", "0", INFINITE)]], 0),
     ],
 )
-def test_too_few_units_leave_an_estimate_uncomputed(test, sides):
+def test_too_few_units_leave_an_estimate_uncomputed(test, sides, n):
     result = found(test, *sides)
     assert (result.method, result.computed, result.effect, result.p) == (TOO_FEW, False, None, None)
+    assert (result.n, result.n_nonzero, result.ties) == (n, n, 0)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_mean_ranks_begin_with_the_better_side(n):
+    """On every unit a is lower: no draw of units changes a rank, and the interval has no width."""
+    a, b = ([(str(k), "0", x + k) for k in range(n)] for x in (0.0, 0.5))
+    for better, first, second in (("lower", 1.0, 2.0), ("higher", 2.0, 1.0)):
+        result = found("mean_ranks", a, b, better=better)
+        assert (result.n, result.computed) == (n, True)
+        for part in ("mean_ranks", "mean_rank_low", "mean_rank_high"):
+            assert result.details[part] == {"a": first, "b": second}
 
 
 def test_the_median_of_six_units_lies_in_their_range():
@@ -57,7 +69,24 @@ def test_the_chance_that_a_run_is_better_is_averaged_over_units(better, chance, 
     result = found("improvement", a, b, better=better)
     assert result.effect == chance
     assert (result.wins, result.losses, result.draws) == wins
+    assert result.effect_name == "probability that a run of a is better"
     assert result.details == {"runs": {"a": 4, "b": 4}, "fewest_runs_per_unit": 2}
+
+
+def test_units_of_several_keys_are_told_apart_by_all_of_them():
+    """Of four units of one run each, a is lower on three."""
+    a, b = ([(s, r, x) for (s, r), x in zip(("u0", "u1", "v0", "v1"), values, strict=True)]
+            for values in ((1.0, 1.0, 1.0, 3.0), (2.0, 2.0, 2.0, 2.0)))  # fmt: skip
+    result = found("improvement", a, b, unit='split", "rel')
+    assert (result.n, result.effect, result.wins, result.losses) == (4, 0.75, 3, 1)
+
+
+def test_units_are_drawn_in_the_order_of_their_keys():
+    """Otherwise the draws of a seed would go to one unit today and to another tomorrow."""
+    assert sorted([("b",), ("a",), (None,)], key=_order) == [(None,), ("a",), ("b",)]
+    assert sorted([("b", None), ("a", "2"), ("b", "1"), ("a", "10")], key=_order) == [
+        ("a", "10"), ("a", "2"), ("b", None), ("b", "1")
+    ]  # fmt: skip
 
 
 def test_a_unit_without_a_key_is_a_unit_like_others():
@@ -108,9 +137,11 @@ def test_what_is_infinite_or_no_number_is_absent():
 @pytest.mark.parametrize("better", ["lower", "higher"])
 def test_a_profile_is_the_share_of_runs_beyond_each_threshold(better):
     a, b = [("u", "0", 0.0), ("v", "0", 1.0)], [("u", "0", 0.25), ("v", "0", 0.75)]
-    details = found("profile", a, b, better=better).details
-    thresholds = np.linspace(0.0, 1.0, THRESHOLDS)
+    result = found("profile", a, b, better=better)
+    assert result.effect_name == f"share of runs {'below' if better == 'lower' else 'above'} a threshold"
+    details, thresholds = result.details, np.linspace(0.0, 1.0, THRESHOLDS)
     assert details["thresholds"] == thresholds.tolist()
+    assert details["thresholds"][1] == 0.01
     for name, values in (("a", (0.0, 1.0)), ("b", (0.25, 0.75))):
         beyond = [np.mean([x < t if better == "lower" else x > t for x in values]) for t in thresholds]
         assert details["share"][name] == pytest.approx(beyond)

@@ -28,6 +28,12 @@ def test_what_is_drawn_is_said():
     assert stratified.UNITS_METHOD == "bootstrap over units, percentile, 2000 draws, seed 0"
 
 
+def test_as_many_draws_are_made_as_is_said():
+    drawn = sum(len(picks) for (picks,) in stratified._redrawn((2,), np.random.default_rng(0)))
+    assert drawn == 2000
+    assert resample_backends(mixed(), np.random.default_rng(0)).draws == 4000  # docs/registry.md
+
+
 def test_two_runs_are_drawn_twice_or_once_each():
     """0 and 1 against one half: exceeded never, once or always with 1/4, 1/2, 1/4. 0.2 cut off each side leave both ends, 0.3 none."""
     runs = [np.array([0.0, 1.0])]
@@ -83,6 +89,17 @@ def test_cells_are_drawn_from_backends_one_by_one():
     inner = resample_backends(mixed(), np.random.default_rng(1), draws=2000, level=0.2)
     assert (inner.low[1], inner.high[1]) == (0.0, pytest.approx(2**0.5 / 2))  # halves: any central part has both
     assert resample_backends(mixed(), np.random.default_rng(1), draws=50, measure="max_over_min").high[1] == 3.0
+
+
+def test_each_end_leaves_out_half_of_what_the_level_does():
+    """Cells 1 and 1 on one backend, 2 and 5 on the other: one draw in four has no spread, one that of 2 and 1, the next smallest.
+
+    The lower end of 0.6 leaves out 0.2 and is the first, that of 0.4 leaves out 0.3 and is the second.
+    """
+    x = np.array([[[[1.0], [1.0]]], [[[2.0], [5.0]]]])
+    for level, low in ((0.6, 0.0), (0.4, 0.5**0.5 / 1.5)):
+        found = resample_backends(x, np.random.default_rng(1), draws=2000, level=level)
+        assert found.low == pytest.approx([low])
 
 
 def test_of_groups_the_median_counts():

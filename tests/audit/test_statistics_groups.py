@@ -97,6 +97,21 @@ def test_all_mass_in_one_region():
     even = bayesian_signed_rank([-3.0, 3.0], 0.1)
     assert even.below + even.within + even.above == pytest.approx(1.0)
     assert even.below == pytest.approx(even.above, abs=0.02)
+    assert even.draws == 20_000
+
+
+def test_the_edge_of_the_region_is_as_wide_as_the_rounding_of_what_was_subtracted():
+    """64.2 - 64.1 is 0.1 as printed and more in doubles; twice a margin of 1e-9 is no rounding of anything."""
+    d = 64.2 - 64.1
+    assert d > 0.1
+    assert bayesian_signed_rank([d] * 40, 0.1, scale=64.2).within == 1.0
+    assert bayesian_signed_rank([2e-9] * 40, 1e-9).above == 1.0
+
+
+def test_what_lies_beyond_a_margin_lies_beyond_it_however_small_both_are():
+    """Eight differences of three margins below zero; nothing was subtracted that is larger."""
+    found = within_margin(np.full(8, -3e-15), 1e-15, sign_p, "lower")
+    assert (found.noninferior, found.equivalent) == (2.0**-8, 1.0)
 
 
 # ---- ranks ------------------------------------------------------------------------------------------------------------------

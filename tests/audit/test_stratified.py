@@ -82,7 +82,7 @@ def test_draws_that_are_shared_are_those_of_each_estimate_alone(monkeypatch: pyt
     for a, b in ((X, Y), ([-r for r in X], Y), (X, fewer), (one, other), (one, other), (X, Y), (Y, X)):
         found = improvement(a, b, draws=draws)
         assert [float(found.low), float(found.high)] == compared(a, b)
-    for a in (X, [-r for r in X], Y):
+    for a in (X, [-r for r in X], Y, one):
         generator = np.random.default_rng(stratified.SEED)
         drawn = [r[generator.integers(r.size, size=(stratified.DRAWS, r.size))] for r in a]
         middle = trim_mean(np.concatenate(drawn, axis=1), 0.25, axis=1)
@@ -113,12 +113,31 @@ def test_what_is_drawn_once_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch):
             assert drawn == ([(5, 4), (4, 5)] if first else again), kept
 
 
-def test_more_pairs_of_runs_than_an_int32_counts():
-    """50,000 runs that all exceed 50,000 others: 2.5e9 pairs, all won."""
-    n = 50_000
-    ones = np.ones((n, 1), dtype=np.uint8)
-    assert stratified._exceeds(np.full(n, 2.0), np.full(n, 1.0), ones, ones).tolist() == [1.0]
-    assert stratified._exceeds(np.full(n, 1.0), np.full(n, 1.0), ones, ones).tolist() == [0.5]
+def test_draws_of_many_runs_take_more_than_a_byte(monkeypatch: pytest.MonkeyPatch):
+    """Two draws of 256 runs count up to 256 of one: two bytes each, 1,024 in all."""
+    monkeypatch.setattr(stratified, "DRAWS", 2)
+    for kept, units in ((1024, 1), (1023, 0)):
+        monkeypatch.setattr(stratified, "KEPT", kept)
+        draws = Draws()
+        for _ in draws.taken([(256,)], stratified._times):
+            pass
+        assert len(draws.units) == units
+    (which,) = stratified._which([np.arange(300)[None]])
+    assert which.tolist() == [list(range(300))]
+
+
+@pytest.mark.parametrize(("n", "m"), [(50_000, 50_000), (2**15, 2**16)])
+def test_more_pairs_of_runs_than_an_int32_counts(n, m):
+    """50,000 runs that all exceed 50,000 others: 2.5e9 pairs, all won. 2^31 pairs are one too many."""
+    a, b = np.ones((n, 1), dtype=np.uint8), np.ones((m, 1), dtype=np.uint8)
+    assert stratified._exceeds(np.full(n, 2.0), np.full(m, 1.0), a, b).tolist() == [1.0]
+    assert stratified._exceeds(np.full(n, 1.0), np.full(m, 1.0), a, b).tolist() == [0.5]
+
+
+def test_a_draw_of_more_than_may_be_held_at_once_comes_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stratified, "MOST", 1)
+    drawn = [len(picks) for (picks,) in stratified._redrawn((2,), np.random.default_rng(0))]
+    assert drawn == [1] * stratified.DRAWS
 
 
 @pytest.mark.parametrize("most", [200, 5000])

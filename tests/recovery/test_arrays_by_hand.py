@@ -161,6 +161,11 @@ def test_multipliers_lie_between_zero_and_infinity():
     for wrong in ("1", None, 1j):
         assert "mu is not numeric" in refused(multipliers, wrong, ref)
     assert refused(multipliers, np.ones((1, 1)), ref, axes=1) == "mu has shape (1, 1); at most 1 axis is allowed"
+    for given in (np.array([2, 1.5])[::-1], np.array([1.5, 2], np.longdouble), torch.tensor([1.5, 2]).half()):
+        for kind in (torch.float32, torch.float64):
+            found = multipliers(given, torch.ones(1, dtype=kind))
+            assert (found.tolist(), found.dtype) == ([1.5, 2.0], kind)
+        assert multipliers(given, ref).tolist() == [1.5, 2.0]
 
 
 def test_bounds_are_zero_or_have_a_fourth_power():

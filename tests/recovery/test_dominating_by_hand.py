@@ -43,3 +43,21 @@ def test_functionals_of_the_dominating_problem_keep_their_products(last):
     assert found.c02[0] == pytest.approx(k - 1 / 4 - 0.25 / 2, rel=1e-12)
     assert found.norm2[0] == found.rows[1][0] == larger
     assert found.c02_floor[0] == pytest.approx(19 * EPS * larger, rel=1e-12, abs=0)
+
+
+def test_exact_rows_that_repeat_or_leave_nothing_are_factored_anew():
+    """Of two equal exact rows one direction is lost; of one row that is exact no noisy direction is left."""
+    G, y = np.diag([4.0, 4.0, 1.0]), np.ones(3)
+    G[0, 1] = G[1, 0] = 4.0
+    repeated = Spectral.from_gram(G, y, exact=[0, 1])
+    assert (repeated.exact.dropped, len(repeated.s2), repeated.loosened) == (1, 1, None)
+    whole = Spectral.from_gram(np.eye(1), np.ones(1), exact=[0])
+    assert (whole.exact.dropped, len(whole.s2), whole.loosened) == (0, 0, None)
+    assert Spectral.from_gram(np.eye(2), np.ones(2), exact=[0]).loosened is not None
+
+
+def test_a_functional_that_an_exact_row_determines_has_no_norm_left():
+    """Its products are (1 + 1e-8, 0) and its squared norm is 1: what the exact row leaves, 1 - (1 + 1e-8)^2, is below zero."""
+    spec = Spectral.from_gram(np.eye(2), np.ones(2), exact=[0])
+    found = spec.project(np.array([[1 + 1e-8], [0.0]]), np.ones(1)).loosened(np.arange(1))
+    assert (found.norm2[0], found.c02[0]) == (0.0, 0.0)

@@ -13,7 +13,7 @@ from hand_source import HandSource, behind, bold, cell, record, shown
 from orledger.errors import UsageError
 from orledger.reports.displays import CatalogueBlock, CatalogueMetric
 from orledger.reports.tables import declared
-from orledger.reports.tables.declared import Numbers, _check, _marking, build
+from orledger.reports.tables.declared import Numbers, _check, _marking, build, offers
 from orledger.reports.tables.render import plain
 from orledger.reports.tables.table import PrintSize
 from orledger.study_displays import Marks, TableDisplay
@@ -68,6 +68,29 @@ def test_keys_stand_by_size_and_arms_as_the_catalogue_or_the_study_orders_them()
         "10": {"set": "10", "b": "0.500", "a": "0.375", "c": "no t/main c acc None 10"},
     }
     assert list(shown(table(arms=("c", "b")))["9"]) == ["set", "c", "b"]
+
+
+def test_every_table_of_every_study_is_offered_and_checked(monkeypatch):
+    checked = []
+    monkeypatch.setattr(declared, "place", lambda _results, _study, _display: AT)
+    monkeypatch.setattr(declared, "_check", lambda _results, shown, at: checked.append((shown.name, at)))
+    studies = [
+        SimpleNamespace(table_displays=tuple(replace(display(), name=n) for n in names)) for names in ("xy", "z")
+    ]
+    found = list(offers(None, studies))
+    assert [(name, title, case) for name, title, case, _ in found] == [(n, "title", "t") for n in "xyz"]
+    assert checked == [(n, AT) for n in "xyz"]
+    assert shown(found[2][3](source())) == shown(table())
+
+
+def test_one_arm_need_not_stand_in_rows_or_columns():
+    found = table(("set",), ("metric",), ("acc", "sec"), arms=("a",))
+    assert shown(found) == {
+        "9": {"set": "9", "acc": "3.000", "sec": "300.0"},
+        "10": {"set": "10", "acc": "0.375", "sec": "37.5"},
+    }
+    assert behind(cell(found, "9", "acc"), "acc") == {1.0, 5.0, 3.0}
+    assert shown(table(("set",), ("seed",), arms=("b",)))["10"]["2"] == "no t/main b acc None 10 2"
 
 
 def test_a_number_leads_to_its_records():
@@ -162,6 +185,9 @@ def test_one_header_stands_over_columns_that_share_all_but_the_last_dimension():
     spans = [(s.start, s.width, plain(s.header)) for s in two.spans]
     assert spans == [(1, 2, "9, accuracy"), (3, 2, "9, sec"), (5, 2, "10, accuracy"), (7, 2, "10, sec")]
     assert heads(two)[1:3] == [("9 acc min", "min", "r"), ("9 acc n", "n", "r")]
+    labelled = table(("seed",), ("set", "arm"))
+    assert [plain(s.header) for s in labelled.spans] == ["9", "10"]
+    assert [h for _, h, _ in heads(labelled)[1:]] == ["b", "Alpha", "c", "b", "Alpha"]
     deep = table(("seed", "set"), ("metric", "arm"), ("acc", "sec"))
     assert [s.start for s in deep.spans] == [2, 5]
 
@@ -204,6 +230,8 @@ def test_numbers_of_different_size_are_said():
     assert notes(table()) == ["Cells stand on 2 to 3 values: not every arm has a number everywhere."]
     assert notes(table(("arm",), ("statistic",), statistics=("mean", "n"))) == []
     assert notes(table(("set", "seed"))) == []
+    more = [record("t/main", {"set": 11, "seed": 0}, "a", acc=1.0)]
+    assert notes(table(records=more)) == ["Cells stand on 1 to 3 values: not every arm has a number everywhere."]
 
 
 class Subject(Told):
@@ -244,6 +272,17 @@ def test_arms_are_marked_by_the_rows_that_compare_them(marked, metric, marks):
     assert cited == [MINUS.address, PLUS.address]
     side, _ = marked({("b", "c"): MINUS, ("a", "c"): PLUS}, metric, rows=("arm",), columns=("set",))
     assert [plain(r.cells[0]) for r in side.rows()] == marks
+
+
+def test_of_several_metrics_the_first_is_the_one_whose_tests_mark(monkeypatch):
+    """Accuracy goes up, seconds go down: the greater arm is the better one."""
+    pairs = {("b", "c"): MINUS, ("a", "c"): PLUS}
+    found = [Subject(pairs), Subject({}, metric="sec"), Subject({}, "G", metric="sec")]
+    monkeypatch.setattr(declared, "subjects", lambda _: found)
+    both = display(("set", "metric"), ("arm",), ("acc", "sec"), marks=Marks("c"))
+    assert [h for _, h, _ in heads(build(both, AT, source()))[2:]] == ["b-", "Alpha+", "c"]
+    with pytest.raises(UsageError, match="2 hypotheses compare arms by 'sec'"):
+        _marking(None, replace(both, metrics=("sec", "acc")), AT)
 
 
 def test_a_note_says_what_the_marks_mean_and_each_p(marked):

@@ -12,6 +12,7 @@ from hand_made import Told, row
 from orledger.reports.audit_rows import ClaimRow, DispositionRow, TestRow
 from orledger.reports.generic import IMPORTED, Values
 from orledger.reports.origin import Records
+from orledger.reports.tables.fitting import NARROWEST, WIDTH
 from orledger.reports.tables.format import Style, fixed, significant
 from orledger.reports.tables.generic import PART, interval_of, number_style, result_table, summary_table
 from orledger.reports.tables.generic_tests import claim_table, disposition_table, pair_table, refusal_table
@@ -341,6 +342,7 @@ def test_tests_stand_as_the_audit_stored_them():
         ["b against Alpha", "improvement", "10", "9·10⁻⁴", "[5·10⁻⁴, 0.5]", "", "", "", "measured"],
     ]  # fmt: skip
     assert bold(table) == [[8], [8], [], [8], []]
+    assert table.layout == PrintSize("scriptsize", 3.0)
     assert [plain(n) for n in table.notes] == [
         "Methods. signed rank: exact; sign: exact; signed rank: none; Friedman: chi; improvement: exact."
     ]
@@ -374,6 +376,14 @@ def test_verdicts_and_claims_stand_in_their_columns():
         "claim": "H/w", "statement": "s", "state": "holds", "n": "1,200", "observed": "seen"
     }  # fmt: skip
     assert bold(table) == [[2]]
+
+
+def test_sentences_have_an_inch_or_more_and_leave_some_two_for_the_rest():
+    nothing = SimpleNamespace(audit_id="x", sql=lambda _query: pl.DataFrame({"arm": [], "refused": [], "cells": []}))
+    for table in (disposition_table(nothing, ()), claim_table(nothing, ()), refusal_table(nothing, "k")):
+        widths = [c.align for c in table.columns if not isinstance(c.align, str)]
+        assert min(widths) >= NARROWEST
+        assert abs(WIDTH - sum(widths) - 2) <= 0.5
 
 
 def test_refusals_are_counted_by_arm_and_reason():
