@@ -6,9 +6,10 @@ import numpy as np
 import oracle
 import pytest
 
-from orledger.recovery import RecoveryError, Spectral, global_radius, local_interval, occam
+from orledger.recovery import InputError, RecoveryError, Spectral, global_radius, local_interval, occam
 from orledger.recovery import interval as module
-from orledger.recovery.attainable import Cost, GramError, radius_share, shortfall
+from orledger.recovery.allowance import functional_error
+from orledger.recovery.attainable import Cost, GramError, _ratio, radius_share, shortfall
 from orledger.recovery.centre import Centre
 
 EPS = 2.0**-52
@@ -34,7 +35,7 @@ class Problem:
         self.noisy = self.spec.delta[~self.mask].max()
         self.exact = self.spec.delta[self.mask].max() if exact else 0.0
         self.proj = self.spec.project(self.b, self.k)
-        self.error = GramError(self.proj, False)
+        self.error = GramError(self.proj, "exact")
         self.coords, self.null = rng.standard_normal((5, 6 - len(exact))), rng.standard_normal(5)
 
     def rows(self, w):
@@ -78,7 +79,7 @@ def test_the_exposure_weighs_noisy_rows_exact_rows_and_the_functional_with_their
 def test_what_was_cut_off_counts_as_error_of_the_noisy_rows():
     """A negative eigenvalue shows that a Gram matrix is wrong by as much, whatever the rounding of its entries."""
     spec = Spectral.from_gram(np.diag([1.0, 1.0, -1e-9]), np.ones(3))
-    error = GramError(spec.project(np.zeros((3, 1)), np.ones(1)), False)
+    error = GramError(spec.project(np.zeros((3, 1)), np.ones(1)), "exact")
     assert spec.dropped == 1
     assert error.noisy == pytest.approx(2e-9 + spec.noisy_delta, rel=1e-12)
 
@@ -145,6 +146,35 @@ def test_errors_of_half_the_smallest_eigenvalue_allow_no_correction():
             assert np.isfinite(np.array([cost.norm2, cost.value])).all()
 
 
+def test_close_to_half_the_smallest_eigenvalue_costs_are_still_by_the_same_formula():
+    inner = np.linalg.eigvalsh(Problem((1, 4)).G[np.ix_([1, 4], [1, 4])])[0]
+    p = Problem((1, 4), exact_error=0.45 * inner / 0.9)
+    cost, change = p.error.soft(p.error.weights(p.coords, p.null, data=False), X, data=False), 0.45 * inner * X
+    assert p.exact == pytest.approx(0.45 * inner)
+    assert cost.norm2 == pytest.approx(X + 3 * change / (1 - 0.45) ** 2 / inner, rel=1e-9)
+    whole = np.linalg.eigvalsh(Problem().G)[0]
+    p = Problem(noisy_error=0.45 * whole)
+    cost, change = p.error.hard(p.error.weights(p.coords, 0 * p.null, data=False), X), 0.45 * whole * X
+    assert cost.norm2 == pytest.approx(3 * X + change / (0.55 * whole), rel=1e-6)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.1])
+def test_rows_of_zeros_alone_leave_the_ball(eta):
+    for exact in (None, [0], [0, 1]):
+        spec = Spectral.from_gram(np.zeros((2, 2)), np.zeros(2), exact=exact)
+        proj = spec.project(np.zeros((2, 1)), np.ones(1))
+        assert GramError(proj, "all")._weakest[0] == float("inf")
+        band = local_interval(spec, proj, 3.0, eta)
+        assert (band.lower[0], band.upper[0], band.resolved[0]) == (-3.0, 3.0, True)
+        assert global_radius(spec, proj, 3.0, eta).resolved[0]
+
+
+def test_only_a_gram_matrix_has_a_gram_error():
+    spec = Spectral.from_features(np.eye(2), np.ones(2))
+    with pytest.raises(InputError, match="from a Gram matrix has a Gram error"):
+        _ = GramError(spec.project(np.eye(2)), "all")._table
+
+
 @pytest.mark.parametrize("exact", [(), (1, 4), (0, 1, 2)])
 def test_the_costs_cover_what_an_error_of_the_gram_matrix_does(exact):
     """Elements mended by hand under random errors and the worst one: norm, misfit and value stay within what was said, and come near."""
@@ -178,7 +208,7 @@ def test_the_costs_cover_what_an_error_of_the_gram_matrix_does(exact):
     assert used[1, 2] > 0.05
 
 
-def twice(values, y=(1.0, 1.0, 0.5), exact=None, meets=False):
+def twice(values, y=(1.0, 1.0, 0.5), exact=None, meets="exact"):
     """Three rows, the first two of which have one Gram row, and the products `values` of functionals with them."""
     G = np.array([[1.0, 1.0, 0.25], [1.0, 1.0, 0.25], [0.25, 0.25, 4.0]])
     spec = Spectral.from_gram(G, np.array(y), exact=exact)
@@ -196,9 +226,9 @@ def test_rows_that_are_equal_to_the_last_bit_are_one_row():
     # Noisy rows are drawn to their own data; rows that must meet them say something new where these differ.
     other = (1.0, 1.0 + EPS, 0.5)
     assert twice([alike], y=other)._weakest[1].tolist() == [True]
-    assert twice([alike], y=other, meets=True)._weakest[1].tolist() == [False]
+    assert twice([alike], y=other, meets="all")._weakest[1].tolist() == [False]
     assert twice([alike], y=other, exact=[0, 1])._weakest[1].tolist() == [False]
-    assert twice([alike], y=(-0.0, 0.0, 0.5), meets=True)._weakest[1].tolist() == [True]
+    assert twice([alike], y=(-0.0, 0.0, 0.5), meets="all")._weakest[1].tolist() == [True]
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.1])
@@ -207,19 +237,19 @@ def test_rows_of_zeros_say_nothing(eta):
     G, b = np.diag([0.0, 0.0, 2.0]), np.array([[0.0, 0.0, 1e-9], [0.0, -0.0, 0.0], [0.5, 0.5, 0.5]])
     for exact in (None, [0], [0, 1], [0, 1, 2]):
         spec = Spectral.from_gram(G, np.array([0.0, -0.0, 1.0]), exact=exact)
-        error = GramError(spec.project(b, np.ones(3)), eta == 0)
+        error = GramError(spec.project(b, np.ones(3)), "exact" if eta else "all")
         assert error._weakest[0] == pytest.approx(2.0)
         assert error._weakest[1].tolist() == [True, True, False]
         band = local_interval(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta)
         assert band.resolved.all()
         assert global_radius(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta).resolved.all()
     spec = Spectral.from_gram(G, np.array([0.0, 1e-9, 1.0]))
-    assert GramError(spec.project(b, np.ones(3)), True)._weakest[1].tolist() == [False, False, False]
+    assert GramError(spec.project(b, np.ones(3)), "all")._weakest[1].tolist() == [False, False, False]
 
 
 def test_a_direction_that_is_missing_for_another_reason_is_not_a_repeated_row():
     spec = Spectral.from_gram(np.diag([1.0, 1.0, 1e-17]), np.ones(3))
-    error = GramError(spec.project(np.zeros((3, 2)), np.ones(2)), False)
+    error = GramError(spec.project(np.zeros((3, 2)), np.ones(2)), "exact")
     assert spec.dropped == 1
     assert error._weakest[1].tolist() == [False, False]
     assert error.soft(error.weights(np.ones((2, 2)), np.ones(2), data=True), np.ones(2), data=True).ok.all()
@@ -228,7 +258,7 @@ def test_a_direction_that_is_missing_for_another_reason_is_not_a_repeated_row():
     G[0, 1] = G[1, 0] = 1.0
     spec = Spectral.from_gram(G, np.ones(4))
     assert spec.dropped == 2
-    assert GramError(spec.project(np.zeros((4, 1)), np.ones(1)), False)._weakest[1].tolist() == [False]
+    assert GramError(spec.project(np.zeros((4, 1)), np.ones(1)), "exact")._weakest[1].tolist() == [False]
 
 
 def test_repeated_exact_rows_are_looked_for_among_the_exact_ones():
@@ -264,38 +294,31 @@ def priced(monkeypatch, soft, hard):
 FREE, NEVER = (0.0, 0.0, 0.0, True), (0.0, 0.0, 0.0, False)
 
 
-def an_interval(eta=0.3, ball=1.5):
-    p = Problem(noisy_error=1e-14)
+def an_interval(eta=0.3, exact=()):
+    """An interval of well-posed rows, what its interior element leaves of both balls, the value there, and the missing part."""
+    p = Problem(exact, noisy_error=1e-14, exact_error=1e-14)
     occ = occam(p.spec, eta)
-    rho = ball * occ.rho
+    rho, seen = 1.5 * occ.rho, {}
     centre, room = Centre.of(p.spec, eta, occ), rho**2 - occ.rho**2
-    inner = centre.interior(room)
-    band = local_interval(p.spec, p.proj, rho, eta)
-    seen = {}
-
-    def measured(centre, proj, rho, room, inner, edges):
-        seen["edges"] = edges
-        return shortfall(centre, proj, rho, room, inner, edges)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "shortfall", measured)
-        local_interval(p.spec, p.proj, rho, eta)
-    edges = seen["edges"]
+        patch.setattr(module, "shortfall", lambda *given: seen.update(edges=given[-1]) or given[1].c02 * 0)
+        band = local_interval(p.spec, p.proj, rho, eta)
+    inner = centre.interior(room)
     theta = centre.theta + inner
-    left = {
-        "norm": rho**2 - theta @ theta,
-        "noise": eta**2 - np.sum((np.sqrt(p.spec.s2) * theta - p.spec.yt) ** 2) - p.spec.y02,
-        "room": room,
-    }
+    noise = eta**2 - np.sum((np.sqrt(p.spec.s2) * theta - p.spec.yt) ** 2) - p.spec.y02
+    least = p.spec.exact.norm2 if exact else 0.0
+    left = {"norm": rho**2 - theta @ theta - least, "noise": noise, "room": room, "theta": theta}
     middle = band.centre + p.proj.ct @ inner
-    return band, left, middle, lambda: shortfall(centre, p.proj, rho, room, inner, edges)
+    return p, band, left, middle, lambda: shortfall(centre, p.proj, rho, room, inner, seen["edges"])
 
 
 @pytest.mark.parametrize("eta", [0.3, 0.6])
 def test_an_edge_is_drawn_to_the_interior_by_the_larger_share_of_what_is_left_in_the_two_balls(monkeypatch, eta):
-    band, left, middle, missing = an_interval(eta)
+    p, band, left, middle, missing = an_interval(eta)
     priced(monkeypatch, FREE, NEVER)
-    assert missing() == pytest.approx(np.zeros(5), abs=1e-12)
+    rounding = functional_error(p.proj, band.rho)
+    assert (rounding > 0).all()
+    assert missing() == pytest.approx(rounding + 1e-14 * band.half, rel=1, abs=0)
     to_middle = np.maximum(band.upper - middle, middle - band.lower)
     priced(monkeypatch, (0.01, 0.0, 0.002, True), NEVER)
     assert missing() == pytest.approx(0.01 / left["norm"] * to_middle + 0.002, rel=1e-6)
@@ -309,7 +332,7 @@ def test_an_edge_is_drawn_to_the_interior_by_the_larger_share_of_what_is_left_in
 
 
 def test_the_other_way_leads_to_the_occam_solution_and_the_cheaper_one_is_taken(monkeypatch):
-    band, left, _, missing = an_interval()
+    _, band, left, _, missing = an_interval()
     to_occam = np.maximum(band.upper - band.centre, band.centre - band.lower)
     priced(monkeypatch, NEVER, (0.01, 0.0, 0.002, True))
     assert missing() == pytest.approx(0.01 / left["room"] * to_occam + 0.002, rel=1e-6)
@@ -320,11 +343,79 @@ def test_the_other_way_leads_to_the_occam_solution_and_the_cheaper_one_is_taken(
 
 
 def test_without_noise_only_the_way_that_keeps_all_values_is_open(monkeypatch):
-    band, left, _, missing = an_interval(0.0)
+    _, band, left, _, missing = an_interval(0.0)
     priced(monkeypatch, FREE, NEVER)
     assert missing() == pytest.approx(band.upper - band.lower, rel=1e-6)
     priced(monkeypatch, NEVER, (0.01, 0.0, 0.002, True))
     assert missing() == pytest.approx(0.01 / left["room"] * band.half + 0.002, rel=1e-6)
+
+
+@pytest.mark.parametrize("exact", [(), (1, 4)])
+def test_the_costs_are_those_of_the_edge_and_of_where_it_is_drawn_to_whichever_is_more_exposed(monkeypatch, exact):
+    """The exposure of each element from the multiples of the rows that make it up, by a solution with the Gram matrix itself."""
+    p, band, left, _, missing = an_interval(exact=exact)
+    asked = []
+    for name in ("soft", "hard"):
+
+        def way(_, w, exposure, *, data=None, name=name):
+            asked.append((name, w, exposure, data))
+            return Cost(exposure * 0, exposure * 0, exposure * 0, exposure >= 0)
+
+        monkeypatch.setattr(GramError, name, way)
+    missing()
+    assert [(name, data) for name, _, _, data in asked] == [("soft", True), ("hard", None)] * 2
+    inner, met = p.G[np.ix_(p.mask, p.mask)], p.y[p.mask]
+
+    def exposed(coords, null):
+        noisy = (p.spec.basis @ ((coords - null[:, None] * p.proj.ct) / np.sqrt(p.spec.s2)).T).T
+        rest = noisy @ p.G[np.ix_(~p.mask, p.mask)] + null[:, None] * p.b[p.mask].T
+        fixed = np.linalg.solve(inner, (met - rest).T).T if exact else np.zeros((5, 0))
+        return p.noisy * (noisy**2).sum(1) + p.exact * (fixed**2).sum(1) + OWN * p.k * null**2
+
+    none, occ = np.zeros(5), Centre.of(p.spec, 0.3).theta
+    middle, least = exposed(np.tile(left["theta"], (5, 1)), none), exposed(np.tile(occ, (5, 1)), none)
+    ends = [exposed(band.coords_upper, band.null_upper), exposed(band.coords_lower, band.null_lower)]
+    for (name, _, exposure, _), edge in zip(asked, np.repeat(ends, 2, axis=0), strict=True):
+        assert exposure == pytest.approx(np.maximum(edge, middle if name == "soft" else least), rel=1e-6)
+    # Here the ends are more exposed; where they are less so, that of the element in the middle counts.
+    asked.clear()
+    monkeypatch.setattr(GramError, "exposure", lambda _, w: abs(w.noisy).sum(1) * 0 + (2 if w.null.any() else 3))
+    missing()
+    assert [exposure.tolist() for _, _, exposure, _ in asked] == [[3.0] * 5] * 4
+    asked.clear()
+    weights, called = GramError.weights, []
+    monkeypatch.setattr(GramError, "weights", lambda *g, data: called.append((*g[1:], data)) or weights(*g, data=data))
+    missing()
+    assert {data for *_, data in called} == {True}
+    for coords, theta in zip([c for c, null, _ in called if not null.any()], (left["theta"], occ), strict=True):
+        assert coords == pytest.approx(np.tile(theta, (5, 1)), rel=1e-12)
+
+
+def test_without_room_in_a_ball_an_edge_is_drawn_all_the_way():
+    cost = np.array([0.0, 0.5, 3.0])
+    assert _ratio(cost, 2.0).tolist() == [0.0, 0.25, 1.0]
+    for room in (0.0, -1e-17):
+        assert _ratio(cost, room).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_repeated_rows_must_agree_in_the_data_that_have_to_be_met():
+    """Without noise two equal rows with two data are a contradiction; a radius knows of no data."""
+    G, b = np.array([[1.0, 1.0, 0.25], [1.0, 1.0, 0.25], [0.25, 0.25, 4.0]]), np.array([[0.3], [0.3], [0.5]])
+    for second, known in ((1.0, True), (1.0 + EPS, False)):
+        y = np.array([1.0, second, 0.5])
+        for exact in (None, [0, 1, 2], [0, 1]):
+            spec = Spectral.from_gram(G, y, exact=exact)
+            proj = spec.project(b, np.ones(1))
+            without = local_interval(spec, proj, 3.0, 0.0 if exact is None or len(exact) == 3 else 0.1)
+            assert without.resolved.tolist() == [known]
+            assert global_radius(spec, proj, 3.0, 0.0).resolved[0]
+        spec = Spectral.from_gram(G, y)
+        assert local_interval(spec, spec.project(b, np.ones(1)), 3.0, 0.1).resolved[0]
+    # With the noise at the best misfit nothing of it is left.
+    apart = Spectral.from_gram(G, np.array([1.0, 1.5, 0.5]))
+    proj, eta = apart.project(b, np.ones(1)), apart.best_misfit
+    assert Centre.of(apart, eta).budget == 0.0
+    assert not local_interval(apart, proj, 5.0, eta).resolved[0]
 
 
 def test_what_an_element_does_not_attain_is_missing_as_well(monkeypatch):
@@ -435,6 +526,27 @@ def test_a_ball_of_nothing_and_a_functional_of_nothing_miss_nothing():
     assert radius_share(p.proj, 0.0, 0.1, none, none).tolist() == [0.0] * 5
     zero = p.spec.project(np.zeros((6, 1)), np.zeros(1))
     assert radius_share(zero, 1.0, 0.1, np.zeros(1), np.zeros(1)).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("exact", [(), (1, 4)])
+def test_the_element_of_a_radius_is_zero_at_exact_rows_whatever_their_data(monkeypatch, exact):
+    p, asked = Problem(exact), []
+    weights = GramError.weights
+    monkeypatch.setattr(GramError, "weights", lambda *given, data: asked.append(data) or weights(*given, data=data))
+    soft = GramError.soft
+    monkeypatch.setattr(GramError, "soft", lambda *given, data: asked.append(data) or soft(*given, data=data))
+    share(p, 2.0, 0.1)
+    assert set(asked) == {False}
+
+
+def test_without_noise_a_mu_of_a_grid_has_no_misfit_to_count():
+    p = Problem(noisy_error=1e-14)
+    found = global_radius(p.spec, p.proj, 2.0, 0.0, "grid97", (2, 8, 7))
+    assert found.at_upper.all()
+    with np.errstate(all="raise"):
+        missing = radius_share(p.proj, 2.0, 0.0, found.mu, found.radius)
+    assert (np.abs(missing) < 1e-6).all()
+    assert found.resolved.all()
 
 
 def test_a_mu_that_is_not_optimal_is_no_rounding():
