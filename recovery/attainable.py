@@ -48,7 +48,7 @@ class Cost(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GramError:
+class GramRounding:
     """The error that the Gram matrix of `proj` may have.
 
     meets: the rows whose data elements have to meet, so that they must agree where rows repeat: "all", "exact", or "none" of them.
@@ -167,7 +167,7 @@ def shortfall(centre: Centre, proj: Projection, rho: float, room: float, inner: 
     inner (k,): a move from the Occam solution into the interior of both balls. The whole width, where nothing is known.
     """
     xp, width = namespace(proj.ct), edges[0].outer + edges[1].outer
-    error, eta = GramError(proj, "exact" if centre.budget > 0.0 else "all"), centre.occ.eta
+    error, eta = GramRounding(proj, "exact" if centre.budget > 0.0 else "all"), centre.occ.eta
     there = [proj.ct * 0 + centre.theta + inner, proj.ct * 0 + centre.theta]
     middle, occam = (error.exposure(error.weights(at, width * 0, data=True)) for at in there)
     norm_room = room - float(inner @ inner + 2 * (inner @ centre.theta))
@@ -191,7 +191,7 @@ def radius_share(proj: Projection, eps: float, eta: float, mu: Array, radius: Ar
     xp, spec = namespace(mu), proj.spec
     if eps == 0.0:
         return xp.zeros_like(radius)
-    error, noise = GramError(proj, "none"), eta / eps
+    error, noise = GramRounding(proj, "none"), eta / eps
     far, s = xp.isinf(mu), xp.sqrt(spec.s2)
     # The element of norm 1 in the direction of what the posterior mean leaves of the functional; at mu = inf the limits of its parts.
     coords, null = proj.ct / (1 + xp.where(far, 0.0, mu)[:, None] * spec.s2), xp.ones_like(mu)

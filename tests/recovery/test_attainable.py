@@ -9,7 +9,7 @@ import pytest
 from orledger.recovery import InputError, RecoveryError, Spectral, global_radius, local_interval, occam
 from orledger.recovery import interval as module
 from orledger.recovery.allowance import functional_error
-from orledger.recovery.attainable import Cost, GramError, _ratio, radius_share, shortfall
+from orledger.recovery.attainable import Cost, GramRounding, _ratio, radius_share, shortfall
 from orledger.recovery.centre import Centre
 
 EPS = 2.0**-52
@@ -35,7 +35,7 @@ class Problem:
         self.noisy = self.spec.delta[~self.mask].max()
         self.exact = self.spec.delta[self.mask].max() if exact else 0.0
         self.proj = self.spec.project(self.b, self.k)
-        self.error = GramError(self.proj, "exact")
+        self.error = GramRounding(self.proj, "exact")
         self.coords, self.null = rng.standard_normal((5, 6 - len(exact))), rng.standard_normal(5)
 
     def rows(self, w):
@@ -79,7 +79,7 @@ def test_the_exposure_weighs_noisy_rows_exact_rows_and_the_functional_with_their
 def test_what_was_cut_off_counts_as_error_of_the_noisy_rows():
     """A negative eigenvalue shows that a Gram matrix is wrong by as much, whatever the rounding of its entries."""
     spec = Spectral.from_gram(np.diag([1.0, 1.0, -1e-9]), np.ones(3))
-    error = GramError(spec.project(np.zeros((3, 1)), np.ones(1)), "exact")
+    error = GramRounding(spec.project(np.zeros((3, 1)), np.ones(1)), "exact")
     assert spec.dropped == 1
     assert error.noisy == pytest.approx(2e-9 + spec.noisy_delta, rel=1e-12)
 
@@ -163,7 +163,7 @@ def test_rows_of_zeros_alone_leave_the_ball(eta):
     for exact in (None, [0], [0, 1]):
         spec = Spectral.from_gram(np.zeros((2, 2)), np.zeros(2), exact=exact)
         proj = spec.project(np.zeros((2, 1)), np.ones(1))
-        assert GramError(proj, "all")._weakest[0] == float("inf")
+        assert GramRounding(proj, "all")._weakest[0] == float("inf")
         band = local_interval(spec, proj, 3.0, eta)
         assert (band.lower[0], band.upper[0], band.resolved[0]) == (-3.0, 3.0, True)
         assert global_radius(spec, proj, 3.0, eta).resolved[0]
@@ -172,7 +172,7 @@ def test_rows_of_zeros_alone_leave_the_ball(eta):
 def test_only_a_gram_matrix_has_a_gram_error():
     spec = Spectral.from_features(np.eye(2), np.ones(2))
     with pytest.raises(InputError, match="from a Gram matrix has a Gram error"):
-        _ = GramError(spec.project(np.eye(2)), "all")._table
+        _ = GramRounding(spec.project(np.eye(2)), "all")._table
 
 
 @pytest.mark.parametrize("exact", [(), (1, 4), (0, 1, 2)])
@@ -212,7 +212,7 @@ def twice(values, y=(1.0, 1.0, 0.5), exact=None, meets="exact"):
     """Three rows, the first two of which have one Gram row, and the products `values` of functionals with them."""
     G = np.array([[1.0, 1.0, 0.25], [1.0, 1.0, 0.25], [0.25, 0.25, 4.0]])
     spec = Spectral.from_gram(G, np.array(y), exact=exact)
-    return GramError(spec.project(np.array(values, dtype=float).T, np.full(len(values), 2.0)), meets)
+    return GramRounding(spec.project(np.array(values, dtype=float).T, np.full(len(values), 2.0)), meets)
 
 
 def test_rows_that_are_equal_to_the_last_bit_are_one_row():
@@ -237,19 +237,19 @@ def test_rows_of_zeros_say_nothing(eta):
     G, b = np.diag([0.0, 0.0, 2.0]), np.array([[0.0, 0.0, 1e-9], [0.0, -0.0, 0.0], [0.5, 0.5, 0.5]])
     for exact in (None, [0], [0, 1], [0, 1, 2]):
         spec = Spectral.from_gram(G, np.array([0.0, -0.0, 1.0]), exact=exact)
-        error = GramError(spec.project(b, np.ones(3)), "exact" if eta else "all")
+        error = GramRounding(spec.project(b, np.ones(3)), "exact" if eta else "all")
         assert error._weakest[0] == pytest.approx(2.0)
         assert error._weakest[1].tolist() == [True, True, False]
         band = local_interval(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta)
         assert band.resolved.all()
         assert global_radius(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta).resolved.all()
     spec = Spectral.from_gram(G, np.array([0.0, 1e-9, 1.0]))
-    assert GramError(spec.project(b, np.ones(3)), "all")._weakest[1].tolist() == [False, False, False]
+    assert GramRounding(spec.project(b, np.ones(3)), "all")._weakest[1].tolist() == [False, False, False]
 
 
 def test_a_direction_that_is_missing_for_another_reason_is_not_a_repeated_row():
     spec = Spectral.from_gram(np.diag([1.0, 1.0, 1e-17]), np.ones(3))
-    error = GramError(spec.project(np.zeros((3, 2)), np.ones(2)), "exact")
+    error = GramRounding(spec.project(np.zeros((3, 2)), np.ones(2)), "exact")
     assert spec.dropped == 1
     assert error._weakest[1].tolist() == [False, False]
     assert error.soft(error.weights(np.ones((2, 2)), np.ones(2), data=True), np.ones(2), data=True).ok.all()
@@ -258,7 +258,7 @@ def test_a_direction_that_is_missing_for_another_reason_is_not_a_repeated_row():
     G[0, 1] = G[1, 0] = 1.0
     spec = Spectral.from_gram(G, np.ones(4))
     assert spec.dropped == 2
-    assert GramError(spec.project(np.zeros((4, 1)), np.ones(1)), "exact")._weakest[1].tolist() == [False]
+    assert GramRounding(spec.project(np.zeros((4, 1)), np.ones(1)), "exact")._weakest[1].tolist() == [False]
 
 
 def test_repeated_exact_rows_are_looked_for_among_the_exact_ones():
@@ -288,7 +288,7 @@ def priced(monkeypatch, soft, hard):
             one = exposure * 0
             return Cost(*(one + v for v in values[:3]), one == (0 if values[3] else 1))
 
-        monkeypatch.setattr(GramError, name, way)
+        monkeypatch.setattr(GramRounding, name, way)
 
 
 FREE, NEVER = (0.0, 0.0, 0.0, True), (0.0, 0.0, 0.0, False)
@@ -361,7 +361,7 @@ def test_the_costs_are_those_of_the_edge_and_of_where_it_is_drawn_to_whichever_i
             asked.append((name, w, exposure, data))
             return Cost(exposure * 0, exposure * 0, exposure * 0, exposure >= 0)
 
-        monkeypatch.setattr(GramError, name, way)
+        monkeypatch.setattr(GramRounding, name, way)
     missing()
     assert [(name, data) for name, _, _, data in asked] == [("soft", True), ("hard", None)] * 2
     inner, met = p.G[np.ix_(p.mask, p.mask)], p.y[p.mask]
@@ -379,12 +379,14 @@ def test_the_costs_are_those_of_the_edge_and_of_where_it_is_drawn_to_whichever_i
         assert exposure == pytest.approx(np.maximum(edge, middle if name == "soft" else least), rel=1e-6)
     # Here the ends are more exposed; where they are less so, that of the element in the middle counts.
     asked.clear()
-    monkeypatch.setattr(GramError, "exposure", lambda _, w: abs(w.noisy).sum(1) * 0 + (2 if w.null.any() else 3))
+    monkeypatch.setattr(GramRounding, "exposure", lambda _, w: abs(w.noisy).sum(1) * 0 + (2 if w.null.any() else 3))
     missing()
     assert [exposure.tolist() for _, _, exposure, _ in asked] == [[3.0] * 5] * 4
     asked.clear()
-    weights, called = GramError.weights, []
-    monkeypatch.setattr(GramError, "weights", lambda *g, data: called.append((*g[1:], data)) or weights(*g, data=data))
+    weights, called = GramRounding.weights, []
+    monkeypatch.setattr(
+        GramRounding, "weights", lambda *g, data: called.append((*g[1:], data)) or weights(*g, data=data)
+    )
     missing()
     assert {data for *_, data in called} == {True}
     for coords, theta in zip([c for c, null, _ in called if not null.any()], (left["theta"], occ), strict=True):
@@ -515,7 +517,7 @@ def test_with_next_to_no_noise_a_part_that_no_row_sees_counts_beside_what_the_no
     priced(monkeypatch, (0.0, 1e-5, 0.0, True), NEVER)
     assert radius_share(proj, eps, eta, mu, radius)[0] == pytest.approx(1 - 1 / (1 + 1e-5 * eps / eta), rel=1e-6)
     seen = {}
-    monkeypatch.setattr(GramError, "exposure", lambda _, w: seen.update(w=w) or w.null * 0)
+    monkeypatch.setattr(GramRounding, "exposure", lambda _, w: seen.update(w=w) or w.null * 0)
     radius_share(proj, eps, eta, mu, radius)
     assert seen["w"].null == pytest.approx([0, (9 - 1.25) ** -0.5, 0], rel=1e-12)
 
@@ -531,10 +533,10 @@ def test_a_ball_of_nothing_and_a_functional_of_nothing_miss_nothing():
 @pytest.mark.parametrize("exact", [(), (1, 4)])
 def test_the_element_of_a_radius_is_zero_at_exact_rows_whatever_their_data(monkeypatch, exact):
     p, asked = Problem(exact), []
-    weights = GramError.weights
-    monkeypatch.setattr(GramError, "weights", lambda *given, data: asked.append(data) or weights(*given, data=data))
-    soft = GramError.soft
-    monkeypatch.setattr(GramError, "soft", lambda *given, data: asked.append(data) or soft(*given, data=data))
+    weights = GramRounding.weights
+    monkeypatch.setattr(GramRounding, "weights", lambda *given, data: asked.append(data) or weights(*given, data=data))
+    soft = GramRounding.soft
+    monkeypatch.setattr(GramRounding, "soft", lambda *given, data: asked.append(data) or soft(*given, data=data))
     share(p, 2.0, 0.1)
     assert set(asked) == {False}
 
