@@ -413,6 +413,10 @@ def test_repeated_rows_must_agree_in_the_data_that_have_to_be_met():
             assert global_radius(spec, proj, 3.0, 0.0).resolved[0]
         spec = Spectral.from_gram(G, y)
         assert local_interval(spec, spec.project(b, np.ones(1)), 3.0, 0.1).resolved[0]
+    # Next to no noise: too little for an element to give up its misfit, and enough for two data of one row.
+    spec, eta = Spectral.from_gram(G, np.array([1.0, 1.0 + EPS, 0.5])), 1e-13
+    assert Centre.of(spec, eta).budget > 0
+    assert local_interval(spec, spec.project(b, np.ones(1)), 3.0, eta).resolved[0]
     # With the noise at the best misfit nothing of it is left.
     apart = Spectral.from_gram(G, np.array([1.0, 1.5, 0.5]))
     proj, eta = apart.project(b, np.ones(1)), apart.best_misfit

@@ -269,3 +269,15 @@ def test_at_the_occam_radius_a_gram_matrix_resolves_nothing(eta):
     assert band.resolved.tolist() == [False, False]
     assert (band.gap_rel > 0.99).all()
     assert (band.half < 1e-6).all()
+
+
+def test_without_any_norm_the_water_stands_at_the_smallest_weight_up_to_rounding():
+    """(a a v) / (a v) may round to just below a: still no coordinate is under water."""
+    rng, below = np.random.default_rng(1), 0
+    for _ in range(60):
+        a, v = rng.uniform(0.1, 3, 4), rng.uniform(0.1, 3, 4)
+        found, least = pinsker_variances(v, a, 0.0), a.argmin()
+        below += found.level < a[least]
+        assert found.level == pytest.approx(a[least], rel=1e-15)
+        assert (found.tau2 <= 1e-14).all()
+    assert below > 5
