@@ -47,7 +47,7 @@ def test_the_multiplier_of_a_misfit_is_near_after_a_handful_of_steps(monkeypatch
     (mu,) = misfit_root(s2, y2, np.array([target]))
     monkeypatch.undo()
     assert (y2 / (1 + mu * s2) ** 2).sum() == pytest.approx(target, rel=1e-12, abs=0)
-    assert np.abs(asked[:12] - np.log(mu)).min() < 1e-9
+    assert np.abs(asked[:12] - np.log(1e3 * mu)).min() < 1e-9  # in units of the largest
 
 
 def test_a_misfit_next_to_all_of_the_data_divides_by_nothing():
@@ -255,7 +255,7 @@ def test_the_first_bound_knows_of_a_dropped_direction():
         dV, dR = 2 * (noise * own + 2 * EPS * k), noise * data
         dm = dR**0.5 * ((dV / 2) ** 0.5 + (2 * EPS * k) ** 0.5)
         moves.append(dm + (V * dR + dV * R) / (2 * (V * R) ** 0.5))
-    want = max(moves) + 8 * (2 + 16) * EPS * rho * k**0.5
+    want = max(moves) + 4 * (2 + 16) * EPS * rho * k**0.5
     assert gram_allowance(spec, proj, rho, edges)[0] == pytest.approx(want, rel=1e-6, abs=0)
     assert band.resolved[0]
 
