@@ -22,6 +22,7 @@ from orledger.cli_options import (
 )
 from orledger.cli_output import check_folder, filling, out_option
 from orledger.errors import UsageError, VerificationError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.reports.tables.table import Table
@@ -143,7 +144,7 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
     if as_json:
         echo_json({**asdict(found), "clean": found.clean})
     else:
-        click.echo(f"{paper}: {len(found.used)} macros used, {len(found.unused)} defined and not used")
+        click.echo(f"{paper}: {counted(len(found.used), 'macro')} used, {len(found.unused)} defined and not used")
         if found.empty:
             warn(
                 f"{paper} uses no macro of numbers.tex and inputs no table, so none of its numbers was compared with the database;"
@@ -157,6 +158,10 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
             click.echo(
                 f"stale      {len(found.stale) - len(shown)} further definitions that the manuscript does not print"
             )
+        for item in found.moved:
+            click.echo(
+                f"moved      {item.name}: {item.file} has it for {item.written}, the database for {item.current}"
+            )
         for kind, names in (
             ("undefined", found.undefined),
             ("not input", found.unwritten),
@@ -166,6 +171,6 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
                 click.echo(f"{kind:10} {name}")
     if not found.clean:
         raise VerificationError(
-            f"{paper}: {len(found.stale)} stale, {len(found.undefined)} undefined, {len(found.unwritten)} not input",
+            f"{paper}: {len(found.stale)} stale, {len(found.moved)} moved, {len(found.undefined)} undefined, {len(found.unwritten)} not input",
             hint="write the tables again beside the manuscript, input numbers.tex, and correct the names that do not exist",
         )

@@ -199,6 +199,7 @@ class Numbers:
             groups=(Group(tuple(lines)),),
             spans=tuple(self._spans(columns)),
             notes=tuple(self._notes()),
+            declared=True,
             layout=PrintSize(
                 "scriptsize" if len(columns) > WIDE else "footnotesize", 3.0 if len(columns) > WIDE else 4.0
             ),

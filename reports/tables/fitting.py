@@ -68,7 +68,7 @@ def _numbered(t: Table) -> tuple[Table, dict[str, int]]:
 
     Also returned are the numbers of the rows, by what they are called.
     """
-    names = {k: plain(c.header) for k, c in enumerate(t.columns) if c.key.startswith("arm ")}
+    names = {k: plain(c.header) for k, c in enumerate(t.columns) if c.arm is not None}
     if not names:
         return t, {}
     numbers = {name: number for number, name in enumerate(names.values(), 1)}

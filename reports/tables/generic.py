@@ -10,7 +10,7 @@ from orledger.reports import cautions
 from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, columns
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, arm_columns, columns
 from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed, join
 from orledger.schema.layouts import literal
 from orledger.wording import some
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from orledger.reports.audit_rows import TestRow
 
-PART = 40  # units in one table, so that it fits a page
+PART = 250  # units in one table, so that a browser shows it at once; on paper it goes on from page to page
 NAMED = 5  # values of fewer runs that a caption names
 NO_INTERVAL = "so few units allow no interval"
 RANKED = 6  # arms beyond which ranks no longer fit beside the values
@@ -51,10 +51,7 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
     return Table(
         title=f"Results, {subject.metric} by {', '.join(subject.unit)}{several}",
         caption=_caption(subject, len(arms)),
-        columns=(
-            Column("unit", Text(", ".join(subject.unit)), "l"),
-            *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
-        ),
+        columns=arm_columns(Column("unit", Text(", ".join(subject.unit)), "l"), [(a, subject.label(a)) for a in arms]),
         groups=tuple(g for g in groups if g.rows),
         notes=notes(subject),
         queries=tuple(subject.queries),

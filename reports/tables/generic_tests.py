@@ -12,7 +12,7 @@ from orledger.reports.report.wording import OTHERWISE
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, interval_of, notes
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, columns
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, arm_columns, columns
 from orledger.reports.tables.values import Absent, Blank, Number, PValue, Text, Value, join
 from orledger.schema.layouts import literal
 
@@ -70,10 +70,7 @@ def pair_table(subject: Subject) -> Table:
             f"{sides[:1].upper()}{sides[1:]} p of the {tests} test of each pair over {over}, {corrected}. Bold: a"
             f" difference at {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse.{cautions.hopeless(subject)}"
         ),
-        columns=(
-            Column("arm", Text(""), "l"),
-            *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
-        ),
+        columns=arm_columns(Column("arm", Text(""), "l"), [(a, subject.label(a)) for a in arms]),
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("signed_rank", "sign")),

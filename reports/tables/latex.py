@@ -129,6 +129,11 @@ def comment(text: str) -> Latex:
     return Latex("\n".join("% " + re.sub(r"[^\x20-\x7e]", "?", line) for line in text.splitlines()))
 
 
+def remark(text: str) -> Latex:
+    """``text`` as one line of LaTeX comment, with the letters that it has; what is no letter, sign or space becomes a question mark."""
+    return Latex("% " + "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text))
+
+
 def preamble(columns: Iterable[Column]) -> Latex:
     """The column specification of a tabular."""
     return Latex("@{}" + "".join(c.align if isinstance(c.align, str) else f"p{{{c.align}in}}" for c in columns) + "@{}")
