@@ -20,7 +20,7 @@ from orledger.cli_options import (
     study_option,
     warn,
 )
-from orledger.cli_output import check_folder, filling, out_option
+from orledger.cli_output import check_folder, check_folder_name, filling, out_option
 from orledger.errors import UsageError, VerificationError
 from orledger.wording import counted
 
@@ -99,6 +99,7 @@ def tables(
         echo_json(rows) if as_json else echo_table(rows)
         return
     if paper is None:
+        check_folder_name(out)
         check_folder(out)
     with reading(db) as results, steps("tables"):
         changed, older = noticed(results), outdated(results)
