@@ -85,7 +85,7 @@ def test_table(subject: Subject) -> Table:
         caption=Text(
             "Every comparison of the hypothesis file as the audit stored it. Effects are first arm minus second, in the units of the"
             " metric; for Friedman's test Kendall's W, for improvement the probability that a run of the first is better."
-            f"{cautions.of_tests(subject, TESTED)}"
+            f"{cautions.of_tests(subject, TESTED)}{_effects(subject)}"
         ),
         columns=(
             *columns("l", "comparison", "test"),
@@ -213,6 +213,14 @@ def _test_cells(t: TestRow, subject: Subject) -> tuple[Value, ...]:
         Text(_sides(t, subject)), Text(NAMES.get(t.test, t.test)), Number(t.n, rules.INTEGER).of(t), effect,
         interval, p, holm, wins, Text(_found(t, subject), bold=t.decided),
     )  # fmt: skip
+
+
+def _effects(subject: Subject) -> str:
+    """Which effect and interval which pair has, where a plain median stands for some."""
+    if not (why := cautions.plain_medians(subject.pairs)):
+        return ""
+    effects, methods = (cautions.kinds(subject, subject.pairs, kind) for kind in ("effect_name", "interval_method"))
+    return f" Effects: {effects}. Their intervals: {methods}.{why}"
 
 
 def _methods(subject: Subject) -> tuple[Value, ...]:

@@ -351,6 +351,21 @@ def test_tests_stand_as_the_audit_stored_them():
     assert [r[-1] for r in printed(table_of_tests(subject))][:2] == ["b is better", "Alpha is better"]
 
 
+def test_the_table_of_tests_says_which_pair_has_a_plain_median():
+    inverted, median = "Hodges-Lehmann median of differences", "median of differences"
+    pairs = {
+        "ab": row(comparison="ab", effect_name=inverted, interval_method="inversion"),
+        "bc": row(comparison="bc", effect_name=median, interval_method="order statistics"),
+    }
+    words = (
+        f" Effects: {inverted} for Alpha − b; {median} for b − c. Their intervals: inversion for Alpha − b; order statistics for b − c."
+        " The plain median and its order statistics stand for samples too large"
+    )
+    assert words in plain(table_of_tests(Small(MATRIX, pairs=pairs)).caption)
+    del pairs["bc"]
+    assert "Effects:" not in plain(table_of_tests(Small(MATRIX, pairs=pairs)).caption)
+
+
 @pytest.mark.parametrize(("effect", "shown"), [(999.5, "999.500"), (-999.5, "−999.500"), (1e-3, "0.001"), (0.0, "0")])
 def test_an_effect_has_three_decimals_where_they_say_something(effect, shown):
     table = table_of_tests(Small([[1.0, 2.0]], "ab", pairs={"ab": row(comparison="ab", effect=effect)}))
