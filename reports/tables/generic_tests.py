@@ -44,21 +44,23 @@ SIDES = {
 
 
 def pair_table(subject: Subject) -> Table:
-    """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference."""
-    arms = [a for a in subject.ordered if any(a in (p.first, p.second) for p in subject.pairs)]
-    rows = []
-    for a in arms:
-        cells: list[Value] = [Text(subject.label(a))]
-        for b in arms:
-            row = None if a == b else subject.pair(a, b)
-            cells.append(
-                Blank()
-                if a == b
-                else Absent(subject.audit.why_absent(f"{a} with {b} in {subject.hypothesis}"))
-                if row is None
-                else _p(row, subject.better)
-            )
-        rows.append(Row(a, tuple(cells)))
+    """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference.
+
+    Where all pairs share an arm it has the one column. What was not asked for is empty.
+    """
+    down, across = _sought(subject)
+    found = {(a, b): subject.pair(a, b) for a in down for b in across if a != b}
+    rows = [
+        Row(
+            a,
+            (
+                Text(subject.label(a)),
+                *(Blank() if (r := found.get((a, b))) is None else _p(r, subject.better) for b in across),
+            ),
+        )
+        for a in down
+    ]
+    empty = " Empty places: what the hypotheses do not ask for." if None in found.values() else ""
     first = subject.pairs[0].row
     counts = sorted({p.row.n for p in subject.pairs})
     over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
@@ -68,14 +70,26 @@ def pair_table(subject: Subject) -> Table:
     return Table(
         caption=Text(
             f"{sides[:1].upper()}{sides[1:]} p of the {tests} test of each pair over {over}, {corrected}. Bold: a"
-            f" difference at {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse.{cautions.hopeless(subject)}"
+            f" difference at {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse.{empty}{cautions.hopeless(subject)}"
         ),
-        columns=arm_columns(Column("arm", Text(""), "l"), [(a, subject.label(a)) for a in arms]),
+        columns=arm_columns(Column("arm", Text(""), "l"), [(b, subject.label(b)) for b in across]),
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("signed_rank", "sign")),
-        layout=PrintSize("scriptsize" if len(arms) > 6 else "footnotesize", 3.0),
+        layout=PrintSize("scriptsize" if len(across) > 6 else "footnotesize", 3.0),
     )
+
+
+def _sought(subject: Subject) -> tuple[list[str], list[str]]:
+    """The arms of the rows and of the columns: a pair that was compared is in a row of one and a column of the other."""
+    arms = [a for a in subject.ordered if any(a in (p.first, p.second) for p in subject.pairs)]
+    shared = [a for a in arms if all(a in (p.first, p.second) for p in subject.pairs)]
+    if len(arms) > 2 and shared:
+        others = [a for a in arms if a != shared[0]]
+        if all(subject.pair(a, shared[0]) is not None for a in others):
+            return others, shared
+    across = [b for b in arms if any(a != b and subject.pair(a, b) is not None for a in arms)]
+    return [a for a in arms if any(a != b and subject.pair(a, b) is not None for b in across)], across
 
 
 def test_table(subject: Subject) -> Table:
