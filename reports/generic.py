@@ -22,6 +22,7 @@ from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
 from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import equal, listed, select
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -236,7 +237,7 @@ class Subject:
         """How many units the mean ranks are over, and how many have none because an arm is missing there; empty without ranks."""
         if self.ranking is None:
             return ""
-        units, lacking = f"{self.ranking.n} units", self.unranked
+        units, lacking = counted(self.ranking.n, "unit"), self.unranked
         return (
             f"{units} that have every arm ({lacking} {'lacks' if lacking == 1 else 'lack'} one)" if lacking else units
         )

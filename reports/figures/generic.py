@@ -15,6 +15,7 @@ from orledger.reports.figures.generic_choice import first, leading, left_out
 from orledger.reports.figures.generic_looks import LONGEST, arm_names, beside, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
 from orledger.reports.generic import Pair
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,7 +166,9 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
     band = f" Intervals: {methods} level at least {min(levels):.1%}{alone}." if levels else ""
     band += cautions.plain_medians(pairs)
     counts = sorted({p.row.n for p in pairs})
-    over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    over = (
+        counted(counts[0], "unit") if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    )
     ordered = ", the largest first" if len(pairs) > MANY_PAIRS else ""
     after = ", after the correction" if corrected else ""
     key = [f"{words} {meant}{after * (colour != GREY)}" for colour, (words, meant) in KEY.items() if colour in colours]

@@ -15,6 +15,7 @@ from orledger.reports.tables.generic import audit_queries, interval_of, notes
 from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, arm_columns, columns
 from orledger.reports.tables.values import Absent, Blank, Number, PValue, Text, Value, join
 from orledger.schema.layouts import literal
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.reports.audit_rows import AuditRows, TestRow
@@ -63,7 +64,9 @@ def pair_table(subject: Subject) -> Table:
     empty = " Empty places: what the hypotheses do not ask for." if None in found.values() else ""
     first = subject.pairs[0].row
     counts = sorted({p.row.n for p in subject.pairs})
-    over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    over = (
+        counted(counts[0], "unit") if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    )
     corrected = "Holm's correction over the family" if first.p_holm is not None else "no correction"
     sides = " or ".join(dict.fromkeys(SIDES[p.row.side] for p in subject.pairs))
     tests = " or ".join(dict.fromkeys(NAMES[p.row.test] for p in subject.pairs))
