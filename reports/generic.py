@@ -68,6 +68,11 @@ class Values:
             at += n
         return found
 
+    @cached_property
+    def single(self) -> bool:
+        """Whether every value is that of one record, and no mean."""
+        return self.records.height == int(np.isfinite(self.matrix).sum())
+
     def short(self) -> list[tuple[str, str, int, int]]:
         """Unit, arm, its runs and the most runs of an arm on that unit, where the arm has some and fewer than that."""
         runs = self.records.group_by("unit", "arm").agg(pl.col("cell_id").n_unique().alias("n"))

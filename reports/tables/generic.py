@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
     ``number`` is the part that is asked for, and the only one that is made.
     """
     values, ranks = subject.values, subject.values.ranks(subject.better)
-    style = style or number_style(values.matrix)
+    style = style or number_style(values.matrix, given=values.single)
     arms = subject.ordered
     place = [values.arms.index(a) for a in arms]
     parts = max(1, -(-len(values.units) // PART))
@@ -104,8 +105,21 @@ def summary_table(subject: Subject) -> Table:
     )
 
 
-def number_style(matrix: np.ndarray) -> Style:
-    """Decimals that tell the values apart: three for shares, fewer for large numbers, significant digits for wide ranges."""
+def number_style(matrix: np.ndarray, *, given: bool = False) -> Style:
+    """Decimals that tell the values apart: three for shares, fewer for large numbers, significant digits for wide ranges.
+
+    Values that are as they were ``given``, means of nothing, have no more decimals than the longest of them.
+    """
+    style = _telling(matrix)
+    if given and style.kind == "fixed":
+        decimals = (
+            -int(Decimal(repr(v)).normalize().as_tuple().exponent) for v in matrix[np.isfinite(matrix)].tolist()
+        )
+        style = fixed(min(style.digits, max((0, *decimals))))
+    return style
+
+
+def _telling(matrix: np.ndarray) -> Style:
     x = np.abs(matrix[np.isfinite(matrix)])
     if not x.size:
         return fixed(3)

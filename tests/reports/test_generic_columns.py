@@ -267,6 +267,24 @@ def test_decimals_tell_the_values_apart(values: list[float], style: Style):
 
 
 @pytest.mark.parametrize(
+    ("values", "decimals"), [([82.9, 80.0, NAN], 1), ([82.0, -3.0], 0), ([0.8, 0.75], 2), ([0.1 + 0.2], 3), ([1e-3, 2.0], 3), ([1e-4, 0.5], 3), ([], 0)]
+)  # fmt: skip
+def test_values_as_given_have_no_more_decimals_than_the_longest(values, decimals):
+    assert number_style(np.array([values]), given=True) == fixed(decimals)
+    assert number_style(np.array([[1e-5, 1.0]]), given=True) == significant(3)
+
+
+def test_single_values_are_printed_as_given_and_means_are_not():
+    x = [[82.9, 80.5], [81.0, 83.7]]
+    every = {(u, a) for u in ("u1", "u2") for a in "ab"}
+    assert printed(result_table(Small(x, "ab", short=every)))[:2] == [
+        ["u1", "82.9 (2)", "80.5 (1)"],
+        ["u2", "81.0 (1)", "83.7 (2)"],
+    ]
+    assert printed(result_table(Small(x, "ab")))[0] == ["u1", "82.90 (2)", "80.50 (1)"]
+
+
+@pytest.mark.parametrize(
     ("ends", "shown"), [
         ({"low": 1.0, "high": 2.0}, "[1.0, 2.0]"), ({"low": 1.0, "high": 2.0, "interval_ends": "(]"}, "(1.0, 2.0]"),
         ({"low": 1.0, "high": 2.0, "interval_ends": ""}, "[1.0, 2.0]"), ({"low": 1.0, "high": None}, "at least 1.0"),
