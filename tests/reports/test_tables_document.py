@@ -3,11 +3,13 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import synthetic_db
 from click.testing import CliRunner
+from hand_made import made
 
 from orledger.cli import main
 from orledger.reports.tables import building
@@ -210,6 +212,8 @@ def test_named_tables_and_bad_names(db, tmp_path):
 
 def test_the_macros_named_in_the_documentation_exist(built):
     have = {m.name for m in macros(built)}
+    for arms in (["A"], ["A-1", "A1"]):  # of a table of results of one's own
+        have |= {m.name for m in macros([replace(made(arms, ["d0"]), name="m-results")])}
     page = Path(__file__).parents[2] / "docs" / "tables.md"
     named = set(re.findall(r"\b(orl[A-Z][A-Za-z]+)", page.read_text(encoding="utf-8")))
     assert named
