@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
@@ -33,14 +34,23 @@ def hopeless(subject: Subject) -> str:
 
 
 def uncompared(subject: Subject) -> str:
-    """Names the pairs of which there is no p: no bar between them does not say that they differ."""
+    """Names the pairs of which there is no p, or the one arm that all others were compared with: no bar does not say that arms differ."""
     arms = subject.ordered
-    names = [
-        f"{subject.label(a)} and {subject.label(b)}"
+    pairs = [
+        (a, b)
         for i, a in enumerate(arms)
         for b in arms[i + 1 :]
         if all(row is None or row.p is None for row in (subject.pair(a, b), subject.pair(b, a)))
     ]
+    others = {frozenset(pair) for pair in combinations(arms, 2)} - {frozenset(pair) for pair in pairs}
+    if (
+        len(pairs) > 1
+        and len(others) > 1
+        and (control := frozenset.intersection(*others))
+        and not any(control & {*p} for p in pairs)
+    ):
+        return f" All were compared with {subject.label(*control)} alone: that no bar joins two others says nothing."
+    names = [f"{subject.label(a)} and {subject.label(b)}" for a, b in pairs]
     return f" Not compared, and so without a bar: {some(names, NAMED, '; ')}." if names else ""
 
 

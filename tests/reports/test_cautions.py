@@ -25,6 +25,14 @@ def test_arms_that_nobody_compared_get_no_bar_and_are_named():
     assert "do not differ" not in caption
 
 
+def test_of_a_control_it_is_said_once_that_nothing_else_was_compared():
+    told = Told("abcd", {"ab": row(), "ca": row(), "ad": row()}, ranked())
+    words = " All were compared with a alone: that no bar joins two others says nothing."
+    assert cautions.uncompared(told) == words
+    missing = Told("abcd", {"ab": row(), "ca": row(p=None), "ad": row()}, ranked())
+    assert cautions.uncompared(missing) == " Not compared, and so without a bar: a and c; b and c; b and d; c and d."
+
+
 def test_a_pair_without_data_is_not_joined():
     told = Told("ab", {"ab": row(outcome="missing", p=None)}, None)
     assert not cautions.undecided(told, "a", "b")
