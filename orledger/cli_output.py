@@ -60,10 +60,7 @@ def check_ending(path: Path, known: Sequence[str], what: str) -> None:
 def check_folder_name(path: Path, option: str = "--out") -> None:
     """Raises UsageError where a folder that is to be made would be called like a file."""
     if path.suffix.lower() in WRITTEN and not path.exists():
-        raise UsageError(
-            f"{option} {path} ends in {path.suffix}, and names a folder",
-            hint="name the folder; --format says what is written into it",
-        )
+        raise UsageError(f"{option} {path} ends in {path.suffix}, and names a folder", hint="name the folder")
 
 
 def check_folder(path: Path) -> None:

@@ -77,6 +77,7 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_work(desk: Path, co
         ("compare results.duckdb results.duckdb --tables z.csv", "name the folder"),
         ("tables --out z.tex", "name the folder"),
         ("figures --out z.PNG", "name the folder"),
+        ("study results.duckdb --out z.html", "name the folder"),
         ("sql SELECT~1 --out z.parquet", "--format parquet"),
         ("sql SELECT~1 --format json --out z.CSV", "--format csv"),
         ("recheck file --html z.pdf", ".html or .htm"),
