@@ -10,6 +10,7 @@ import click
 from orledger.cli_anew import put, same_cells, set_aside
 from orledger.cli_look import hanging, steps
 from orledger.cli_options import echo_json, json_option, warn
+from orledger.cli_output import check_folder_name
 from orledger.cli_stored import database_of, init_stored, study_stored
 from orledger.cli_study_again import drawn_again, same_questions
 from orledger.cli_studying import as_said, audited, compared, wishes, written
@@ -130,6 +131,8 @@ def study(
     from orledger.audit.importing.mapping import read_mapping
     from orledger.audit.importing.writing import stem
 
+    if out is not None:
+        check_folder_name(out)
     if stored := database_of(tables):
         if db is not None or replace:
             raise UsageError(

@@ -221,7 +221,7 @@ def _refused(mapping: Mapping, changes: Sequence[Change], names: dict[str, str])
         for c in changes
     ]
     return DataError(
-        f"{len(changes)} values of {mapping.study}/{mapping.block} would change, and nothing was stored: {some(listed, NAMED, '; ')}",
+        f"{counted(len(changes), 'value')} of {mapping.study}/{mapping.block} would change, and nothing was stored: {some(listed, NAMED, '; ')}",
         hint="--replace puts them in place of the old ones and keeps a trace; another block name keeps both",
     )
 
