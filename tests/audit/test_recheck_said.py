@@ -274,7 +274,43 @@ def test_an_interval_below_zero_is_about_no_ratio(tmp_path):
     words = "The hazard worsens: the mean is -0.63, 95% CI [-1.49, 0.07], p = 0.091."
     assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.MATCHES]
     words = "The hazard ratio is 1.40, 95% CI [1.09, 1.70], p = 0.091."
-    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.CONVENTION]
+    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.INCONSISTENT]
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict", "reading"),
+    [
+        # z = ln(1.40) / (ln(2.06 / 0.95) / 3.92) = 1.70, p = 0.09
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .01).", CheckVerdict.INCONSISTENT, None),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .09).", CheckVerdict.MATCHES, None),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .045).", CheckVerdict.CONVENTION, "one-sided"),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .035).", CheckVerdict.CONVENTION, "two methods"),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p < .001).", CheckVerdict.INCONSISTENT, None),
+        ("The mean difference was 0.30 (95% CI -0.02 to 0.62, p = .033).", CheckVerdict.CONVENTION, "one-sided"),
+        ("The risk score rose by 1.40 (95% CI 0.95 to 1.85, p < .001).", CheckVerdict.CONVENTION, "no effect is 0"),
+        ("The effect was 1.40 (95% CI 0.95 to 2.06, p = .09).", CheckVerdict.CONVENTION, "no effect is 1"),
+        ("The difference was 1.40 (95% CI 0.95 to 1.85, p = .09).", CheckVerdict.INCONSISTENT, None),
+        ("The difference was 0.40 (95% CI 0.10 to 0.70, p = .10).", CheckVerdict.INCONSISTENT, None),
+        # alone 0.009; for ten comparisons 0.09, where the paper speaks of them
+        ("We use Holm's procedure. The difference was 0.40 (95% CI 0.10 to 0.70, p = .09).", CheckVerdict.CONVENTION, "corrected"),
+    ],
+)  # fmt: skip
+def test_an_interval_against_its_p_value_names_the_reading_that_fits_or_none(tmp_path, words, verdict, reading):
+    (seen,) = found(tmp_path, words, "interval and p", "p.md")
+    assert (seen.verdict, seen.convention) == (verdict, reading)
+    assert seen.printed.endswith(")"), "the bracket that the quote opens"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The Holm-adjusted difference was 0.40 (95% CI 0.10 to 0.70, p = .10).",
+        "By bootstrap the difference was 0.40 (95% CI 0.10 to 0.70, p = .10).",
+        "The difference was 0.40 (95% CI 0.10 to 0.70), and p = .10 for the other one.",
+    ],
+)
+def test_intervals_are_not_held_against_p_values_of_another_kind(tmp_path, words):
+    assert found(tmp_path, words, "interval and p", "p.md") == []
 
 
 ESTIMATES = [

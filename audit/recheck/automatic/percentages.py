@@ -38,6 +38,13 @@ _BOUND = re.compile(
     re.I,
 )
 
+# Stroke, n (%); No. (%) of patients; number (percent)
+_COUNT_AND_SHARE = re.compile(r"(?:\bn|\bno\.?|\bnumbers?|\bcounts?|#)\s*[(\[]\s*(?:%|per ?cent(?:age)?)", re.IGNORECASE)
+_ANOTHER_PAIR = re.compile(
+    r"\b(?:mean|median|s\.?d\.?|s\.?e\.?m?|iqr|range|quartiles?|average|years?|days|age|score|index|per|rate)\b|±|\bCI\b|/", re.IGNORECASE
+)
+_ANSWERED = 0.8  # the least part of n that is taken for those of whom something is known
+
 
 def _whole(text: str) -> int:
     return int(re.sub(r"[,\u2009]", "", text))
@@ -126,6 +133,7 @@ def check_tables(document: Document) -> Iterator[Finding]:
                 yield _judged(in_cell(grid, i, j), *entry.counts, entry.main)
         yield from _column_totals(grid)
         yield from _column_shares(grid)
+        yield from _counts_with_bare_shares(grid)
 
 
 def _column_totals(grid: Grid) -> Iterator[Finding]:
@@ -167,11 +175,72 @@ def _column_shares(grid: Grid) -> Iterator[Finding]:
             yield from (_possible(in_cell(grid, i, j), n, share) for i, share in shares)
 
 
+def _size(grid: Grid, column: int) -> int:
+    """The n that a heading states once; 0 where it states none, or several."""
+    stated = {_whole(n) for n in re.findall(rf"\b[nN]\s*=\s*({_C})(?![\d.])", grid.heading(column))}
+    return stated.pop() if len(stated) == 1 else 0
+
+
+def _counts_with_bare_shares(grid: Grid) -> Iterator[Finding]:
+    """Cells ``k (p)`` under headings that state n, where rows, headings or caption say ``n (%)`` and the table shows it."""
+    sizes = {j: n for j in range(grid.width) if 1 < (n := _size(grid, j)) <= 1_000_000}
+    said = bool(_COUNT_AND_SHARE.search(grid.caption))
+    above = False
+    rows: list[list[tuple[int, int, int, PrintedNumber]]] = []
+    for i in range(len(grid.rows) if sizes else 0):
+        label, cells = grid.label(i), []
+        declared, other = bool(_COUNT_AND_SHARE.search(label)), bool(_ANOTHER_PAIR.search(label))
+        bare = all(c.entry.main is None and c.entry.counts is None for c in grid.rows[i])
+        if bare:  # a heading within the table speaks for the rows below it
+            above = declared
+        for j in sizes:
+            cell, heading = grid.rows[i][j], grid.heading(j)
+            entry = cell.entry
+            if cell.repeated or cell.span > 1 or entry.form != "paren" or entry.main is None or entry.spread is None:
+                continue
+            k, share = entry.main, entry.spread
+            if not k.whole or k.value < 0 or k.relation != "=" or share.percent or share.relation != "=":
+                continue
+            if declared or (not other and (above or said or _COUNT_AND_SHARE.search(heading))):
+                cells.append((i, j, int(k.value), replace(share, percent=True)))
+        if cells:
+            rows.append(cells)
+    good = {(i, j): k <= sizes[j] and share_of(k, sizes[j], share)[0].good for row in rows for i, j, k, share in row}
+    trials = [Trial(10.0**share.last / 100, good[i, j]) for row in rows for i, j, _, share in row]
+    if not of_this_kind(trials, said=False):
+        return
+    for row in rows:
+        fewer = {j: _fewer(k, sizes[j], share) for _, j, k, share in row}
+        if len(row) > 1 and not any(good[i, j] for i, j, _, _ in row) and all(fewer.values()):
+            continue  # a row of those who were asked
+        for i, j, k, share in row:
+            spot, missing = in_cell(grid, i, j), sizes[j] - fewer[j]
+            if good[i, j] or not fewer[j]:
+                yield _judged(spot, k, sizes[j], share)
+                continue
+            found = 100 * k / sizes[j]
+            why = f"{k}/{sizes[j]} = {found:.4g}%: fits {k} of {fewer[j]}, with {missing} missing"
+            yield spot.found(
+                "share of counts",
+                CheckVerdict.CONVENTION,
+                why,
+                recomputed=f"{found:.4g}%",
+                value=(found, found),
+                convention="some missing",
+                cause=f"share of counts: {spot.id}",
+            )
+
+
+def _fewer(k: int, n: int, share: PrintedNumber) -> int:
+    """The largest n below the stated one, with some missing, of which k has the share; 0 where there is none."""
+    return next((m for m in range(n - 1, int(_ANSWERED * n), -1) if m >= k and share_of(k, m, share)[0].good), 0)
+
+
 def _possible(spot: Spot, n: int, share: PrintedNumber) -> Finding:
     """Whether some count of n gives the share; if not, of which smaller n with some answers missing one does."""
     if possible_share(n, share):
         return spot.found("share possible", CheckVerdict.ATTAINABLE, f"some count of {n} prints as {share.text}")
-    fewer = next((m for m in range(n - 1, int(0.8 * n), -1) if possible_share(m, share)), None)
+    fewer = next((m for m in range(n - 1, int(_ANSWERED * n), -1) if possible_share(m, share)), None)
     if fewer is None:
         return spot.found("share possible", CheckVerdict.IMPOSSIBLE, f"no count of {n} prints as {share.text}")
     why = f"no count of {n} prints as {share.text}; {round(share.value * fewer / 100)} of {fewer} does, with {n - fewer} missing"

@@ -151,7 +151,7 @@ def judge(
         return Judged(
             CheckVerdict.CONVENTION, stated, f"fits {other_name.strip()}; {shown}", decision, other_name.strip()
         )
-    times = 0 if family is None else next((k for k in _COMPARISONS if fits(test.p, _multiplied(two, k), alpha)), 0)
+    times = 0 if family is None else multiples(test.p, two, alpha)
     if times:
         words = f"fits {times} times the p, as after a correction for {times} comparisons; {shown}"
         return Judged(
@@ -165,6 +165,16 @@ def judge(
         return Judged(CheckVerdict.MATCHES, stated, f"larger than without the correction that the text states; {shown}")
     also = f", and {'twice' if one_sided else 'half'} that" if sided else ""
     return Judged(CheckVerdict.INCONSISTENT, stated, f"tried {shown}{also}", decision)
+
+
+def multiples(p: PrintedNumber | None, possible: tuple[float, float], alpha: float = ALPHA) -> int:
+    """For how many comparisons a p-value in the possible range may have been corrected to print like this; 0 for none."""
+    return next((k for k in _COMPARISONS if fits(p, _multiplied(possible, k), alpha)), 0)
+
+
+def corrected(document: Document) -> bool:
+    """Whether a paper speaks of p-values corrected for several comparisons."""
+    return any(_CORRECTED.search(sentence.text) for sentence in document.sentences)
 
 
 def _multiplied(p: tuple[float, float], times: int) -> tuple[float, float]:
