@@ -165,8 +165,8 @@ def check_derived(document: Document) -> Iterator[Finding]:
             words = {k: grid.heading(k) if along == "column" else grid.label(k) for k in lines}
             totals = summed(grid, along)
             for relation in relations(lines, frozenset(k for k, w in words.items() if _DERIVED.search(w))):
-                if frozenset((relation.a, relation.b, relation.c)) not in totals:  # one cause, told once
-                    yield from _judged(grid, along, lines, relation)
+                told = frozenset((relation.a, relation.b, relation.c)) in totals  # as totals, with the cell to blame
+                yield from (f for f in _judged(grid, along, lines, relation) if f.verdict.good or not told)
 
 
 def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: DerivedLine) -> Iterator[Finding]:
