@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "reported tests in the text": reported.check_text,
     "reported tests in tables": reported.check_tables,
+    "p-values without a statistic": reported.check_beyond,
     "counts with shares in the text": percentages.check_text,
     "counts with shares in tables": percentages.check_tables,
     "equations": equations.check,
