@@ -66,6 +66,8 @@ def test_a_column_of_p_values_has_none_above_one(tmp_path):
     assert [(f.printed, f.line) for f in seen] == [("1.20", 6)]
     for heading in ("-log10 p-value", "p-values (%)", "p", "log p-value"):
         assert found(tmp_path, table(f"| arm | {heading} |", *rows), "p-value") == [], heading
+    count = [*rows[:3], "| observations | 380 |"]
+    assert found(tmp_path, table("| arm | p-value |", *count), "p-value") == [], "a count in a row of its own"
     logs = ["| a | 0.20 |", "| b | 4.04 |", "| c | 2.31 |", "| d | 1.20 |"]
     assert found(tmp_path, table("| arm | p-value |", *logs), "p-value") == [], "a column of another kind"
 
@@ -108,3 +110,14 @@ def test_a_caption_that_speaks_of_corrections_or_sides_is_heard(tmp_path):
         (tmp_path / "p.tex").write_text("\\begin{document}" + text.format(caption, p) + "\\end{document}")
         (seen,) = recheck_document(read_document(tmp_path / "p.tex"))
         assert seen.verdict is verdict, caption
+
+
+def test_a_corrected_column_beside_leaves_the_other_as_it_is(tmp_path):
+    """r = .18 of 496 has p = 0.00006."""
+    head, row = "a & r & p", "b & .18 & .001"
+    for more, value, verdict in (("", "", CheckVerdict.MATCHES), (" & p-FDR", " & .002", CheckVerdict.INCONSISTENT)):
+        cells = f"{head}{more} \\\\ \\midrule {row}{value} \\\\"
+        text = f"\\begin{{table}}\\caption{{N = 496, p after FDR correction.}}\\begin{{tabular}}{{lrrr}}{cells}\\end{{tabular}}\\end{{table}}"
+        (tmp_path / "p.tex").write_text("\\begin{document}" + text + "\\end{document}")
+        (seen,) = recheck_document(read_document(tmp_path / "p.tex"))
+        assert seen.verdict is verdict

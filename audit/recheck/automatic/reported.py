@@ -267,6 +267,9 @@ def check_tables(document: Document) -> Iterator[Finding]:
         if columns is None:
             continue
         words = f"{grid.caption} {grid.notes}"
+        # Where corrected values have a column of their own, the others are as they are.
+        several = sum(bool(re.match(r"[pq](?![a-z])", grid.heading(j).strip(), re.I)) for j in range(grid.width)) > 1
+        family = None if several else family_of(words)
         for i, row in enumerate(grid.rows):
             statistic, p = row[columns.statistic].entry.main, row[columns.p].entry.main
             df = columns.df
@@ -278,7 +281,7 @@ def check_tables(document: Document) -> Iterator[Finding]:
             if len(df) != _DEGREES[columns.kind]:
                 continue
             test = Reported(columns.kind, statistic, df, p, 0, row[columns.statistic].text)
-            judged = judge(test, family=family_of(words))
+            judged = judge(test, family=family)
             if judged.convention == "one-sided" and _ONE_SIDED.search(words):
                 judged = judge(test, one_sided=True)
             value = judged.p_range
@@ -332,8 +335,9 @@ def check_beyond(document: Document) -> Iterator[Finding]:
             if _NO_P.search(f"{heading} {grid.caption}"):
                 continue
             cells = [(i, m) for i, cell in grid.column(j) if cell.entry.form == "plain" and (m := cell.entry.main)]
-            beyond = [(i, m) for i, m in cells if not 0 <= m.value <= 1 and not m.percent]
-            if len(cells) < 3 or 4 * len(beyond) > len(cells):
+            # A whole number among them is a count, in a row of its own.
+            beyond = [(i, m) for i, m in cells if not 0 <= m.value <= 1 and not m.percent and not m.whole]
+            if len(cells) < 4 or 4 * sum(m.value > 1 for _, m in cells) > len(cells):
                 continue  # a column of another kind
             for i, _ in beyond:
                 yield in_cell(grid, i, j).found("p-value", CheckVerdict.IMPOSSIBLE, _BETWEEN)
