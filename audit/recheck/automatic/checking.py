@@ -52,6 +52,7 @@ CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "means and standard deviations of whole numbers in the text": moments.check_text,
     "the same words in two places": repeats.check_text,
     "the same short sentence in two places": sentences.check_sentences,
+    "the same count in two places": sentences.check_counts,
     "the same cell in two tables": repeats.check_tables,
     "the same intervals in two tables": repeats.check_intervals,
 }
