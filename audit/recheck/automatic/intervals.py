@@ -92,9 +92,7 @@ def p_of_interval(
         middles = [sum(ends) / 2]
         if main is not None and a < main.value < b:
             middles.append(turned(main.value))
-        found += [
-            float(2 * stats.norm.sf(abs(m - turned(null)) * width / (ends[1] - ends[0]))) for m in middles
-        ]
+        found += [float(2 * stats.norm.sf(abs(m - turned(null)) * width / (ends[1] - ends[0]))) for m in middles]
     return min(found), max(found)
 
 

@@ -50,7 +50,9 @@ _SAID_BEST = re.compile(
 )
 _OF_COLUMN = re.compile(r"\b(?:each|every|per|the|a|its|their) columns?\b|\bcolumn-?wise\b|\bcolumn's\b", re.IGNORECASE)
 _OF_ROW = re.compile(r"\b(?:each|every|per|the|a|its|their) rows?\b|\brow-?wise\b|\brow's\b", re.IGNORECASE)
-_TIED = re.compile(r"significan|statistical|indistinguishable|within|tied?\b|ties\b|second|top[- ](?:two|three|\d)", re.IGNORECASE)
+_TIED = re.compile(
+    r"significan|statistical|indistinguishable|within|tied?\b|ties\b|second|top[- ](?:two|three|\d)", re.IGNORECASE
+)
 
 
 # Rows that stand in a table and take no part in the comparison.

@@ -39,9 +39,12 @@ _BOUND = re.compile(
 )
 
 # Stroke, n (%); No. (%) of patients; number (percent)
-_COUNT_AND_SHARE = re.compile(r"(?:\bn|\bno\.?|\bnumbers?|\bcounts?|#)\s*[(\[]\s*(?:%|per ?cent(?:age)?)", re.IGNORECASE)
+_COUNT_AND_SHARE = re.compile(
+    r"(?:\bn|\bno\.?|\bnumbers?|\bcounts?|#)\s*[(\[]\s*(?:%|per ?cent(?:age)?)", re.IGNORECASE
+)
 _ANOTHER_PAIR = re.compile(
-    r"\b(?:mean|median|s\.?d\.?|s\.?e\.?m?|iqr|range|quartiles?|average|years?|days|age|score|index|per|rate)\b|±|\bCI\b|/", re.IGNORECASE
+    r"\b(?:mean|median|s\.?d\.?|s\.?e\.?m?|iqr|range|quartiles?|average|years?|days|age|score|index|per|rate)\b|±|\bCI\b|/",
+    re.IGNORECASE,
 )
 _ANSWERED = 0.8  # the least part of n that is taken for those of whom something is known
 
@@ -186,7 +189,7 @@ def _counts_with_bare_shares(grid: Grid) -> Iterator[Finding]:
     sizes = {j: n for j in range(grid.width) if 1 < (n := _size(grid, j)) <= 1_000_000}
     said = bool(_COUNT_AND_SHARE.search(grid.caption))
     above = False
-    rows: list[list[tuple[int, int, int, PrintedNumber]]] = []
+    rows: list[tuple[bool, list[tuple[int, int, int, PrintedNumber]]]] = []
     for i in range(len(grid.rows) if sizes else 0):
         label, cells = grid.label(i), []
         declared, other = bool(_COUNT_AND_SHARE.search(label)), bool(_ANOTHER_PAIR.search(label))
@@ -204,12 +207,14 @@ def _counts_with_bare_shares(grid: Grid) -> Iterator[Finding]:
             if declared or (not other and (above or said or _COUNT_AND_SHARE.search(heading))):
                 cells.append((i, j, int(k.value), replace(share, percent=True)))
         if cells:
-            rows.append(cells)
-    good = {(i, j): k <= sizes[j] and share_of(k, sizes[j], share)[0].good for row in rows for i, j, k, share in row}
-    trials = [Trial(10.0**share.last / 100, good[i, j]) for row in rows for i, j, _, share in row]
+            rows.append((declared, cells))
+    good = {(i, j): share_of(k, sizes[j], share)[0].good for _, row in rows for i, j, k, share in row}
+    # A row that does not say so itself, and of which nothing fits, holds something else.
+    kept = [row for declared, row in rows if declared or any(good[i, j] for i, j, _, _ in row)]
+    trials = [Trial(10.0**share.last / 100, good[i, j]) for row in kept for i, j, _, share in row]
     if not of_this_kind(trials, said=False):
         return
-    for row in rows:
+    for row in kept:
         fewer = {j: _fewer(k, sizes[j], share) for _, j, k, share in row}
         if len(row) > 1 and not any(good[i, j] for i, j, _, _ in row) and all(fewer.values()):
             continue  # a row of those who were asked

@@ -300,7 +300,9 @@ def check_tables(document: Document) -> Iterator[Finding]:
 
 
 # A p-value as it is named, or as it is reported: in brackets or after a comma, with nothing behind it.
-_NAMED_P = re.compile(rf"\b[pP][- ]?value\s*(?:of|was|is|=)\s*(?P<p>{_N})(?!\.?\d|\s?%|\s?[×x]|\s?-?\s?(?:times|fold)\b)")
+_NAMED_P = re.compile(
+    rf"\b[pP][- ]?value\s*(?:of|was|is|=)\s*(?P<p>{_N})(?!\.?\d|\s?%|\s?[×x]|\s?-?\s?(?:times|fold)\b)"
+)
 _BARE_P = re.compile(rf"[(,;]\s*[pP]\s*=\s*(?P<p>{_N})(?=\s*(?:[),;]|\.(?!\d)|$))")
 _NO_P = re.compile(
     r"\blog|(?:\b|_)norms?\b|\bL_?\{?p\b|ℓ|minkowski|tweedie|\bof order\b|\border p\b|\bdegree(?!s of freedom)|exponent|dimension"

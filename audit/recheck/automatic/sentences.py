@@ -127,7 +127,10 @@ def _counted(sentence: Sentence) -> Iterator[tuple[str, Counted]]:
         words = {w for w in re.findall(r"[^\W\d_]{3,}", frame) if w not in _SMALL}
         if len(words) >= FEWEST_COUNTED and "," not in frame.removeprefix("in total,").removeprefix("in all,"):
             k = int(match["k"].replace(",", ""))
-            yield " ".join(frame.replace(",", "").split()), Counted(sentence, k, n, match["what"], match.start("k"), match["k"])
+            yield (
+                " ".join(frame.replace(",", "").split()),
+                Counted(sentence, k, n, match["what"], match.start("k"), match["k"]),
+            )
 
 
 def check_counts(document: Document) -> Iterator[Finding]:
@@ -148,7 +151,9 @@ def check_counts(document: Document) -> Iterator[Finding]:
         if any(_ELSEWHERE.search(m.sentence.place) for m in body):
             continue
         good = first.k == other.k
-        if not good and (not slip(first.k, other.k) or _said(document, first, told=False) or _said(document, other, told=True)):
+        if not good and (
+            not slip(first.k, other.k) or _said(document, first, told=False) or _said(document, other, told=True)
+        ):
             continue
         pair = _id(first), _id(other)
         two = replace(document, sentences=(first.sentence, other.sentence))
@@ -172,7 +177,11 @@ def _id(counted: Counted) -> str:
 def _said(document: Document, counted: Counted, *, told: bool) -> bool:
     """Whether a count stands among what is told ahead and again, or else in the body and its tables."""
     k = rf"(?<![\d.,])(?:{counted.k}|{counted.k:,})(?![\d%]|[.,]\d)"
-    n = rf"(?:\s*/\s*|{_OF})(?:{counted.n}|{counted.n:,})(?![\d.,]*\d)" if counted.n else rf"\s+(?:\w+\s+){{0,2}}{counted.what}"
+    n = (
+        rf"(?:\s*/\s*|{_OF})(?:{counted.n}|{counted.n:,})(?![\d.,]*\d)"
+        if counted.n
+        else rf"\s+(?:\w+\s+){{0,2}}{counted.what}"
+    )
     pattern = re.compile(k + n)
     if any(pattern.search(normal(s.text)) for s in document.sentences if bool(_TOLD.search(s.place)) is told):
         return True
