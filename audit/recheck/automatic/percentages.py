@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.evidence import Trial, of_this_kind
@@ -14,7 +15,7 @@ from orledger.audit.recheck.reading.numbers import normal, read_number
 from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
@@ -184,61 +185,77 @@ def _size(grid: Grid, column: int) -> int:
     return stated.pop() if len(stated) == 1 else 0
 
 
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A cell ``k (p)`` in a column of n: where it stands, and its three numbers."""
+
+    row: int
+    column: int
+    k: int
+    n: int
+    share: PrintedNumber
+
+    @property
+    def fits(self) -> bool:
+        """Whether k of n prints as the share."""
+        return share_of(self.k, self.n, self.share)[0].good
+
+    @property
+    def answered(self) -> int:
+        """The largest n below the stated one, with some missing, of which k has the share; 0 where there is none."""
+        most = 100 * self.k / self.share.interval.low if self.share.interval.low > 0 else math.inf
+        top = min(self.n - 1, math.floor(min(most, self.n)))
+        fitting = (m for m in range(top, max(top - 2, int(_ANSWERED * self.n)), -1) if m >= self.k)
+        return next((m for m in fitting if share_of(self.k, m, self.share)[0].good), 0)
+
+
+def _portions(grid: Grid, sizes: Mapping[int, int]) -> Iterator[tuple[bool, list[Portion]]]:
+    """The cells ``k (p)`` of the rows for which something says ``n (%)``, and whether the row itself does."""
+    said = bool(_COUNT_AND_SHARE.search(grid.caption))
+    above = False
+    for i, row in enumerate(grid.rows):
+        label = grid.label(i)
+        declared, other = bool(_COUNT_AND_SHARE.search(label)), bool(_ANOTHER_PAIR.search(label))
+        if all(cell.entry.main is None and cell.entry.counts is None for cell in row):
+            above = declared  # a heading within the table speaks for the rows below it
+        found = []
+        for j, n in sizes.items():
+            k, share = row[j].entry.main, row[j].entry.spread
+            if row[j].repeated or row[j].span > 1 or row[j].entry.form != "paren" or k is None or share is None:
+                continue
+            if not k.whole or k.value < 0 or k.relation != "=" or share.percent or share.relation != "=":
+                continue
+            if declared or (not other and (above or said or _COUNT_AND_SHARE.search(grid.heading(j)))):
+                found.append(Portion(i, j, int(k.value), n, replace(share, percent=True)))
+        if found:
+            yield declared, found
+
+
 def _counts_with_bare_shares(grid: Grid) -> Iterator[Finding]:
     """Cells ``k (p)`` under headings that state n, where rows, headings or caption say ``n (%)`` and the table shows it."""
     sizes = {j: n for j in range(grid.width) if 1 < (n := _size(grid, j)) <= 1_000_000}
-    said = bool(_COUNT_AND_SHARE.search(grid.caption))
-    above = False
-    rows: list[tuple[bool, list[tuple[int, int, int, PrintedNumber]]]] = []
-    for i in range(len(grid.rows) if sizes else 0):
-        label, cells = grid.label(i), []
-        declared, other = bool(_COUNT_AND_SHARE.search(label)), bool(_ANOTHER_PAIR.search(label))
-        bare = all(c.entry.main is None and c.entry.counts is None for c in grid.rows[i])
-        if bare:  # a heading within the table speaks for the rows below it
-            above = declared
-        for j in sizes:
-            cell, heading = grid.rows[i][j], grid.heading(j)
-            entry = cell.entry
-            if cell.repeated or cell.span > 1 or entry.form != "paren" or entry.main is None or entry.spread is None:
-                continue
-            k, share = entry.main, entry.spread
-            if not k.whole or k.value < 0 or k.relation != "=" or share.percent or share.relation != "=":
-                continue
-            if declared or (not other and (above or said or _COUNT_AND_SHARE.search(heading))):
-                cells.append((i, j, int(k.value), replace(share, percent=True)))
-        if cells:
-            rows.append((declared, cells))
-    good = {(i, j): share_of(k, sizes[j], share)[0].good for _, row in rows for i, j, k, share in row}
     # A row that does not say so itself, and of which nothing fits, holds something else.
-    kept = [row for declared, row in rows if declared or any(good[i, j] for i, j, _, _ in row)]
-    trials = [Trial(10.0**share.last / 100, good[i, j]) for row in kept for i, j, _, share in row]
-    if not of_this_kind(trials, said=False):
+    rows = [row for declared, row in _portions(grid, sizes) if declared or any(p.fits for p in row)]
+    if not of_this_kind([Trial(10.0**p.share.last / 100, p.fits) for row in rows for p in row], said=False):
         return
-    for row in kept:
-        fewer = {j: _fewer(k, sizes[j], share) for _, j, k, share in row}
-        if len(row) > 1 and not any(good[i, j] for i, j, _, _ in row) and all(fewer.values()):
+    for row in rows:
+        if len(row) > 1 and not any(p.fits for p in row) and all(p.answered for p in row):
             continue  # a row of those who were asked
-        for i, j, k, share in row:
-            spot, missing = in_cell(grid, i, j), sizes[j] - fewer[j]
-            if good[i, j] or not fewer[j]:
-                yield _judged(spot, k, sizes[j], share)
+        for p in row:
+            spot, fewer = in_cell(grid, p.row, p.column), p.answered
+            if p.fits or not fewer:
+                yield _judged(spot, p.k, p.n, p.share)
                 continue
-            found = 100 * k / sizes[j]
-            why = f"{k}/{sizes[j]} = {found:.4g}%: fits {k} of {fewer[j]}, with {missing} missing"
+            found = 100 * p.k / p.n
             yield spot.found(
                 "share of counts",
                 CheckVerdict.CONVENTION,
-                why,
+                f"{p.k}/{p.n} = {found:.4g}%: fits {p.k} of {fewer}, with {p.n - fewer} missing",
                 recomputed=f"{found:.4g}%",
                 value=(found, found),
                 convention="some missing",
                 cause=f"share of counts: {spot.id}",
             )
-
-
-def _fewer(k: int, n: int, share: PrintedNumber) -> int:
-    """The largest n below the stated one, with some missing, of which k has the share; 0 where there is none."""
-    return next((m for m in range(n - 1, int(_ANSWERED * n), -1) if m >= k and share_of(k, m, share)[0].good), 0)
 
 
 def _possible(spot: Spot, n: int, share: PrintedNumber) -> Finding:
