@@ -190,6 +190,11 @@ def test_standard_errors_of_two_experiments_agree_by_chance_and_are_not_compared
     assert [f for f in recheck_document(read_document(tmp_path / "p.md")) if f.rule == "same cell"] == []
 
 
+def test_a_phase_of_trials_is_no_fraction(tmp_path):
+    (tmp_path / "p.md").write_text("The rate is higher for Phase 2/3 trials (34.4% of all) than for others.")
+    assert recheck_document(read_document(tmp_path / "p.md")) == []
+
+
 @pytest.mark.parametrize("words", ["99.9% of the 8 billion rows fit.", "Of all, 3 of 8 million (0.1%) failed."])
 def test_eight_billion_are_not_eight(tmp_path, words):
     paper = tmp_path / "p.md"

@@ -39,6 +39,8 @@ def test_a_row_in_bold_is_one_of_best_values_where_the_caption_says_so(tmp_path)
     assert [f.why for f in found if not f.verdict.good] == [
         "not the highest of its column, as the other marks are, which is 86.8"
     ]
+    both = marks(tmp_path, "Best in bold, second best underlined.", OURS)
+    assert bad(both) == [("82.0", "86.8")]
     assert marks(tmp_path, "Results. Our method in bold.", OURS) == []
     assert marks(tmp_path, "Results.", OURS) == []
 
@@ -93,6 +95,11 @@ def test_what_best_means_is_taken_from_names_then_from_the_other_marks(tmp_path)
         ("Best per column in bold.", {"w": ("$\\Delta$", "+0.2", "+0.1", "99.0", "+9.5")}),
         ("Bold: our method.", {"w": ("w", "80.2", "70.1", "86.8", "69.5")}),
         ("In bold: not significantly worse than the best.", {"w": ("w", "80.2", "70.1", "86.8", "69.5")}),
+        ("For open models, the best is in bold.", {"w": ("w", "80.2", "70.1", "86.8", "69.5")}),
+        ("Best among ours in bold.", {"w": ("w", "80.2", "70.1", "86.8", "69.5")}),
+        ("Best of each group in bold.", {"w": ("w", "80.2", "70.1", "86.8", "69.5")}),
+        ("Best in bold.", {"w": ("w$^*$", "80.2", "70.1", "86.8", "69.5")}),  # with something that the others lack
+        ("Best in bold.", {"w": ("w", "80.2", "70.1", "86.8", "99.5")}),  # two of four: a chosen row after all
         ("Best and second best in bold.", {"w": ("w", "80.2", "70.1", "86.8", "69.5")}),
         ("Best results within the error in bold.", {"w": ("w", "80.2", "70.1", "86.8", "69.5")}),
         ("Best in bold.", {"w": ("w", "90.2", "90.1", "96.8", "99.5")}),  # marks of another kind

@@ -96,6 +96,7 @@ def test_equations_stand_in_cells_too(tmp_path):
         ("They were 10.1 ± 30.1 [18, 73] years old.", [CheckVerdict.INCONSISTENT]),
         ("It was 3.1 ± 0.2 (95% CI 2.7 to 3.5).", [CheckVerdict.MATCHES]),
         ("The spread was SD = 10.1 [18, 73].", []),
+        ("It fell by -1.78 per 100,000 (95% CI: [-2.49, -1.06]).", [CheckVerdict.MATCHES]),  # the unit is no estimate
     ],
 )
 def test_intervals_stand_with_and_without_brackets(tmp_path, words, verdicts):

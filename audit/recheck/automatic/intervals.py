@@ -42,9 +42,9 @@ _ADJUSTED = re.compile(
 _NAMED_RATIO = re.compile(r"\b(?:(?i:ratios?)|a?OR|a?HR|a?RR|IRR|PR|SHR)\b")
 _DIFFERENCE = re.compile(r"\b(?:differences?|coefficients?|slopes?|means?|correlations?|log)\b|β|Δ", re.IGNORECASE)
 _NEAR = 2.0  # so many times alpha, or that part of it, and two usual methods may decide differently
-# A number of another kind right before the interval: p = .03, 95% CI ...; n = 120 (95% CI ...)
+# A number of another kind right before the interval: p = .03, 95% CI ...; n = 120 (95% CI ...); 1.78 per 100,000 (95% CI ...)
 _NO_ESTIMATE = re.compile(
-    r"(?:\b(?:[pPnNtFzZQ]|SE|SD|df|[Ss]tudies)\s*(?:\([^)]*\))?|χ\^?\{?2?\}?\s*(?:\([^)]*\))?|I\^\{?2\}?)\s*[=<>≤≥]?\s*$|[<>≤≥]\s*$"
+    r"(?:\b(?:[pPnNtFzZQ]|SE|SD|df|[Ss]tudies)\s*(?:\([^)]*\))?|χ\^?\{?2?\}?\s*(?:\([^)]*\))?|I\^\{?2\}?)\s*[=<>≤≥]?\s*$|[<>≤≥]\s*$|\bper\s+$"
 )
 _SPREAD = re.compile(rf"(?P<main>{_N})\s*%?\s*±\s*$")  # 30.1 ± 10.1 [18, 73]: the mean is the estimate
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")

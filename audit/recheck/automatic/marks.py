@@ -50,14 +50,19 @@ _SAID_BEST = re.compile(
 )
 _OF_COLUMN = re.compile(r"\b(?:each|every|per|the|a|its|their) columns?\b|\bcolumn-?wise\b|\bcolumn's\b", re.IGNORECASE)
 _OF_ROW = re.compile(r"\b(?:each|every|per|the|a|its|their) rows?\b|\brow-?wise\b|\brow's\b", re.IGNORECASE)
+_UNDERLINED = re.compile(r"underlin|italic", re.IGNORECASE)
+# Of some of the rows, or of more than the best one: the caption does not say which mark is wrong.
 _TIED = re.compile(
-    r"significan|statistical|indistinguishable|within|tied?\b|ties\b|second|top[- ](?:two|three|\d)", re.IGNORECASE
+    r"significan|statistical|indistinguishable|within|tied?\b|ties\b|top[- ](?:two|three|\d)|\bamong\b|\bexcept|\bexclud|\bother than\b"
+    r"|\b(?:each|per) (?:group|block|category|section|size|class|family)\b|\bfor [^.;]{1,40}\b(?:models?|methods?|baselines?)\b[^.;]*\bbold|\bof (?:our|the open|all open)\b",
+    re.IGNORECASE,
 )
+_SECOND = re.compile(r"\bsecond|\brunner", re.IGNORECASE)
 
 
 # Rows that stand in a table and take no part in the comparison.
 _ASIDE = re.compile(
-    r"\b(?:oracle|upper[- ]bound|lower[- ]bound|humans?|skyline|ceiling|ground[- ]truth|chance|reference|improvements?|gains?|diff\w*)\b|Δ",
+    r"\b(?:oracle|upper[- ]bound|lower[- ]bound|humans?|skyline|ceiling|ground[- ]truth|chance|reference|improvements?|gains?|diff\w*)\b|Δ|[*†‡§]$",
     re.IGNORECASE,
 )
 
@@ -114,14 +119,22 @@ def _wanted(grid: Grid, group: Sequence[Member], along: str) -> str:
     return "lowest" if low else "highest"
 
 
+def _says_best(words: str) -> bool:
+    """Whether a caption says that bold numbers are the best ones, of all rows and no more than these."""
+    several = _SECOND.search(words) is not None and _UNDERLINED.search(words) is None
+    return bool(_SAID_BEST.search(words)) and not _TIED.search(words) and not several
+
+
 def check_bold(document: Document) -> Iterator[Finding]:
     """Bold numbers against the rest of their column or row, in tables where bold means best."""
     for grid in document.grids:
         words = f"{grid.caption} {grid.notes}"
-        said = bool(_SAID_BEST.search(words)) and not _TIED.search(words)
+        said = _says_best(words)
         best: tuple[float, str, list[list[Member]]] | None = None
         for along in _directions(grid, words) if said else ("column", "row"):
             groups = list(_groups(grid, along, said=said))
+            if said and sum(not any(extreme(g)) for g in groups) > max(1, len(groups) // 8):
+                groups = list(_groups(grid, along, said=False))  # a row in bold is a chosen one after all
             if groups:
                 share = sum(any(extreme(g)) for g in groups) / len(groups)
                 if best is None or share > best[0]:

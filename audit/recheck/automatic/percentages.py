@@ -47,6 +47,9 @@ _ANOTHER_PAIR = re.compile(
     r"\b(?:mean|median|s\.?d\.?|s\.?e\.?m?|iqr|range|quartiles?|average|years?|days|age|score|index|per|rate)\b|±|\bCI\b|/",
     re.IGNORECASE,
 )
+_NAMED = re.compile(
+    r"\b(?:phase|grade|stage|type|class|level|step|panel|figure|table)s?\s+$", re.IGNORECASE
+)  # a phase 2/3 trial
 _ANSWERED = 0.8  # the least part of n that is taken for those of whom something is known
 
 
@@ -104,7 +107,7 @@ def check_text(document: Document) -> Iterator[Finding]:
         for pattern in (_AFTER, _BEFORE, _AMONG):
             for match in pattern.finditer(text):
                 share = read_number(match["share"] + "%")
-                if share is None or match.start("k") in seen:
+                if share is None or match.start("k") in seen or _NAMED.search(text[: match.start("k")]):
                     continue
                 seen.add(match.start("k"))
                 yield _judged(
