@@ -1,5 +1,7 @@
 """Counts in tables: one wrong cell of two totals, shares of a number of cases that is the same in every row, and counts with bare shares."""
 
+import random
+
 import pytest
 
 from orledger.audit.recheck.automatic.checking import recheck_document
@@ -184,3 +186,50 @@ def test_shares_of_the_row_are_none_of_the_column(tmp_path):
     rows = [[f"{w}, n (%)", f"{a} ({100 * a / (a + b):.1f})", f"{b} ({100 * b / (a + b):.1f})"] for w, a, b in CASES]
     found = read(tmp_path, ["Characteristic", "Treatment (n = 60)", "Control (n = 64)"], rows)
     assert bad(found, "share of counts") == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["Biopsy, n (%)", "12 (20.3)", "14 (21.9)"],  # one of 60 missing
+        ["Biopsy, n (%)", "0 (0.0)", "7 (11.9)"],  # none of 60 and none of 55 are both 0.0 %
+        ["Biopsy, n (%)", "6 (10)", "7 (12)"],  # of 59
+    ],
+)
+def test_a_few_missing_ones_are_no_finding(tmp_path, more):
+    assert [f.why for f in baseline(tmp_path, more=[more])(same) if not f.verdict.good] == []
+
+
+@pytest.mark.parametrize("words", ["Unknown, n (%)", "Sex not reported, n (%)"])
+def test_a_table_that_speaks_of_missing_ones_has_them(tmp_path, words):
+    made = baseline(tmp_path, more=[[words, "3 (5.0)", "5 (7.8)"]])
+    assert bad(made(first("7 (11.9)")), "share of counts") == []
+    assert bad(made(first("7 (21.9)")), "share of counts") == [(5, "7 (21.9)", "10.94%")]
+
+
+def true_table(draw):
+    """Counts with shares of two arms, one row in ten with some missing in both, and means with deviations below them."""
+    sizes = [draw.randint(20, 900), draw.randint(20, 900)]
+    said = draw.choice(["row", "heading", "above"])
+    head = [
+        "Characteristic",
+        *(f"{arm}{', n (%)' * (said == 'heading')} (n = {n})" for arm, n in zip("AB", sizes, strict=True)),
+    ]
+    rows = [["History, n (%)", "", ""]] if said == "above" else []
+    for k in range(draw.randint(3, 15)):
+        digits, missing = draw.choice([0, 1, 1, 2]), draw.random() < 0.1
+        known = [n - missing * draw.randint(1, max(1, n // 10)) for n in sizes]
+        counts = [draw.randint(0, n) for n in known]
+        cells = [f"{c} ({100 * c / n:.{digits}f})" for c, n in zip(counts, known, strict=True)]
+        rows.append([f"x{k}{', n (%)' * (said == 'row')}", *cells])
+    for _ in range(draw.randint(0, 4)):
+        means = [f"{draw.randint(20, 140)} ({draw.randint(3, 20)})" for _ in sizes]
+        rows.append([draw.choice(["Age", "Weight (kg)", "SBP, mmHg", "Tumour burden"]), *means])
+    return head, rows
+
+
+def test_true_tables_of_all_kinds_have_no_finding(tmp_path):
+    draw = random.Random(5)
+    for _ in range(100):
+        head, rows = true_table(draw)
+        assert [(f.printed, f.why) for f in read(tmp_path, head, rows) if not f.verdict.good] == [], rows

@@ -15,7 +15,7 @@ from orledger.audit.recheck.reading.numbers import normal, read_number
 from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
@@ -44,8 +44,13 @@ _COUNT_AND_SHARE = re.compile(
     r"(?:\bn|\bno\.?|\bnumbers?|\bcounts?|#)\s*[(\[]\s*(?:%|per ?cent(?:age)?)", re.IGNORECASE
 )
 _ANOTHER_PAIR = re.compile(
-    r"\b(?:mean|median|s\.?d\.?|s\.?e\.?m?|iqr|range|quartiles?|average|years?|days|age|score|index|per|rate)\b|±|\bCI\b|/",
+    r"\b(?:mean|median|s\.?d\.?|s\.?e\.?m?|iqr|range|quartiles?|average|years?|days|age|score|index|per|rate|bmi|weight|height|mass|pressure|kg|cm|mm|mg|mmHg|ml|dose|levels?)\b|±|\bCI\b|/",
     re.IGNORECASE,
+)
+_MANY = 0.05  # a part of n that is missing in one column and not in another one only seldom
+_CHANCE = 1e-3
+_LACKING = re.compile(
+    r"\bmissing|\bunknown|\bavailable|\bnot (?:reported|known|recorded|stated)|\brespond|\banswered|\bdenominator", re.I
 )
 _NAMED = re.compile(
     r"\b(?:phase|grade|stage|type|class|level|step|panel|figure|table)s?\s+$", re.IGNORECASE
@@ -237,10 +242,11 @@ def _portions(grid: Grid, sizes: Mapping[int, int]) -> Iterator[tuple[bool, list
 def _counts_with_bare_shares(grid: Grid) -> Iterator[Finding]:
     """Cells ``k (p)`` under headings that state n, where rows, headings or caption say ``n (%)`` and the table shows it."""
     sizes = {j: n for j in range(grid.width) if 1 < (n := _size(grid, j)) <= 1_000_000}
-    # A row that does not say so itself, and of which nothing fits, holds something else.
-    rows = [row for declared, row in _portions(grid, sizes) if declared or any(p.fits for p in row)]
+    rows = [row for declared, row in _portions(grid, sizes) if declared or _shown(row)]
     if not of_this_kind([Trial(10.0**p.share.last / 100, p.fits) for row in rows for p in row], said=False):
         return
+    words = [grid.caption, grid.notes, *(grid.label(i) for i in range(len(grid.rows)))]
+    lacking = any(_LACKING.search(w) for w in words)
     for row in rows:
         if len(row) > 1 and not any(p.fits for p in row) and all(p.answered for p in row):
             continue  # a row of those who were asked
@@ -248,17 +254,30 @@ def _counts_with_bare_shares(grid: Grid) -> Iterator[Finding]:
             spot, fewer = in_cell(grid, p.row, p.column), p.answered
             if p.fits or not fewer:
                 yield _judged(spot, p.k, p.n, p.share)
-                continue
-            found = 100 * p.k / p.n
-            yield spot.found(
-                "share of counts",
-                CheckVerdict.CONVENTION,
-                f"{p.k}/{p.n} = {found:.4g}%: fits {p.k} of {fewer}, with {p.n - fewer} missing",
-                recomputed=f"{found:.4g}%",
-                value=(found, found),
-                convention="some missing",
-                cause=f"share of counts: {spot.id}",
-            )
+            elif not lacking and _alone(p, row):
+                found = 100 * p.k / p.n
+                yield spot.found(
+                    "share of counts",
+                    CheckVerdict.CONVENTION,
+                    f"{p.k}/{p.n} = {found:.4g}%: fits {p.k} of {fewer}, with {p.n - fewer} missing",
+                    recomputed=f"{found:.4g}%",
+                    value=(found, found),
+                    convention="some missing",
+                    cause=f"share of counts: {spot.id}",
+                )
+
+
+def _shown(row: Sequence[Portion]) -> bool:
+    """Whether a row that does not say so itself holds counts with shares: nothing breaks, or what fits does so by no chance."""
+    by_chance = math.prod(10.0**p.share.last / 100 for p in row if p.fits)
+    return by_chance <= _CHANCE or all(p.fits for p in row)
+
+
+def _alone(p: Portion, row: Sequence[Portion]) -> bool:
+    """Whether many would have to be missing here, and as many are not in another column of the row."""
+    gone = 1 - p.answered / p.n
+    others = ((q, round(q.n * (1 - gone))) for q in row if q.fits)
+    return gone >= _MANY and p.share.last < 0 and any(not share_of(q.k, n, q.share)[0].good for q, n in others)
 
 
 def _possible(spot: Spot, n: int, share: PrintedNumber) -> Finding:
