@@ -20,6 +20,7 @@ from orledger.audit.importing.suspicions import (
     doubtful_arms,
     means_of,
     require_bare,
+    require_read,
     results_alone,
 )
 from orledger.errors import DataError, UsageError
