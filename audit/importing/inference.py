@@ -114,13 +114,12 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None, told: li
     )  # what was taken out of the table beforehand
     guess.mapping = replace(guess.mapping, ignore=(*guess.mapping.ignore, *further))
     guess = _directed(guess, wishes)
-    if not marked:
-        return guess
-    percent = {c for c, example in marked.items() if "%" in example}
+    percent = {c for c, example in marked.items() if words.PERCENT in example}
+    percent |= {c for c in columns.names if words.unit_of(c) == words.PERCENT}
     arms = guess.mapping.form == "wide" and percent >= {*guess.mapping.arms}
-    described = (replace(m, unit="%") if arms or m.name in percent else m for m in guess.mapping.metrics)
+    described = (replace(m, unit=words.PERCENT) if arms or m.name in percent else m for m in guess.mapping.metrics)
     guess.mapping = replace(guess.mapping, metrics=tuple(described))
-    return _with_marks(guess, marked)
+    return _with_marks(guess, marked) if marked else guess
 
 
 def as_mapped(mapping: Mapping, rows: pl.DataFrame, wishes: Wishes | None = None) -> Guess:

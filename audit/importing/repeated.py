@@ -24,8 +24,10 @@ COUNTED = (BARE, "s", "split", "iteration", "iter")
 BETWEEN = r"[\s_.:#/|-]"
 NUMBERED = re.compile(r"([A-Za-z_]*[A-Za-z])[\s_.:#-]*(\d+)")
 _WORDS = "|".join(sorted(words.REPEATS, key=len, reverse=True)).replace("_", r"[\s_-]?")
-REPEATED = re.compile(rf"(?<![A-Za-z0-9])({_WORDS})[\s_.:#-]*(\d+)(?![A-Za-z0-9])", re.IGNORECASE)
-NUMBER_LAST = re.compile(rf"(?P<base>.*[A-Za-z]){BETWEEN}*(?P<number>\d+)")
+REPEATED = re.compile(
+    rf"(?<![A-Za-z0-9])[\[(]?(?:({_WORDS})[\s_.:#-]*|(s)(?=\d))(\d+)[\])]?(?![A-Za-z0-9])", re.IGNORECASE
+)
+NUMBER_LAST = re.compile(rf"(?P<base>.*(?:[A-Za-z]{BETWEEN}*|[A-Za-z]\d{BETWEEN}))(?P<number>\d+)")
 NUMBER_FIRST = re.compile(rf"(?P<number>\d+){BETWEEN}+(?P<base>.*)")
 # Metrics whose bare number from 1 is a rank or a length of n-grams, and those whose number from 0 may be that of a class.
 AT_RANK = ("recall", "precision", "ndcg", "map", "mrr", "hit", "hits", "pass", "success", "bleu", "rouge")
@@ -34,11 +36,15 @@ OF_CLASS = ("f1", "precision", "recall", "sensitivity", "specificity", "auc", "a
 
 @dataclass(frozen=True)
 class Repeated:
-    """A column that repeats ``base`` (empty where its name says nothing else): the words for the repetition and its numbers."""
+    """A column that repeats ``base`` (empty where its name says nothing else): the words for the repetition and its numbers.
+
+    ``bare`` where a metric has a number and no word for it.
+    """
 
     words: tuple[str, ...]
     numbers: tuple[str, ...]
     base: str
+    bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,17 +131,17 @@ def _beside(
         if c in spread or c in said.metrics or not numeric(table[c]):
             continue
         of = words.derived(c)
-        if (of is not None and (of[1] in bases or bases == {""})) or summary(c) or _is_mean(table, c, groups.get(c)):
+        if c in groups and not _is_mean(table, c, groups[c]):
+            continue
+        if (of is not None and (of[1] in bases or bases == {""})) or summary(c) or c in groups:
             left[c] = computed
         elif words.is_metric(c):
             left[c] = once
     return left
 
 
-def _is_mean(table: pl.DataFrame, column: str, group: dict[str, Repeated] | None) -> bool:
+def _is_mean(table: pl.DataFrame, column: str, group: dict[str, Repeated]) -> bool:
     """Whether a column that is called by what is repeated holds the means of the repetitions, to its last digit."""
-    if group is None:
-        return False
     x = table.select(pl.col(column, *group).cast(pl.String).str.strip_chars())
     printed = max((len(d) for d in x[column].str.extract(r"\.(\d+)$", 1).drop_nulls()), default=0)
     numbers = x.select(pl.all().cast(pl.Float64, strict=False))
@@ -171,14 +177,15 @@ def _repeated(column: str) -> Repeated | None:
     if (alone := number_of(name)) is not None:
         return Repeated((alone[0],), (alone[1],), "")
     if found := list(REPEATED.finditer(name)):
-        kinds = tuple(words.plain(m[1]) for m in found)
-        parts = re.split(rf"{BETWEEN}*\0{BETWEEN}*", REPEATED.sub("\0", name))
-        base = "_".join(p for p in parts if p)
-        return Repeated(kinds, tuple(m[2] for m in found), base) if base else None
+        kinds = tuple(words.plain(m[1] or m[2]) for m in found)
+        parts = re.split(r"[\s_.:#/|@-]*\0[\s_.:#/|@-]*", REPEATED.sub("\0", name))
+        base = re.sub(r"^\((.*)\)$", r"\1", "_".join(p for p in parts if p))
+        return Repeated(kinds, tuple(m[3] for m in found), base) if base else None
     for pattern, end in ((NUMBER_LAST, -1), (NUMBER_FIRST, 0)):
         match = pattern.fullmatch(name)
-        if match and words.plain(match["base"]).split("_")[end] in (*words.LOWER, *words.HIGHER):
-            return Repeated((BARE,), (match["number"],), match["base"])
+        base = re.sub(rf"{BETWEEN}+$", "", match["base"]) if match else ""
+        if match and words.plain(base).split("_")[end] in (*words.LOWER, *words.HIGHER):
+            return Repeated((BARE,), (match["number"],), base, bare=True)
     return None
 
 
@@ -203,12 +210,13 @@ def _counts(base: str, group: dict[str, Repeated]) -> bool:
 
 
 def _bare(group: dict[str, Repeated]) -> bool:
-    return all(r.words == (BARE,) for r in group.values())
+    return all(r.bare for r in group.values())
 
 
 def _doubtful(base: str, group: dict[str, Repeated]) -> bool:
-    """Whether the bare numbers of a metric may count something else: classes from 0 on, ranks or horizons from 1 on."""
-    return bool(base) and _bare(group) and (_numbers(group)[0] == 1 or _last(base) in OF_CLASS)
+    """Whether the bare numbers of a metric may count something else: classes from 0 on, ranks or horizons from 1 on; and s subjects."""
+    bare = _bare(group) and (_numbers(group)[0] == 1 or _last(base) in OF_CLASS)
+    return bool(base) and (bare or all("s" in r.words for r in group.values()))
 
 
 def _numbers(group: dict[str, Repeated]) -> list[int]:
