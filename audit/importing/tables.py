@@ -172,8 +172,8 @@ def stacked(
         if FILE_COLUMN not in frame.columns:
             marks.append(pl.lit(bare_name(Path(name))).alias(FILE_COLUMN))
         parts.append(frame.with_row_index(ROW, 2).with_columns(marks))
-    for said in ignore if strict else ():
-        require_column(said, list(seen), tables[0][0])
+    for column in ignore if strict else ():
+        require_column(column, list(seen), tables[0][0])
     if len(parts) == 1:
         return parts[0]
     texts = [p.with_columns(pl.exclude(ROW).cast(pl.String)) if _differ(parts) else p for p in parts]
