@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     click.option("--arm", help="The column that names the arms (methods, models, algorithms)."),
-    click.option("--key", "keys", multiple=True, help="A column that names a cell; may be repeated."),
+    click.option("--key", "keys", multiple=True, help="A column that names a cell; may be repeated. Others are added where rows are not told apart."),
     click.option(
         "--metric", "metrics", multiple=True, help="The metric that decides; may be repeated for further ones."
     ),
@@ -34,7 +34,7 @@ OPTIONS = (
     click.option(
         "--scale",
         type=click.Choice(["common", "own"]),
-        help="Whether units share one scale, or each has its own (sign test, no means over units); by default inferred from the values.",
+        help="Whether units share one scale, or each has its own (sign test, no means over units); by default inferred from the metric's name and the values.",
     ),
     click.option("--unit", multiple=True, help="A key of the independent unit; the other keys are repetitions on it."),
     click.option("--ignore", multiple=True, help="A column to leave out; may be repeated."),
