@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     click.option("--arm", help="The column that names the arms (methods, models, algorithms)."),
-    click.option("--key", "keys", multiple=True, help="A column that names a cell; may be repeated. Others are added where rows are not told apart."),
+    click.option(
+        "--key",
+        "keys",
+        multiple=True,
+        help="A column that names a cell; may be repeated. Others are added where rows are not told apart.",
+    ),
     click.option(
         "--metric", "metrics", multiple=True, help="The metric that decides; may be repeated for further ones."
     ),
@@ -203,7 +208,7 @@ def _as_written(paths: tuple[Path, ...], files: list[Path], said: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drafted:
     """What was made of the tables and is not written yet: the texts, what the mapping means, and what was told.
 
     ``mapping_text`` is None where a mapping was there, which is used as it is.
@@ -217,7 +222,7 @@ class Drawn:
 
 def _drawn(
     paths: tuple[Path, ...], mapping_file: Path, said: dict[str, Any], *, quiet: bool, force: bool = False
-) -> Drawn:
+) -> Drafted:
     """Infers, says what and why, and draws both texts, or the questions alone where a mapping is there that ``force`` does not write over."""
     from orledger.audit.importing.loading import mapped_tables
     from orledger.audit.importing.mapping import parse_mapping, read_mapping
@@ -249,10 +254,10 @@ def _drawn(
             click.echo(hanging(line))
     mapping = known or parse_mapping(drawn.mapping_text, mapping_file.name)
     text = drawn.mapping_text if known is None else None
-    return Drawn(mapping, text, drawn.questions.text, [*formats, *told])
+    return Drafted(mapping, text, drawn.questions.text, [*formats, *told])
 
 
-def _put(drawn: Drawn, mapping_file: Path, hypothesis_file: Path) -> None:
+def _put(drawn: Drafted, mapping_file: Path, hypothesis_file: Path) -> None:
     """Writes the texts that were drawn."""
     from orledger.audit.importing.asking import SEEN
 

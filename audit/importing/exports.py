@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from orledger.audit.importing.repeated import NOTHING, Said
+from orledger.audit.importing.repeated import NOTHING, Beforehand
 from orledger.audit.importing.turned import turned
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ TENSORBOARD = ["Wall time", "Step", "Value"]
 AEON = ("Resamples:", "folds:", "Folds:")  # the corner of a table of datasets by resamples
 
 
-def recognised(table: pl.DataFrame, name: str, said: Said = NOTHING) -> tuple[pl.DataFrame, str | None]:
+def recognised(table: pl.DataFrame, name: str, said: Beforehand = NOTHING) -> tuple[pl.DataFrame, str | None]:
     """``table`` as its program meant it, and the name of the program; as it is, and None, when no program is recognised.
 
     ``said`` is what was said about its columns beforehand.

@@ -14,7 +14,7 @@ from orledger.audit.importing.catalogue import store_catalogue
 from orledger.audit.importing.folders import digest
 from orledger.audit.importing.merging import Change, Merged, left_behind, merge, read_study
 from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
-from orledger.audit.importing.repeated import Said
+from orledger.audit.importing.repeated import Beforehand
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
 from orledger.schema.writing import CellOutcome, PlannedCell
@@ -81,20 +81,20 @@ def import_frame(
     return _import(writer, found, mapping, {name: digest}, replace=replace, files=False)
 
 
-def mapped_tables(paths: Sequence[Path], mapping: Mapping) -> tuple[pl.DataFrame, tuple[str, ...], Said]:
+def mapped_tables(paths: Sequence[Path], mapping: Mapping) -> tuple[pl.DataFrame, tuple[str, ...], Beforehand]:
     """The tables at ``paths`` as ``mapping`` speaks about them, with the columns that were left out and how they were read."""
     return _as_mapped(mapping, lambda ignore, said: read_tables(paths, ignore, strict=False, said=said))
 
 
 def _as_mapped(
-    mapping: Mapping, read: Callable[[Sequence[str], Said], pl.DataFrame]
-) -> tuple[pl.DataFrame, tuple[str, ...], Said]:
+    mapping: Mapping, read: Callable[[Sequence[str], Beforehand], pl.DataFrame]
+) -> tuple[pl.DataFrame, tuple[str, ...], Beforehand]:
     """The table that ``mapping`` speaks about: as it stands, or turned round without the columns that it ignores, or else with them.
 
     So a mapping keeps its meaning, whichever tables are turned by now.
     """
-    turned = Said(mapping.needed, turned=True)
-    for ignore, said in ((mapping.ignore, Said(turned=False)), (mapping.ignore, turned)):
+    turned = Beforehand(mapping.needed, turned=True)
+    for ignore, said in ((mapping.ignore, Beforehand(turned=False)), (mapping.ignore, turned)):
         table = read(ignore, said)
         if set(mapping.needed) <= set(table.columns):
             return table, ignore, said

@@ -48,17 +48,17 @@ class Repeated:
 
 
 @dataclass(frozen=True)
-class Said:
+class Beforehand:
     """What was said about a table beforehand: names that are ``metrics``, and whether it is ``turned``, as a mapping knows."""
 
     metrics: tuple[str, ...] = ()
     turned: bool | None = None
 
 
-NOTHING = Said()
+NOTHING = Beforehand()
 
 
-def repetitions(table: pl.DataFrame, name: str, said: Said = NOTHING) -> tuple[pl.DataFrame, str] | None:
+def repetitions(table: pl.DataFrame, name: str, said: Beforehand = NOTHING) -> tuple[pl.DataFrame, str] | None:
     """A column per seed or fold, of one metric or of several, becomes a row per seed or fold and a column per metric.
 
     A column that is said to be a metric stays one. Where numbers may be something else, as in ``acc_1`` and ``acc_2``, an error
@@ -120,7 +120,7 @@ def _told(groups: dict[str, dict[str, Repeated]], keys: Sequence[str], left: dic
 
 
 def _beside(
-    table: pl.DataFrame, groups: dict[str, dict[str, Repeated]], keys: Sequence[str], said: Said
+    table: pl.DataFrame, groups: dict[str, dict[str, Repeated]], keys: Sequence[str], said: Beforehand
 ) -> dict[str, str]:
     """The other columns of numbers that are no part of a repetition, each with the reason; metrics that were named stay."""
     computed, once = ", computed from them", f", not measured for every {keys[0]} (--metric takes one in)"
@@ -149,7 +149,7 @@ def _is_mean(table: pl.DataFrame, column: str, group: dict[str, Repeated]) -> bo
     return bool(len(apart)) and bool((apart <= 0.6 * 10.0**-printed).all())
 
 
-def _meant(table: pl.DataFrame, groups: dict[str, dict[str, Repeated]], name: str, said: Said) -> bool:
+def _meant(table: pl.DataFrame, groups: dict[str, dict[str, Repeated]], name: str, said: Beforehand) -> bool:
     """Whether the columns are meant as repetitions, by the metrics that were named; an error that asks where nothing says."""
     if said.turned is not None:
         return said.turned

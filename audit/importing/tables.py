@@ -15,7 +15,7 @@ import polars as pl
 from orledger.audit.importing.exports import recognised
 from orledger.audit.importing.folders import TABLES, bare_name, ending, kind
 from orledger.audit.importing.mapping import FILE_COLUMN
-from orledger.audit.importing.repeated import NOTHING, Said
+from orledger.audit.importing.repeated import NOTHING, Beforehand
 from orledger.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _records(path: Path, data: bytes) -> pl.DataFrame:
 
 
 def read_tables(
-    paths: Sequence[Path], ignore: Collection[str] = (), *, strict: bool = True, said: Said = NOTHING
+    paths: Sequence[Path], ignore: Collection[str] = (), *, strict: bool = True, said: Beforehand = NOTHING
 ) -> pl.DataFrame:
     """All ``paths`` under each other, with the columns ``SOURCE`` and ``ROW``, and ``file`` where no column has that name.
 
@@ -133,7 +133,7 @@ def read_tables(
     return stacked([(path.name, read_table(path)) for path in paths], ignore, strict=strict, said=said)
 
 
-def programs(paths: Sequence[Path], ignore: Collection[str] = (), said: Said = NOTHING) -> tuple[str, ...]:
+def programs(paths: Sequence[Path], ignore: Collection[str] = (), said: Beforehand = NOTHING) -> tuple[str, ...]:
     """The programs whose exports are among ``paths``, each once; how a table was turned is told in the same way."""
     found = (
         folder.program
@@ -149,7 +149,7 @@ def stacked(
     ignore: Collection[str] = (),
     *,
     strict: bool = True,
-    said: Said = NOTHING,
+    said: Beforehand = NOTHING,
 ) -> pl.DataFrame:
     """Named tables under each other, less columns to ``ignore`` and the unnamed one of row numbers that some programs write."""
     parts: list[pl.DataFrame] = []

@@ -7,7 +7,7 @@ import re
 import polars as pl
 
 from orledger.audit.importing import words
-from orledger.audit.importing.repeated import LISTED, NOTHING, Said, number_of, numeric, repetitions, rest
+from orledger.audit.importing.repeated import LISTED, NOTHING, Beforehand, number_of, numeric, repetitions, rest
 from orledger.wording import some
 
 FEWEST_DATASETS = 3  # columns of one metric that make a table a leaderboard
@@ -22,7 +22,7 @@ NO_ARMS = (
 )  # fmt: skip
 
 
-def turned(table: pl.DataFrame, name: str = "the table", said: Said = NOTHING) -> tuple[pl.DataFrame, str] | None:
+def turned(table: pl.DataFrame, name: str = "the table", said: Beforehand = NOTHING) -> tuple[pl.DataFrame, str] | None:
     """``table`` turned round and a line that says how; None for a table in which a column is one thing."""
     if said.turned is False:
         return None

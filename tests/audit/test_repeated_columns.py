@@ -11,7 +11,7 @@ from orledger.audit.importing.inference import Wishes
 from orledger.audit.importing.loading import import_files
 from orledger.audit.importing.mapping import parse_mapping
 from orledger.audit.importing.records import to_records
-from orledger.audit.importing.repeated import Said
+from orledger.audit.importing.repeated import Beforehand
 from orledger.audit.importing.tables import programs, stacked
 from orledger.audit.importing.turned import turned
 from orledger.audit.importing.writing import draft
@@ -29,7 +29,7 @@ def text(*columns: str) -> str:
 
 def drawn(table: str, **wishes):
     read = pl.read_csv(table.encode(), infer_schema=False)
-    frame = stacked([("t.csv", read)], said=Said(tuple(wishes.get("metrics", ()))))
+    frame = stacked([("t.csv", read)], said=Beforehand(tuple(wishes.get("metrics", ()))))
     found = draft(frame, "t.csv", Wishes(**wishes))
     return found.guess, to_records(frame, found.guess.mapping)
 
