@@ -16,7 +16,7 @@ from orledger.cli_options import echo_json, json_option, warn
 from orledger.cli_stored import database_of, init_stored, study_stored
 from orledger.cli_study_again import drawn_again, same_questions
 from orledger.cli_studying import as_said, audited, compared, named, wishes, written
-from orledger.errors import UsageError
+from orledger.errors import DatabaseError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -283,8 +283,11 @@ def _require_names(
         for file, ending in ((db, ""), (db and db.with_name(f"{db.name}.wal"), ".wal")):
             if file is not None and file.exists():
                 copyfile(file, copy.with_name(copy.name + ending))
-        with steps("names"), Writer(copy) as writer:
-            import_files(writer, paths, mapping, replace=replace)
+        try:
+            with steps("names"), Writer(copy) as writer:
+                import_files(writer, paths, mapping, replace=replace)
+        except DatabaseError:
+            return  # what is wrong with the database is said of its own path
         check_declared(copy, declared)
 
 

@@ -75,6 +75,8 @@ def find_keys(
             if chosen[0] == FILE_COLUMN and columns.files == 1
             else f"{chosen[0]}: key, because it tells the rows apart"
         )
+    if not any(words.is_one_of(c, words.UNITS) for c in chosen):  # what is measured on comes first
+        chosen = [*(c for c in chosen if c not in said), *said]
     if not columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
         raise same_rows(columns, beside, [*chosen, *([idx] if idx else [])])
     return tuple(chosen), idx

@@ -7,6 +7,7 @@ import re
 import polars as pl
 
 from orledger.audit.importing import words
+from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.audit.importing.repeated import LISTED, NOTHING, Beforehand, number_of, numeric, repetitions, rest
 from orledger.wording import some
 
@@ -30,7 +31,12 @@ def turned(table: pl.DataFrame, name: str = "the table", said: Beforehand = NOTH
     if repeated is not None:
         rows, told = repeated
         of_arms = _halves(rows)
-        return repeated if of_arms is None else (of_arms[0], f"{told}; then {of_arms[1]}")
+        found = repeated if of_arms is None else (of_arms[0], f"{told}; then {of_arms[1]}")
+        if said.turned is None or {*said.metrics} <= {
+            *found[0].columns,
+            FILE_COLUMN,
+        }:  # arms may have been called acc_0, acc_1
+            return found
     if said.turned is None and any(m in table.columns for m in said.metrics):
         return None
     return _board(table) or _halves(table)

@@ -167,6 +167,15 @@ def test_a_mapping_of_before_keeps_its_meaning(tmp_path):
             assert [v for (v,) in writer.con.execute(stored).fetchall()] == values
 
 
+def test_a_mapping_whose_arms_are_numbered_keeps_its_meaning():
+    """Without a column of arms the numbers named them, and a mapping that says so is read as before."""
+    table = pl.DataFrame({"dataset": ["u", "v"], "acc_0": ["0.1", "0.2"], "acc_1": ["0.3", "0.4"]})
+    rows, _ = turned(table, "t.csv", Beforehand(("dataset", "arm", "acc"), turned=True))
+    assert rows.rows() == [("u", "0", "0.1"), ("v", "0", "0.2"), ("u", "1", "0.3"), ("v", "1", "0.4")]
+    rows, _ = turned(table, "t.csv", Beforehand(("dataset", "repetition", "acc", "file"), turned=True))
+    assert rows.columns == ["dataset", "repetition", "acc"]
+
+
 def test_frames_of_numbers_are_turned_as_texts_are():
     frame = pl.DataFrame({"dataset": ["u"], "method": ["a"], "fold0_acc": [1], "fold1_acc": [0.5]})
     rows, _ = turned(frame)

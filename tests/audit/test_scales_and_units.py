@@ -95,6 +95,14 @@ def test_advice_about_rows_names_what_is_missing_and_is_advice_that_works():
     assert drawn(f"method,dataset,depth,acc\n{rows}", keys=("depth",)).guess.mapping.keys == ("dataset", "depth")
 
 
+def test_what_is_measured_on_comes_before_a_key_that_was_named():
+    rows = "".join(
+        f"{m},{d},{n},0.{i}{j}{n}\n" for i, d in enumerate("uvwx") for j, m in enumerate("ab") for n in (1, 2)
+    )
+    made = drawn(f"metoda,zbior,proba,acc\n{rows}", arm="metoda", keys=("proba",))
+    assert made.guess.mapping.keys == ("zbior", "proba")
+
+
 def test_rows_that_stand_twice_are_said_to_agree_with_and_without_keys():
     table = "dataset,method,acc\nu,a,0.5\nu,b,0.6\nv,a,0.7\nv,b,0.8\nu,a,0.5\n"
     for keys in ((), ("dataset",)):

@@ -203,6 +203,8 @@ def test_a_wrong_name_in_a_study_file_is_said_before_anything_is_written(tmp_pat
     )
     run("import", other, "--mapping", timed, "--db", db)
     run("study", table, "--no-pdf")
+    db.write_bytes(b"no database")
+    assert f"error: {db}" in run("study", table, "--no-pdf", code=3)
 
 
 HOSTILE = ["$\\alpha_1$ & 50%", '<script>alert("x")</script>', "a/b_c#{}~^", "Ünïcödé 模型"]
