@@ -163,10 +163,10 @@ class Mirror:
 
     def _renew(self) -> None:
         """Takes another copy when the source changed since the last one; what was read before stays when that fails."""
+        if self._current is not None and self._current.readers >= READERS:
+            self._replace(self._again(self._current))
         now = time.monotonic()
         if self._current is not None and now - self._looked < LOOK_EVERY:
-            if self._current.readers >= READERS:
-                self._replace(self._again(self._current))
             return
         self._looked = now
         source = self._source()

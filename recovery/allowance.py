@@ -87,7 +87,7 @@ def functional_error(proj: Projection, rho: float) -> Array:
     """|change of c . theta| (points,) from rounding in the functional and in the sums over its coordinates."""
     terms = len(proj.spec.s2) + 16 + (proj.spec.exact.count if proj.spec.exact else 0)
     norm2 = proj.norm2 if proj.whole2 is None else proj.whole2
-    return 4 * terms * machine_eps(proj.ct) * rho * namespace(proj.ct).sqrt(norm2)
+    return 8 * terms * machine_eps(proj.ct) * rho * namespace(proj.ct).sqrt(norm2)
 
 
 def feature_allowance(centre: Centre, proj: Projection, rho: float, room: float, edges: list[Edge]) -> Array:
@@ -220,13 +220,14 @@ def gram_allowance(spec: Spectral, proj: Projection, rho: float, edges: list[Edg
         return worst + float("inf")
     cut = spec.resolution**2 if spec.dropped else 0.0
     hidden, unit = max(spec.noisy_delta, 2 * cut) * like(spec.y02, kxx), ENTRY_UNITS * eps
+    lost = proj.lost_size * like(spec.y02, kxx) ** 0.5
     for edge in edges:
         far = xp.isinf(edge.mu)
         mu = xp.where(far, 0.0, edge.mu)
         V, R = edge.spread, edge.spread * edge.alpha * edge.alpha
         dV, data = moved_variance(proj, mu), gain(mu[:, None] * spec.s2) / spec.s2 * spec.yt
         dR = _exposure(spec, data, spec.exact.data if spec.exact else None) + hidden * mu * mu
-        dm = xp.sqrt(dR) * (xp.sqrt(dV / 2) + xp.sqrt(unit * kxx)) + mu * xp.sqrt(cut * kxx * like(spec.y02, kxx))
+        dm = xp.sqrt(dR) * (xp.sqrt(dV / 2) + xp.sqrt(unit * kxx)) + mu * lost
         new = xp.sqrt((V + dV) * (R + dR))
         moved = dm + (V * dR + dV * (R + dR)) / divisor(new + xp.sqrt(V * R))
         worst = xp.maximum(worst, xp.where(far, float("inf"), moved))

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orledger.recovery._array import ENTRY_UNITS, Array, divisor, like, machine_eps, namespace, to_numpy
+from orledger.recovery._array import ENTRY_UNITS, Array, divisor, machine_eps, namespace, to_numpy
 from orledger.recovery.allowance import functional_error
+from orledger.recovery.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,11 +48,14 @@ class Cost(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GramError:
-    """The error that the Gram matrix of `proj` may have; meets: no noise is left, so that repeated rows must have the same datum."""
+class GramRounding:
+    """The error that the Gram matrix of `proj` may have.
+
+    meets: the rows whose data elements have to meet, so that they must agree where rows repeat: "all", "exact", or "none" of them.
+    """
 
     proj: Projection
-    meets: bool
+    meets: str
 
     @cached_property
     def noisy(self) -> float:
@@ -90,23 +94,20 @@ class GramError:
 
     def unseen(self, w: Weights) -> Array:
         """The size (points,) of what the elements are in directions of noisy rows that were dropped: there the functional is known."""
-        if self.proj.spec.lost is None:
-            return w.null * 0
-        return namespace(w.null).abs(w.null) * _square(self.proj.lost_part.T) ** 0.5
+        return namespace(w.null).abs(w.null) * self.proj.lost_size
 
     def soft(self, w: Weights, exposure: Array, *, data: bool) -> Cost:
         """What there is to pay where only the exact rows keep their values, which are their data, or zero."""
         xp, spec, source = namespace(exposure), self.proj.spec, self.proj.source
         misfit, value = (self.noisy * exposure) ** 0.5 + self.unseen(w), xp.sqrt(self.own * exposure)
         if spec.exact is None or source is None:
-            return Cost(exposure, misfit, value, exposure >= 0)
-        factor, least = spec.exact.factor, spec.exact.least
-        ok = self._once(spec.exact.mask, spec.exact.dropped) & (least > 2 * self.exact)
-        least = least if least > self.exact else 2 * self.exact
+            return Cost(exposure, misfit, value, xp.isfinite(exposure))
+        factor, least = spec.exact.factor, max(spec.exact.least, 2 * self.exact)
+        ok = self._once(spec.exact.mask, spec.exact.dropped) & (spec.exact.least > 2 * self.exact)
         change = (self.exact * exposure) ** 0.5 / (1 - self.exact / least)
         misfit = misfit + (spec.exact.carried + (self.noisy * self.exact) ** 0.5 / least) * change
         along = float(xp.linalg.norm(factor @ spec.exact.data)) * change if data else 0.0
-        value = value + xp.sqrt(_square(source @ factor.T)) * change
+        value = value + (xp.sqrt(_square(source @ factor.T)) + xp.sqrt(self.own * self.exact) / least) * change
         return Cost(exposure + 2 * along + 3 * change * change / least, misfit, value, ok)
 
     def hard(self, w: Weights, exposure: Array) -> Cost:
@@ -116,8 +117,9 @@ class GramError:
         change = (most * exposure) ** 0.5
         own = self.weights(self.proj.ct * 0, xp.ones_like(exposure), data=False)
         squares = _square(own.noisy) if own.exact is None else _square(own.noisy) + _square(own.exact)
-        seen = 2 * xp.sqrt(squares) * change
-        size2 = change * change / (weakest - most if weakest > most else 1.0)
+        left = max(weakest, 2 * most) - most
+        seen = (2 * xp.sqrt(squares) + xp.sqrt(self.own * most) / left) * change
+        size2 = change * change / left
         norm2 = 3 * exposure + 2 * xp.abs(w.null) * seen + size2
         return Cost(norm2, exposure * 0, xp.sqrt(self.own * exposure) + seen, ok & (weakest > 2 * most))
 
@@ -126,25 +128,34 @@ class GramError:
         """The smallest eigenvalue of all rows but for repeated ones, and where (points,) no other direction was dropped."""
         spec, rows = self.proj.spec, len(self.proj.entered[0])
         dropped = spec.dropped + (spec.exact.dropped if spec.exact else 0)
-        if spec.exact is None:
-            least = float(spec.s2.min()) if len(spec.s2) else 0.0
+        if dropped == rows:
+            least = float("inf")
         else:
-            least = float(spec.eigenvalues[min(dropped, rows - 1)])
+            least = float(spec.s2.min()) if spec.exact is None else float(spec.eigenvalues[dropped])
         return least, self._once(np.ones(rows, dtype=bool), dropped)
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        """What is said of each row (n, n + 1): its products with all rows, and its datum where that has to be met."""
+        spec = self.proj.spec
+        if spec.given is None:
+            raise InputError("only a spectral object built from a Gram matrix has a Gram error")
+        G, y, exact = spec.given
+        met = self.meets == "all" or (False if exact is None or self.meets == "none" else exact)
+        return np.column_stack([to_numpy(G), to_numpy(y) * met]) + 0.0  # which makes -0 to 0
 
     def _once(self, rows: np.ndarray, dropped: int) -> Array:
         """Where (points,) the `dropped` directions of these rows (n,) are zero rows, or rows that repeat others to the last bit."""
-        spec, (b, kxx) = self.proj.spec, self.proj.entered
-        if dropped == 0 or spec.given is None:
-            return kxx >= 0
-        G, y, exact = spec.given
-        data = y * (1.0 if self.meets else 0.0 if exact is None else like(exact, y))
-        table = to_numpy(namespace(G).concatenate([G, data[:, None]], 1))[rows] + 0.0  # which makes -0 to 0
+        b, kxx = self.proj.entered
+        every = namespace(kxx).isfinite(kxx)
+        if dropped == 0:
+            return every
+        table = self._table[rows]
         seen: dict[bytes, int] = {}
         first = np.array([seen.setdefault(row.tobytes(), i) for i, row in enumerate(table)])
         none = ~table.any(1)
         if len(table) - len(seen) + int(none.any()) != dropped:
-            return kxx < 0
+            return ~every
         products = b[rows]
         return (products[first] == products).all(0) & (products[none] == 0).all(0)
 
@@ -155,33 +166,34 @@ def shortfall(centre: Centre, proj: Projection, rho: float, room: float, inner: 
     inner (k,): a move from the Occam solution into the interior of both balls. The whole width, where nothing is known.
     """
     xp, width = namespace(proj.ct), edges[0].outer + edges[1].outer
-    error, eta = GramError(proj, centre.budget == 0.0), centre.occ.eta
-    at = [error.weights(proj.ct * 0 + centre.theta + move, width * 0, data=True) for move in (inner, inner * 0)]
-    middle, occam = (error.exposure(w) for w in at)
+    error, eta = GramRounding(proj, "exact" if centre.budget > 0.0 else "all"), centre.occ.eta
+    there = [proj.ct * 0 + centre.theta + inner, proj.ct * 0 + centre.theta]
+    middle, occam = (error.exposure(error.weights(at, width * 0, data=True)) for at in there)
     norm_room = room - float(inner @ inner + 2 * (inner @ centre.theta))
     noise_room = -float(centre.overshoot(inner[None, :])[0])
-    worst, along = width * 0, proj.ct @ inner
-    for edge, there in zip(edges, (along, -along), strict=True):
+    missing, along = [], proj.ct @ inner
+    for edge, level in zip(edges, (along, -along), strict=True):
         w = error.weights(edge.coords, edge.null, data=True)
-        size = error.exposure(w)
-        lost = width * 1
+        size, lost = error.exposure(w), width
         if centre.budget > 0.0:
             cost = error.soft(w, xp.maximum(size, middle), data=True)
             share = xp.maximum(_ratio(cost.norm2, norm_room), _ratio(cost.misfit * (2 * eta + cost.misfit), noise_room))
-            lost = xp.where(cost.ok, xp.minimum(lost, share * (edge.outer - there) + cost.value), lost)
-        if bool((lost > 0).any()):
-            cost = error.hard(w, xp.maximum(size, occam))
-            lost = xp.where(cost.ok, xp.minimum(lost, _ratio(cost.norm2, room) * edge.outer + cost.value), lost)
-        worst = xp.maximum(worst, edge.outer - edge.attained + lost)
-    return worst + functional_error(proj, rho)
+            held = cost.ok & (share < 1)
+            lost = xp.where(held, xp.minimum(lost, share * (edge.outer - level) + cost.value), lost)
+        cost = error.hard(w, xp.maximum(size, occam))
+        share = _ratio(cost.norm2, room)
+        held = cost.ok & (share < 1)
+        lost = xp.where(held, xp.minimum(lost, share * edge.outer + cost.value), lost)
+        missing.append(edge.outer - edge.attained + lost)
+    return xp.maximum(*missing) + functional_error(proj, rho)
 
 
 def radius_share(proj: Projection, eps: float, eta: float, mu: Array, radius: Array) -> Array:
     """The share (points,) of `radius`, over the balls eps and eta with its optimum at `mu`, that may be missing from the exact one."""
     xp, spec = namespace(mu), proj.spec
     if eps == 0.0:
-        return radius * 0
-    error, noise = GramError(proj, eta == 0.0), eta / eps
+        return xp.zeros_like(radius)
+    error, noise = GramRounding(proj, "none"), eta / eps
     far, s = xp.isinf(mu), xp.sqrt(spec.s2)
     # The element of norm 1 in the direction of what the posterior mean leaves of the functional; at mu = inf the limits of its parts.
     coords, null = proj.ct / (1 + xp.where(far, 0.0, mu)[:, None] * spec.s2), xp.ones_like(mu)
@@ -190,18 +202,21 @@ def radius_share(proj: Projection, eps: float, eta: float, mu: Array, radius: Ar
     coords = xp.where(far[:, None], seen, coords / size[:, None])
     null = xp.where(far, (proj.c02 > proj.c02_floor) / divisor(xp.sqrt(proj.c02)), null / size)
     w = error.weights(coords, null, data=False)
+    # Where c02 was clipped, the rows explain more than rounding leaves of the functional; the element has what is left without that.
+    rest = proj.norm2 - _square(proj.ct)
     norm2, misfit = null * null * proj.c02 + _square(coords), xp.sqrt(_square(coords * s))
-    value = null * proj.c02 + (coords * proj.ct).sum(1)
-    exposure, most = error.exposure(w), value * 0
+    along = (coords * proj.ct).sum(1)
+    exposure, most = error.exposure(w), xp.zeros_like(along)
     # What rounding costs is measured against what the element attains, so that a mu which is not optimal has none.
     used = xp.maximum(xp.sqrt(norm2), misfit / noise) if eta > 0 else xp.sqrt(norm2)
-    whole = xp.where(far, radius / eps, value / divisor(used))
+    whole = xp.where(far, radius / eps, (null * proj.c02 + along) / divisor(used))
+    value = null * rest + along
     for cost in ([error.soft(w, exposure, data=False)] if eta > 0 else []) + [error.hard(w, exposure)]:
-        stretch = xp.maximum(xp.sqrt(norm2 + cost.norm2), 1.0 + misfit * 0)
+        stretch = xp.clip(xp.sqrt(norm2 + cost.norm2), 1.0, None)
         if eta > 0:
             stretch = xp.maximum(stretch, (misfit + cost.misfit) / noise)
         most = xp.where(cost.ok, xp.maximum(most, (value - cost.value) / stretch), most)
-    return xp.where(radius > 0, xp.clip(1 - most / divisor(whole), 0, 1), radius * 0)
+    return (1 - most / divisor(whole)) * (radius > 0)
 
 
 def _square(x: Array) -> Array:
@@ -210,6 +225,6 @@ def _square(x: Array) -> Array:
 
 
 def _ratio(cost: Array, room: float) -> Array:
-    """The share (points,) of the way to the interior that pays for `cost`, at most 1."""
+    """The share (points,) of the way to the interior that pays for `cost`; 1 where there is no such way."""
     xp = namespace(cost)
-    return xp.where(cost > 0, xp.clip(cost / room, None, 1) if room > 0 else cost * 0 + 1, cost * 0)
+    return xp.clip(cost / room, None, 1) if room > 0 else xp.ones_like(cost)

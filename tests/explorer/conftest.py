@@ -10,8 +10,11 @@ import pytest
 from explorer_db import fill, judge
 from starlette.testclient import TestClient
 
+from orledger.explorer import site
 from orledger.explorer.app import application
 from orledger.explorer.site import Explorer
+
+site.SECONDS = 600.0  # as in the conftest of all tests
 
 
 @pytest.fixture(scope="session")

@@ -182,11 +182,13 @@ def test_copies_of_servers_that_were_killed_are_removed(
     mirror.close()
 
 
+@pytest.mark.parametrize("look_every", [0.0, 1e9])
 def test_a_copy_is_opened_anew_after_so_many_readers_and_keeps_what_was_made(
-    database: Path, monkeypatch: pytest.MonkeyPatch
+    database: Path, monkeypatch: pytest.MonkeyPatch, look_every: float
 ) -> None:
-    """DuckDB holds on to traces of its buffers as long as a database is open."""
+    """DuckDB holds on to traces of its buffers as long as a database is open, whether its file was looked at or not."""
     monkeypatch.setattr("orledger.explorer.mirror.READERS", 3)
+    monkeypatch.setattr("orledger.explorer.mirror.LOOK_EVERY", look_every)
     mirror = Mirror(database, Limits())
     with mirror.results() as first:
         first.remember(("made",), lambda: "once")

@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import oracle
 import pytest
 
-from orledger.recovery import RecoveryError, Spectral, global_radius, local_interval, occam
+from orledger.recovery import InputError, RecoveryError, Spectral, global_radius, local_interval, occam
 from orledger.recovery import interval as module
-from orledger.recovery.attainable import Cost, GramError, radius_share, shortfall
+from orledger.recovery.allowance import functional_error
+from orledger.recovery.attainable import Cost, GramRounding, _ratio, radius_share, shortfall
 from orledger.recovery.centre import Centre
 
 EPS = 2.0**-52
@@ -34,7 +36,7 @@ class Problem:
         self.noisy = self.spec.delta[~self.mask].max()
         self.exact = self.spec.delta[self.mask].max() if exact else 0.0
         self.proj = self.spec.project(self.b, self.k)
-        self.error = GramError(self.proj, False)
+        self.error = GramRounding(self.proj, "exact")
         self.coords, self.null = rng.standard_normal((5, 6 - len(exact))), rng.standard_normal(5)
 
     def rows(self, w):
@@ -78,7 +80,7 @@ def test_the_exposure_weighs_noisy_rows_exact_rows_and_the_functional_with_their
 def test_what_was_cut_off_counts_as_error_of_the_noisy_rows():
     """A negative eigenvalue shows that a Gram matrix is wrong by as much, whatever the rounding of its entries."""
     spec = Spectral.from_gram(np.diag([1.0, 1.0, -1e-9]), np.ones(3))
-    error = GramError(spec.project(np.zeros((3, 1)), np.ones(1)), False)
+    error = GramRounding(spec.project(np.zeros((3, 1)), np.ones(1)), "exact")
     assert spec.dropped == 1
     assert error.noisy == pytest.approx(2e-9 + spec.noisy_delta, rel=1e-12)
 
@@ -109,7 +111,7 @@ def test_exact_rows_keep_their_values_by_a_correction_in_their_span(data):
     assert cost.norm2 == pytest.approx(X + 2 * met * change + 3 * change**2 / least, rel=1e-9)
     carried += np.sqrt(p.noisy * p.exact) / least
     assert cost.misfit == pytest.approx(np.sqrt(p.noisy * X) + carried * change, rel=1e-9)
-    seen = np.linalg.norm(np.linalg.solve(inner, p.b[p.mask]), axis=0)
+    seen = np.linalg.norm(np.linalg.solve(inner, p.b[p.mask]), axis=0) + np.sqrt(OWN * p.k * p.exact) / least
     assert cost.value == pytest.approx(np.sqrt(OWN * p.k * X) + seen * change, rel=1e-9)
     assert cost.ok.all()
 
@@ -123,7 +125,8 @@ def test_a_correction_in_the_span_of_all_rows_keeps_all_values():
         if not exact:
             least = p.spec.s2[-1]
         change = np.sqrt(most * X)
-        seen = 2 * np.linalg.norm(np.linalg.solve(p.G, p.b), axis=0) * change
+        seen = 2 * np.linalg.norm(np.linalg.solve(p.G, p.b), axis=0) + np.sqrt(OWN * p.k * most) / (least - most)
+        seen = seen * change
         assert cost.norm2 == pytest.approx(3 * X + 2 * abs(p.null) * seen + change**2 / (least - most), rel=1e-9)
         assert cost.value == pytest.approx(np.sqrt(OWN * p.k * X) + seen, rel=1e-9)
         assert cost.misfit.tolist() == [0.0] * 5
@@ -143,6 +146,35 @@ def test_errors_of_half_the_smallest_eigenvalue_allow_no_correction():
             cost = p.error.hard(p.error.weights(p.coords, p.null, data=True), X)
             assert cost.ok.tolist() == [possible] * 5
             assert np.isfinite(np.array([cost.norm2, cost.value])).all()
+
+
+def test_close_to_half_the_smallest_eigenvalue_costs_are_still_by_the_same_formula():
+    inner = np.linalg.eigvalsh(Problem((1, 4)).G[np.ix_([1, 4], [1, 4])])[0]
+    p = Problem((1, 4), exact_error=0.45 * inner / 0.9)
+    cost, change = p.error.soft(p.error.weights(p.coords, p.null, data=False), X, data=False), 0.45 * inner * X
+    assert p.exact == pytest.approx(0.45 * inner)
+    assert cost.norm2 == pytest.approx(X + 3 * change / (1 - 0.45) ** 2 / inner, rel=1e-9)
+    whole = np.linalg.eigvalsh(Problem().G)[0]
+    p = Problem(noisy_error=0.45 * whole)
+    cost, change = p.error.hard(p.error.weights(p.coords, 0 * p.null, data=False), X), 0.45 * whole * X
+    assert cost.norm2 == pytest.approx(3 * X + change / (0.55 * whole), rel=1e-6)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.1])
+def test_rows_of_zeros_alone_leave_the_ball(eta):
+    for exact in (None, [0], [0, 1]):
+        spec = Spectral.from_gram(np.zeros((2, 2)), np.zeros(2), exact=exact)
+        proj = spec.project(np.zeros((2, 1)), np.ones(1))
+        assert GramRounding(proj, "all")._weakest[0] == float("inf")
+        band = local_interval(spec, proj, 3.0, eta)
+        assert (band.lower[0], band.upper[0], band.resolved[0]) == (-3.0, 3.0, True)
+        assert global_radius(spec, proj, 3.0, eta).resolved[0]
+
+
+def test_only_a_gram_matrix_has_a_gram_error():
+    spec = Spectral.from_features(np.eye(2), np.ones(2))
+    with pytest.raises(InputError, match="from a Gram matrix has a Gram error"):
+        _ = GramRounding(spec.project(np.eye(2)), "all")._table
 
 
 @pytest.mark.parametrize("exact", [(), (1, 4), (0, 1, 2)])
@@ -178,11 +210,11 @@ def test_the_costs_cover_what_an_error_of_the_gram_matrix_does(exact):
     assert used[1, 2] > 0.05
 
 
-def twice(values, y=(1.0, 1.0, 0.5), exact=None, meets=False):
+def twice(values, y=(1.0, 1.0, 0.5), exact=None, meets="exact"):
     """Three rows, the first two of which have one Gram row, and the products `values` of functionals with them."""
     G = np.array([[1.0, 1.0, 0.25], [1.0, 1.0, 0.25], [0.25, 0.25, 4.0]])
     spec = Spectral.from_gram(G, np.array(y), exact=exact)
-    return GramError(spec.project(np.array(values, dtype=float).T, np.full(len(values), 2.0)), meets)
+    return GramRounding(spec.project(np.array(values, dtype=float).T, np.full(len(values), 2.0)), meets)
 
 
 def test_rows_that_are_equal_to_the_last_bit_are_one_row():
@@ -196,9 +228,9 @@ def test_rows_that_are_equal_to_the_last_bit_are_one_row():
     # Noisy rows are drawn to their own data; rows that must meet them say something new where these differ.
     other = (1.0, 1.0 + EPS, 0.5)
     assert twice([alike], y=other)._weakest[1].tolist() == [True]
-    assert twice([alike], y=other, meets=True)._weakest[1].tolist() == [False]
+    assert twice([alike], y=other, meets="all")._weakest[1].tolist() == [False]
     assert twice([alike], y=other, exact=[0, 1])._weakest[1].tolist() == [False]
-    assert twice([alike], y=(-0.0, 0.0, 0.5), meets=True)._weakest[1].tolist() == [True]
+    assert twice([alike], y=(-0.0, 0.0, 0.5), meets="all")._weakest[1].tolist() == [True]
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.1])
@@ -207,19 +239,19 @@ def test_rows_of_zeros_say_nothing(eta):
     G, b = np.diag([0.0, 0.0, 2.0]), np.array([[0.0, 0.0, 1e-9], [0.0, -0.0, 0.0], [0.5, 0.5, 0.5]])
     for exact in (None, [0], [0, 1], [0, 1, 2]):
         spec = Spectral.from_gram(G, np.array([0.0, -0.0, 1.0]), exact=exact)
-        error = GramError(spec.project(b, np.ones(3)), eta == 0)
+        error = GramRounding(spec.project(b, np.ones(3)), "exact" if eta else "all")
         assert error._weakest[0] == pytest.approx(2.0)
         assert error._weakest[1].tolist() == [True, True, False]
         band = local_interval(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta)
         assert band.resolved.all()
         assert global_radius(spec, spec.project(b[:, :2], np.ones(2)), 3.0, eta).resolved.all()
     spec = Spectral.from_gram(G, np.array([0.0, 1e-9, 1.0]))
-    assert GramError(spec.project(b, np.ones(3)), True)._weakest[1].tolist() == [False, False, False]
+    assert GramRounding(spec.project(b, np.ones(3)), "all")._weakest[1].tolist() == [False, False, False]
 
 
 def test_a_direction_that_is_missing_for_another_reason_is_not_a_repeated_row():
     spec = Spectral.from_gram(np.diag([1.0, 1.0, 1e-17]), np.ones(3))
-    error = GramError(spec.project(np.zeros((3, 2)), np.ones(2)), False)
+    error = GramRounding(spec.project(np.zeros((3, 2)), np.ones(2)), "exact")
     assert spec.dropped == 1
     assert error._weakest[1].tolist() == [False, False]
     assert error.soft(error.weights(np.ones((2, 2)), np.ones(2), data=True), np.ones(2), data=True).ok.all()
@@ -228,7 +260,7 @@ def test_a_direction_that_is_missing_for_another_reason_is_not_a_repeated_row():
     G[0, 1] = G[1, 0] = 1.0
     spec = Spectral.from_gram(G, np.ones(4))
     assert spec.dropped == 2
-    assert GramError(spec.project(np.zeros((4, 1)), np.ones(1)), False)._weakest[1].tolist() == [False]
+    assert GramRounding(spec.project(np.zeros((4, 1)), np.ones(1)), "exact")._weakest[1].tolist() == [False]
 
 
 def test_repeated_exact_rows_are_looked_for_among_the_exact_ones():
@@ -258,44 +290,38 @@ def priced(monkeypatch, soft, hard):
             one = exposure * 0
             return Cost(*(one + v for v in values[:3]), one == (0 if values[3] else 1))
 
-        monkeypatch.setattr(GramError, name, way)
+        monkeypatch.setattr(GramRounding, name, way)
 
 
 FREE, NEVER = (0.0, 0.0, 0.0, True), (0.0, 0.0, 0.0, False)
 
 
-def an_interval(eta=0.3, ball=1.5):
-    p = Problem(noisy_error=1e-14)
+def an_interval(eta=0.3, exact=()):
+    """An interval of well-posed rows, what its interior element leaves of both balls, the value there, and the missing part."""
+    p = Problem(exact, noisy_error=1e-14, exact_error=1e-14)
     occ = occam(p.spec, eta)
-    rho = ball * occ.rho
+    rho, seen = 1.5 * occ.rho, {}
     centre, room = Centre.of(p.spec, eta, occ), rho**2 - occ.rho**2
-    inner = centre.interior(room)
-    band = local_interval(p.spec, p.proj, rho, eta)
-    seen = {}
-
-    def measured(centre, proj, rho, room, inner, edges):
-        seen["edges"] = edges
-        return shortfall(centre, proj, rho, room, inner, edges)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "shortfall", measured)
-        local_interval(p.spec, p.proj, rho, eta)
-    edges = seen["edges"]
+        patch.setattr(module, "shortfall", lambda *given: seen.update(edges=given[-1]) or given[1].c02 * 0)
+        band = local_interval(p.spec, p.proj, rho, eta)
+    inner = centre.interior(room)
     theta = centre.theta + inner
-    left = {
-        "norm": rho**2 - theta @ theta,
-        "noise": eta**2 - np.sum((np.sqrt(p.spec.s2) * theta - p.spec.yt) ** 2) - p.spec.y02,
-        "room": room,
-    }
+    noise = eta**2 - np.sum((np.sqrt(p.spec.s2) * theta - p.spec.yt) ** 2) - p.spec.y02
+    least = p.spec.exact.norm2 if exact else 0.0
+    left = {"norm": rho**2 - theta @ theta - least, "noise": noise, "room": room, "theta": theta}
     middle = band.centre + p.proj.ct @ inner
-    return band, left, middle, lambda: shortfall(centre, p.proj, rho, room, inner, edges)
+    return p, band, left, middle, lambda: shortfall(centre, p.proj, rho, room, inner, seen["edges"])
 
 
 @pytest.mark.parametrize("eta", [0.3, 0.6])
 def test_an_edge_is_drawn_to_the_interior_by_the_larger_share_of_what_is_left_in_the_two_balls(monkeypatch, eta):
-    band, left, middle, missing = an_interval(eta)
+    p, band, left, middle, missing = an_interval(eta)
     priced(monkeypatch, FREE, NEVER)
-    assert missing() == pytest.approx(np.zeros(5), abs=1e-12)
+    rounding = functional_error(p.proj, band.rho)
+    assert (rounding > 0).all()
+    assert (missing() > 0.9 * rounding).all()
+    assert (missing() < rounding + 1e-12 * band.half).all()
     to_middle = np.maximum(band.upper - middle, middle - band.lower)
     priced(monkeypatch, (0.01, 0.0, 0.002, True), NEVER)
     assert missing() == pytest.approx(0.01 / left["norm"] * to_middle + 0.002, rel=1e-6)
@@ -304,12 +330,17 @@ def test_an_edge_is_drawn_to_the_interior_by_the_larger_share_of_what_is_left_in
     # Without a way that is possible the whole width may be missing, and never more than that by a share.
     priced(monkeypatch, NEVER, NEVER)
     assert missing() == pytest.approx(band.upper - band.lower, rel=1e-9)
-    priced(monkeypatch, (100.0, 0.0, 0.0, True), NEVER)
-    assert missing() == pytest.approx(to_middle, rel=1e-9)
+    # An element that would be drawn all the way need not be there, for the middle may have left the balls as well.
+    for cost in ((0.999 * left["norm"], 0.0, 0.0, True), (1.001 * left["norm"], 0.0, 0.0, True)):
+        priced(monkeypatch, cost, NEVER)
+        assert missing() == pytest.approx(0.999 * to_middle if cost[0] < left["norm"] else 2 * band.half, rel=1e-9)
+        priced(monkeypatch, NEVER, (cost[0] / left["norm"] * left["room"], *cost[1:]))
+        to_occam = np.maximum(band.upper - band.centre, band.centre - band.lower)
+        assert missing() == pytest.approx(0.999 * to_occam if cost[0] < left["norm"] else 2 * band.half, rel=1e-9)
 
 
 def test_the_other_way_leads_to_the_occam_solution_and_the_cheaper_one_is_taken(monkeypatch):
-    band, left, _, missing = an_interval()
+    _, band, left, _, missing = an_interval()
     to_occam = np.maximum(band.upper - band.centre, band.centre - band.lower)
     priced(monkeypatch, NEVER, (0.01, 0.0, 0.002, True))
     assert missing() == pytest.approx(0.01 / left["room"] * to_occam + 0.002, rel=1e-6)
@@ -320,11 +351,85 @@ def test_the_other_way_leads_to_the_occam_solution_and_the_cheaper_one_is_taken(
 
 
 def test_without_noise_only_the_way_that_keeps_all_values_is_open(monkeypatch):
-    band, left, _, missing = an_interval(0.0)
+    _, band, left, _, missing = an_interval(0.0)
     priced(monkeypatch, FREE, NEVER)
     assert missing() == pytest.approx(band.upper - band.lower, rel=1e-6)
     priced(monkeypatch, NEVER, (0.01, 0.0, 0.002, True))
     assert missing() == pytest.approx(0.01 / left["room"] * band.half + 0.002, rel=1e-6)
+
+
+@pytest.mark.parametrize("exact", [(), (1, 4)])
+def test_the_costs_are_those_of_the_edge_and_of_where_it_is_drawn_to_whichever_is_more_exposed(monkeypatch, exact):
+    """The exposure of each element from the multiples of the rows that make it up, by a solution with the Gram matrix itself."""
+    p, band, left, _, missing = an_interval(exact=exact)
+    asked = []
+    for name in ("soft", "hard"):
+
+        def way(_, w, exposure, *, data=None, name=name):
+            asked.append((name, w, exposure, data))
+            return Cost(exposure * 0, exposure * 0, exposure * 0, exposure >= 0)
+
+        monkeypatch.setattr(GramRounding, name, way)
+    missing()
+    assert [(name, data) for name, _, _, data in asked] == [("soft", True), ("hard", None)] * 2
+    inner, met = p.G[np.ix_(p.mask, p.mask)], p.y[p.mask]
+
+    def exposed(coords, null):
+        noisy = (p.spec.basis @ ((coords - null[:, None] * p.proj.ct) / np.sqrt(p.spec.s2)).T).T
+        rest = noisy @ p.G[np.ix_(~p.mask, p.mask)] + null[:, None] * p.b[p.mask].T
+        fixed = np.linalg.solve(inner, (met - rest).T).T if exact else np.zeros((5, 0))
+        return p.noisy * (noisy**2).sum(1) + p.exact * (fixed**2).sum(1) + OWN * p.k * null**2
+
+    none, occ = np.zeros(5), Centre.of(p.spec, 0.3).theta
+    middle, least = exposed(np.tile(left["theta"], (5, 1)), none), exposed(np.tile(occ, (5, 1)), none)
+    ends = [exposed(band.coords_upper, band.null_upper), exposed(band.coords_lower, band.null_lower)]
+    for (name, _, exposure, _), edge in zip(asked, np.repeat(ends, 2, axis=0), strict=True):
+        assert exposure == pytest.approx(np.maximum(edge, middle if name == "soft" else least), rel=1e-6)
+    # Here the ends are more exposed; where they are less so, that of the element in the middle counts.
+    asked.clear()
+    monkeypatch.setattr(GramRounding, "exposure", lambda _, w: abs(w.noisy).sum(1) * 0 + (2 if w.null.any() else 3))
+    missing()
+    assert [exposure.tolist() for _, _, exposure, _ in asked] == [[3.0] * 5] * 4
+    asked.clear()
+    weights, called = GramRounding.weights, []
+    monkeypatch.setattr(
+        GramRounding, "weights", lambda *g, data: called.append((*g[1:], data)) or weights(*g, data=data)
+    )
+    missing()
+    assert {data for *_, data in called} == {True}
+    for coords, theta in zip([c for c, null, _ in called if not null.any()], (left["theta"], occ), strict=True):
+        assert coords == pytest.approx(np.tile(theta, (5, 1)), rel=1e-12)
+
+
+def test_without_room_in_a_ball_an_edge_is_drawn_all_the_way():
+    cost = np.array([0.0, 0.5, 3.0])
+    assert _ratio(cost, 2.0).tolist() == [0.0, 0.25, 1.0]
+    for room in (0.0, -1e-17):
+        assert _ratio(cost, room).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_repeated_rows_must_agree_in_the_data_that_have_to_be_met():
+    """Without noise two equal rows with two data are a contradiction; a radius knows of no data."""
+    G, b = np.array([[1.0, 1.0, 0.25], [1.0, 1.0, 0.25], [0.25, 0.25, 4.0]]), np.array([[0.3], [0.3], [0.5]])
+    for second, known in ((1.0, True), (1.0 + EPS, False)):
+        y = np.array([1.0, second, 0.5])
+        for exact in (None, [0, 1, 2], [0, 1]):
+            spec = Spectral.from_gram(G, y, exact=exact)
+            proj = spec.project(b, np.ones(1))
+            without = local_interval(spec, proj, 3.0, 0.0 if exact is None or len(exact) == 3 else 0.1)
+            assert without.resolved.tolist() == [known]
+            assert global_radius(spec, proj, 3.0, 0.0).resolved[0]
+        spec = Spectral.from_gram(G, y)
+        assert local_interval(spec, spec.project(b, np.ones(1)), 3.0, 0.1).resolved[0]
+    # Next to no noise: too little for an element to give up its misfit, and enough for two data of one row.
+    spec, eta = Spectral.from_gram(G, np.array([1.0, 1.0 + EPS, 0.5])), 1e-13
+    assert Centre.of(spec, eta).budget > 0
+    assert local_interval(spec, spec.project(b, np.ones(1)), 3.0, eta).resolved[0]
+    # With the noise at the best misfit nothing of it is left.
+    apart = Spectral.from_gram(G, np.array([1.0, 1.5, 0.5]))
+    proj, eta = apart.project(b, np.ones(1)), apart.best_misfit
+    assert Centre.of(apart, eta).budget == 0.0
+    assert not local_interval(apart, proj, 5.0, eta).resolved[0]
 
 
 def test_what_an_element_does_not_attain_is_missing_as_well(monkeypatch):
@@ -424,7 +529,7 @@ def test_with_next_to_no_noise_a_part_that_no_row_sees_counts_beside_what_the_no
     priced(monkeypatch, (0.0, 1e-5, 0.0, True), NEVER)
     assert radius_share(proj, eps, eta, mu, radius)[0] == pytest.approx(1 - 1 / (1 + 1e-5 * eps / eta), rel=1e-6)
     seen = {}
-    monkeypatch.setattr(GramError, "exposure", lambda _, w: seen.update(w=w) or w.null * 0)
+    monkeypatch.setattr(GramRounding, "exposure", lambda _, w: seen.update(w=w) or w.null * 0)
     radius_share(proj, eps, eta, mu, radius)
     assert seen["w"].null == pytest.approx([0, (9 - 1.25) ** -0.5, 0], rel=1e-12)
 
@@ -437,11 +542,97 @@ def test_a_ball_of_nothing_and_a_functional_of_nothing_miss_nothing():
     assert radius_share(zero, 1.0, 0.1, np.zeros(1), np.zeros(1)).tolist() == [0.0]
 
 
+@pytest.mark.parametrize("exact", [(), (1, 4)])
+def test_the_element_of_a_radius_is_zero_at_exact_rows_whatever_their_data(monkeypatch, exact):
+    p, asked = Problem(exact), []
+    weights = GramRounding.weights
+    monkeypatch.setattr(GramRounding, "weights", lambda *given, data: asked.append(data) or weights(*given, data=data))
+    soft = GramRounding.soft
+    monkeypatch.setattr(GramRounding, "soft", lambda *given, data: asked.append(data) or soft(*given, data=data))
+    share(p, 2.0, 0.1)
+    assert set(asked) == {False}
+
+
+def test_without_noise_a_mu_of_a_grid_has_no_misfit_to_count():
+    p = Problem(noisy_error=1e-14)
+    found = global_radius(p.spec, p.proj, 2.0, 0.0, "grid97", (2, 8, 7))
+    assert found.at_upper.all()
+    with np.errstate(all="raise"):
+        missing = radius_share(p.proj, 2.0, 0.0, found.mu, found.radius)
+    assert (np.abs(missing) < 1e-6).all()
+    assert found.resolved.all()
+
+
 def test_a_mu_that_is_not_optimal_is_no_rounding():
     p = Problem(noisy_error=1e-14)
     found = global_radius(p.spec, p.proj, 2.0, 0.1, "grid97", (-2, 6, 3))
     assert found.resolved.all()
     assert (found.radius > 1.001 * global_radius(p.spec, p.proj, 2.0, 0.1).radius).any()
+
+
+def test_a_radius_whose_functional_the_rows_explain_beyond_its_norm_is_not_resolved():
+    """One unit in the products of two near rows makes what they explain larger than the square, and the clipped rest hides it.
+
+    The bound at mu = 1e8 of the problem that is meant is 1.0003, in 800 bits; the one of the Gram matrix is 2.2.
+    """
+    apart = (5 * EPS) ** 0.5
+    Phi = np.diag([1, apart, 1] + [10.0**-i for i in range(1, 8)])
+    Phi[1, 0] = 1.0
+    c = np.zeros(10)
+    c[1], c[2] = 1.0, 300.0
+    G = Phi @ Phi.T
+    G[:2, :2] += EPS * np.array([[-1, 1], [1, -1]])
+    spec = Spectral.from_gram(G, np.ones(10))
+    proj = spec.project((Phi @ c)[:, None], np.array([c @ c]))
+    found = global_radius(spec, proj, 1.0, 1e-6)
+    exact = oracle.Oracle.of_features(Phi, np.ones(10), c).radius(1.0, 1e-6)
+    assert proj.c02[0] == 0
+    assert exact == pytest.approx(1.0003, rel=1e-4)
+    assert found.radius[0] > 2
+    assert not found.resolved[0]
+    assert found.radius[0] + found.allowance[0] >= exact
+
+
+def test_what_is_known_of_a_functional_in_a_dropped_direction_moves_an_edge_by_itself():
+    """A simplex of 300 rows: its zero eigenvalue may be 300 units, and b has as much along it as that allows.
+
+    An element of the exact problem in closed form, drawn inside both balls by 1e-10, lies within what is stated.
+    """
+    n, rho = 300, 1.0
+    one, v, lam = np.ones(n), np.zeros(n), mpmath.mpf(n * EPS)
+    v[:2] = 2**-0.5, -(2**-0.5)
+    G = np.eye(n) * (n / (n - 1)) - np.ones((n, n)) / (n - 1)
+    y, eta, b = 0.01 * one + 0.5 * v, 1.05 * 0.01 * n**0.5, one * (0.99 * float(mpmath.sqrt(lam / n)))
+    spec = Spectral.from_gram(G, y)
+    band = local_interval(spec, spec.project(b[:, None], np.ones(1)), rho, eta)
+    assert spec.dropped == 1
+    with mpmath.workdps(50):
+        top, s = mpmath.mpf(n) / (n - 1), mpmath.mpf(b[0]) * mpmath.sqrt(n) / mpmath.sqrt(lam)
+        first, second = mpmath.mpf(0.01) * mpmath.sqrt(n), mpmath.mpf(0.5) * mpmath.sqrt(2) * mpmath.mpf(v[0])
+
+        def element(mu):
+            V, q = 1 - s * s * lam / (lam + 1 / mu), first**2 / (lam + 1 / mu) + second**2 / (top + 1 / mu)
+            size = mpmath.sqrt((rho**2 + mu * mpmath.mpf(eta) ** 2 - q) / V)
+            along = mpmath.sqrt(lam) * first / (lam + 1 / mu) + size * (s - s * lam / (lam + 1 / mu))
+            return along, mpmath.sqrt(top) * second / (top + 1 / mu), size * mpmath.sqrt(1 - s * s)
+
+        def misfit2(at):
+            return (mpmath.sqrt(lam) * at[0] - first) ** 2 + (mpmath.sqrt(top) * at[1] - second) ** 2
+
+        low, high = mpmath.mpf(1), mpmath.mpf(100)
+        for _ in range(150):
+            middle = (low + high) / 2
+            low, high = (middle, high) if misfit2(element(middle)) > mpmath.mpf(eta) ** 2 else (low, middle)
+        inside = (0, mpmath.sqrt(top) * second / top, 0)
+        at = [
+            (1 - mpmath.mpf(10) ** -10) * x + mpmath.mpf(10) ** -10 * z
+            for x, z in zip(element(high), inside, strict=True)
+        ]
+        assert sum(x * x for x in at) < rho**2
+        assert misfit2(at) < mpmath.mpf(eta) ** 2
+        value = s * at[0] + mpmath.sqrt(1 - s * s) * at[2]
+        assert value > band.upper[0] + 1e-7
+        assert value <= band.upper[0] + band.delta_num[0]
 
 
 def near_rows(seed):
