@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from orledger.audit.evaluation.bounds import both
 from orledger.audit.evaluation.counting import in_groups, nothing, share
 from orledger.audit.evaluation.pairing import Matched, match, unit_name
@@ -31,6 +29,7 @@ from orledger.audit.statistics.spearman import spearman
 from orledger.audit.statistics.stratified import Draws
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from orledger.audit.evaluation.counting import Builder

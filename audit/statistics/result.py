@@ -83,7 +83,11 @@ class TestResult:
     def __post_init__(self) -> None:
         """A p that is no number is none: the test was not computed, and says so."""
         if self.p is not None and math.isnan(self.p):
-            for name, value in (("p", None), ("computed", False), ("method", f"{self.method}; no p: it is not a number")):
+            for name, value in (
+                ("p", None),
+                ("computed", False),
+                ("method", f"{self.method}; no p: it is not a number"),
+            ):
                 object.__setattr__(self, name, value)
         if self.floor is not None and math.isnan(self.floor):
             object.__setattr__(self, "floor", None)

@@ -12,11 +12,11 @@ from scipy.stats import binomtest
 from orledger.audit.statistics.inversion import interval_fields, sign_interval
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
 from orledger.audit.statistics.signedrank import signed_rank_floor
+from orledger.audit.ties import LARGEST, middle
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-LARGEST = float(np.finfo(float).max)
 TINY = 1e-280  # below it a share of the Beta distribution is taken from its series
 
 
@@ -66,7 +66,7 @@ def sign_test(
         statistic_name="number of positive differences",
         p=coin.p,
         floor=coin.floor,
-        effect=float(np.median(d)) if d.size else None,
+        effect=middle(d) if d.size else None,
         effect_name="median of differences",
         **interval_fields(sign_interval(d, sign_p, side, level, scale)),
         wins=wins,
@@ -103,7 +103,9 @@ def _log_half(toward: NDArray[np.int64], away: NDArray[np.int64]) -> NDArray[np.
     weight = np.asarray(betainc(away + 0.5, toward + 0.5, 0.5))
     small = weight < TINY
     found = np.array(np.log(np.where(small, 1.0, weight)))
-    if small.any():  # I(1/2; a, b) = (1/2)^(a+b) / (a B(a, b)) (1 + (a+b)/(a+1)/2 + ...), each term less than the one before
+    if (
+        small.any()
+    ):  # I(1/2; a, b) = (1/2)^(a+b) / (a B(a, b)) (1 + (a+b)/(a+1)/2 + ...), each term less than the one before
         a, b = np.broadcast_arrays(away + 0.5, toward + 0.5)
         a, b = a[small], b[small]
         total = term = np.ones(a.shape)
