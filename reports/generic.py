@@ -16,8 +16,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.registry.reading import registered_hypothesis
-from orledger.audit.statistics.dispersion import exact_mean
-from orledger.audit.ties import equalised
+from orledger.audit.ties import equalised, exact_mean
 from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
 from orledger.schema.layouts import identifier, literal

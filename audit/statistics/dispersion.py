@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from orledger.audit.statistics.logarithms import log10
-from orledger.audit.ties import middle, step_of
+from orledger.audit.ties import exact_mean, middle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,17 +58,6 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
     "max_over_min": max_over_min,
     "sd_log10": sd_log10,
 }
-
-
-def exact_mean(values: NDArray[np.float64]) -> float:
-    """The mean with one rounding at the end: equal values in another order, or another sum that is equal, tie exactly.
-
-    Rounding on the way would make 1-bit differences of ties, and a rank test would count them as wins.
-    """
-    if not np.isfinite(values).all():
-        return float(np.mean(values))
-    step = step_of(values) ** 16  # a sum of any number of values stays below the largest number
-    return math.fsum((values * step).tolist()) / values.size / step
 
 
 PLAIN: dict[str, Callable[..., Any]] = {

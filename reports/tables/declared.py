@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.registry.words import Outcome
-from orledger.audit.statistics.dispersion import exact_mean
+from orledger.audit.ties import exact_mean
 from orledger.errors import UsageError
 from orledger.reports.displays import place, require
 from orledger.reports.generic import natural, subjects

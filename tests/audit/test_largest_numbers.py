@@ -19,12 +19,12 @@ from orledger.audit.evaluation.comparisons import evaluate
 from orledger.audit.evaluation.predicates import PREDICATES
 from orledger.audit.evaluation.preparing import _whole
 from orledger.audit.statistics.clusters import intraclass
-from orledger.audit.statistics.dispersion import exact_mean, statistic
+from orledger.audit.statistics.dispersion import statistic
 from orledger.audit.statistics.equivalence import bayesian_signed_rank, within_margin
 from orledger.audit.statistics.inversion import hodges_lehmann
 from orledger.audit.statistics.sign import sign_p, sign_test
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
-from orledger.audit.ties import difference, equalised, middle, snapped
+from orledger.audit.ties import difference, equalised, exact_mean, middle, snapped
 
 MOST = 1.7976931348623157e308
 KEYS = ("split", "rel")
