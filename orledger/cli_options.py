@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orledger.cli_complete import databases
-from orledger.wording import escaped_json
+from orledger.wording import escaped_json, json_safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,8 +111,9 @@ def reading(path: Path, **config: Any) -> Iterator[Results]:
 
 
 def echo_json(value: Any) -> None:
-    """``value`` as indented JSON; dates and paths as text."""
-    click.echo(escaped_json(json.dumps(value, indent=2, ensure_ascii=False, default=str)))
+    """``value`` as indented JSON; dates and paths as text, and numbers that JSON has no word for."""
+    text = json.dumps(json_safe(value), indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    click.echo(escaped_json(text))
 
 
 def echo_table(rows: list[dict[str, Any]], *, right: tuple[str, ...] = ()) -> None:

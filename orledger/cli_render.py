@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import textwrap
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from orledger.wording import json_safe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,9 @@ def render(found: pl.DataFrame, style: str, width: int | None = None) -> str:
     where it cannot be made to fit, every value takes a line of its own.
     """
     if style == "json":
-        return json.dumps(_plain(found.to_dicts()), indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+        return (
+            json.dumps(json_safe(found.to_dicts()), indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+        )
     if style == "jsonl":
         return "".join(json_line(row) for row in found.iter_rows(named=True))
     if style == "csv":
@@ -47,16 +50,7 @@ def json_line(row: dict[str, Any]) -> str:
         k: int(v) if isinstance(v, Decimal) and v == v.to_integral_value() and abs(v) < 2**63 else v
         for k, v in row.items()
     }
-    return json.dumps(_plain(whole), ensure_ascii=False, default=str, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """The value with nothing in it that JSON cannot say."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+    return json.dumps(json_safe(whole), ensure_ascii=False, default=str, allow_nan=False) + "\n"
 
 
 def _markdown(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,15 @@ def visible(text: str) -> str:
 def escaped_json(text: str) -> str:
     """JSON that means the same, with these characters as escapes."""
     return text.translate(_ESCAPED) if _turns(text) else text
+
+
+def json_safe(value: Any) -> Any:
+    """``value`` with nothing in it that JSON cannot say: what is not a finite number is "NaN", "Infinity" or "-Infinity"."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {str(k): json_safe(v) for k, v in value.items()}
+    return [json_safe(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _turns(text: str) -> bool:

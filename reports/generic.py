@@ -6,7 +6,6 @@ unit and arm (the mean over repetitions); every p-value, interval, rank with its
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.registry.reading import registered_hypothesis
-from orledger.audit.ties import equalised
+from orledger.audit.ties import equalised, exact_mean
 from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
 from orledger.schema.layouts import identifier, literal
@@ -184,7 +183,7 @@ class Subject:
         matrix = np.full((len(units), len(self.arms)), np.nan)
         place = {u: i for i, u in enumerate(units)}
         for unit, arm, runs in rows.iter_rows():  # added up with one rounding, as the audit does: ties stay ties
-            matrix[place[unit], self.arms.index(arm)] = math.fsum(runs) / len(runs)
+            matrix[place[unit], self.arms.index(arm)] = exact_mean(np.array(runs, dtype=float))
         return Values(units, self.arms, matrix, found.drop("value").with_columns(label=pl.lit(None, pl.String)))
 
     def why(self, unit: str, arm: str) -> str:

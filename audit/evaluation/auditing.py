@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from orledger.schema.receipts import Earlier
 
 # Part of every audit id: change it whenever the same inputs may give other rows.
-AUDIT_VERSION = "14"
+AUDIT_VERSION = "15"
 
 MOST_SPILLED = "64GB"  # of the disk, by the queries of an audit
 

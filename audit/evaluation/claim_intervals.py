@@ -11,6 +11,7 @@ from orledger.audit.evaluation.predicates import combined, groups
 from orledger.audit.registry.words import ClaimState, Clearly
 from orledger.audit.statistics.counts import clopper_pearson
 from orledger.audit.statistics.intervals import ends_of_draws
+from orledger.audit.ties import step_of
 
 if TYPE_CHECKING:
     from orledger.audit.evaluation.pairing import Matched
@@ -77,6 +78,8 @@ def _bootstrap(claim: Claim, m: Matched) -> ClaimInterval:
     With few units the interval is too short: two or three seeds do not show how seeds vary. Its method says how many.
     """
     values = combined(claim, m)
+    step = step_of(np.nan_to_num(values)) ** 16  # a sum of any number of values stays below the largest number
+    values = values * step
     rng = np.random.default_rng(claim.seed)
     labels = np.array(["\x1f".join(map(str, row)) for row in m.units.select(claim.unit).iter_rows()])
     columns, fewest = [], m.matrix.shape[0]
@@ -105,4 +108,4 @@ def _bootstrap(claim: Claim, m: Matched) -> ClaimInterval:
     method = f"bootstrap of whole units ({', '.join(claim.unit)}), {DRAWS} draws, at least {fewest} units to a group"
     if len(columns) > 1:
         method += f", of the {'smallest' if claim.kind == 'at_least' else 'largest'} of {len(columns)} groups"
-    return ClaimInterval(float(low), float(high), claim.level, method)
+    return ClaimInterval(float(low) / step, float(high) / step, claim.level, method)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from orledger.audit.evaluation.bounds import both
 from orledger.audit.evaluation.counting import in_groups, nothing, share
@@ -30,6 +29,7 @@ from orledger.audit.statistics.spearman import spearman
 from orledger.audit.statistics.stratified import Draws
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from orledger.audit.evaluation.counting import Builder
@@ -190,7 +190,7 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduc
         result = mcnemar(int((a & ~b).sum()), int((b & ~a).sum()), int((a & b).sum()), int((~a & ~b).sum()), **options)
     elif comparison.test == "spearman":
         result = spearman(x[:, 0], x[:, 1], **options)
-    elif np.ptp(x[:, 0]) == 0:
+    elif x[:, 0].min() == x[:, 0].max():
         return nothing(comparison, x.shape[0], matched.dropped)
     else:
         result = slope(x[:, 0], x[:, 1], level=comparison.level, **options)
@@ -200,11 +200,11 @@ def _tested(comparison: Comparison, matched: Matched, names: list[str], *, reduc
 def judge(comparison: Comparison, result: TestResult, p: float | None = None, floor: float | None = None) -> Outcome:
     """The outcome of a test at the comparison's alpha; ``p`` and ``floor`` replace the test's own after a correction.
 
-    A floor above alpha makes the comparison untestable whatever the data say.
+    A floor above alpha makes the comparison untestable whatever the data say. A p that is no number decides nothing.
     """
     p = result.p if p is None else p
     floor = result.floor if floor is None else floor
-    if not result.computed:
+    if not result.computed or (p is not None and math.isnan(p)):
         return Outcome.MISSING
     if p is None:
         return Outcome.MEASURED
@@ -219,14 +219,13 @@ def judge(comparison: Comparison, result: TestResult, p: float | None = None, fl
 
 def _direction(comparison: Comparison, result: TestResult) -> float:
     """Negative when the first side lies below the second, by the statistic that decided."""
-    assert result.statistic is not None
-    m, effect = result.n_nonzero, result.effect
-    if result.centred:
-        return result.statistic
-    if result.test == "signed_rank":
-        return result.statistic - m * (m + 1) / 4
-    if result.test in ("sign", "sign_anytime", "mcnemar"):
-        return result.statistic - m / 2
+    m, statistic, effect = result.n_nonzero, result.statistic, result.effect
+    if statistic is not None and result.centred:
+        return statistic
+    if statistic is not None and result.test == "signed_rank":
+        return statistic - m * (m + 1) / 4
+    if statistic is not None and result.test in ("sign", "sign_anytime", "mcnemar"):
+        return statistic - m / 2
     assert effect is not None
     if result.test == "proportion":
         assert comparison.nominal is not None

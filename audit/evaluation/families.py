@@ -68,4 +68,6 @@ def _design_floor(e: Evaluation) -> float:
     """The floor that as many units would have without a tie."""
     floor = attainable(e.comparison.test, e.result.n, side=e.comparison.side, arms=len(e.comparison.sides))
     own = 1.0 if e.result.floor is None else e.result.floor
+    if e.comparison.test == "slope":
+        return 0.0
     return own if floor is None else min(floor, own)

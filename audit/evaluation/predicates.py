@@ -9,7 +9,7 @@ import numpy as np
 from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.statistics.dispersion import statistic
 from orledger.audit.statistics.resampling import resample_backends
-from orledger.audit.ties import ULPS
+from orledger.audit.ties import ULPS, difference
 from orledger.errors import DataError
 from orledger.wording import counted
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orledger.audit.registry.hypotheses import Claim
+    from orledger.audit.registry.quantities import Quantity
 
 # Whether it holds (or the state "measured" or "missing"), what was observed, as a number, and the units against it.
 Found = tuple["bool | str", str, "float | None", list[str]]
 
 
 def _never_worse(claim: Claim, m: Matched, names: list[str]) -> Found:
-    excess = m.matrix[:, 0] - m.matrix[:, 1]
+    excess = difference(m.matrix[:, 0], m.matrix[:, 1])
     if claim.better == "higher":
         excess = -excess
     worse = excess > claim.tolerance + _rounding(m.matrix)
@@ -156,7 +157,7 @@ def _places(claim: Claim, m: Matched, rows: NDArray[np.int64]) -> NDArray[np.flo
 def _count(claim: Claim, m: Matched, names: list[str]) -> Found:
     x = m.matrix
     if x.shape[1] == 2:
-        lead = x[:, 1] - x[:, 0] if claim.better == "lower" else x[:, 0] - x[:, 1]
+        lead = difference(x[:, 1], x[:, 0]) if claim.better == "lower" else difference(x[:, 0], x[:, 1])
         hits = lead > _rounding(x)
         what = f"{names[0]} better than {names[1]}"
     else:
@@ -170,10 +171,26 @@ def _count(claim: Claim, m: Matched, names: list[str]) -> Found:
     return holds, f"{what} in {k} of {counted(n, 'unit')}", float(k), [] if holds else against
 
 
-def _none(_claim: Claim, m: Matched, _names: list[str]) -> Found:
-    total, points = float(m.matrix.sum()), int(m.points.sum())
-    against = [f"{_name(m, i)}: {m.matrix[i].sum():.6g}" for i in np.flatnonzero(m.matrix.sum(axis=1) != 0).tolist()]
+def _none(claim: Claim, m: Matched, _names: list[str]) -> Found:
+    counts = np.column_stack(
+        [_occurrences(q, x, n) for (_, q), x, n in zip(claim.sides, m.matrix.T, m.points.T, strict=True)]
+    )
+    total, points = float(counts.sum()), int(m.points.sum())
+    shown = m.matrix[:, 0] if m.matrix.shape[1] == 1 else counts.sum(axis=1)
+    against = [f"{_name(m, i)}: {shown[i]:.6g}" for i in np.flatnonzero(counts.sum(axis=1)).tolist()]
     return total == 0, f"{total:.6g} in {counted(points, 'record')}", total, against
+
+
+def _occurrences(quantity: Quantity, values: NDArray[np.float64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often what must not occur did, in each of ``values`` (n,): once where one is not zero, whatever it is.
+
+    What counts records, such as the sum of an event over a series, may be more than one of its ``points`` (n,).
+    """
+    gathered = {quantity.over_idx, quantity.aggregate.stat if quantity.aggregate else None}
+    counting = quantity.event is not None or quantity.sql is not None or bool(gathered & {"sum", "count"})
+    counts = counting & (values == np.rint(values)) & (values > 1) & (values <= points)
+    found: NDArray[np.int64] = np.where(counts, values, values != 0).astype(np.int64)
+    return found
 
 
 def _measured(claim: Claim, m: Matched, names: list[str]) -> Found:
@@ -252,7 +269,7 @@ def combined(claim: Claim, m: Matched) -> NDArray[np.float64]:
     if claim.combine is None:
         return x[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return x[:, 0] / x[:, 1] if claim.combine == "ratio" else x[:, 0] - x[:, 1]
+        return x[:, 0] / x[:, 1] if claim.combine == "ratio" else difference(x[:, 0], x[:, 1])
 
 
 def _what(claim: Claim, names: list[str]) -> str:

@@ -12,7 +12,7 @@ from orledger.audit.evaluation.pairing import Matched, unit_name
 from orledger.audit.registry.comparison_reading import UNIT_TESTS
 from orledger.audit.statistics.logarithms import log10
 from orledger.audit.statistics.result import Dropped
-from orledger.audit.ties import ULPS, snapped
+from orledger.audit.ties import ULPS, bounded, difference, snapped, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ def prepared(comparison: Comparison, matched: Matched, names: list[str]) -> Matc
         return replace(m, matrix=(m.matrix > 0.5).astype(float))
     if comparison.test not in UNIT_TESTS:
         return m
-    d = m.matrix[:, 0] - m.matrix[:, 1]
+    d = difference(m.matrix[:, 0], m.matrix[:, 1])
     scale = np.abs(m.matrix).max(axis=1)
     if comparison.resolution is not None:
         d, scale = _whole(d, scale, comparison.resolution), np.zeros_like(d)
@@ -50,9 +50,10 @@ def _whole(d: NDArray[np.float64], scale: NDArray[np.float64], resolution: float
 
     Of 0.71 - 0.70 and 0.70 - 0.69 one is above 0.01 and one below, by rounding of numbers of size ``scale`` (n,): both are half of 0.02.
     """
-    parts = d / resolution
-    half = np.rint(2 * parts) / 2
-    return np.rint(np.where(np.abs(parts - half) <= ULPS * scale / resolution, half, parts))
+    with np.errstate(over="ignore"):
+        parts = bounded(d / resolution)
+        half = np.where(np.abs(parts) < 2.0**53, np.rint(2 * parts) / 2, parts)  # beyond, all numbers are whole
+        return np.rint(np.where(np.abs(parts - half) <= ULPS * scale / resolution, half, parts))
 
 
 def blocked(comparison: Comparison, m: Matched) -> Matched:
@@ -64,21 +65,23 @@ def blocked(comparison: Comparison, m: Matched) -> Matched:
     if comparison.test == "mcnemar":
         x = np.column_stack([x[:, 0] - x[:, 1], np.zeros(x.shape[0])])
     columns = [f"v{j}" for j in range(x.shape[1])]
+    step = step_of(np.nan_to_num(x)) ** 16  # a sum of any number of values stays below the largest number
     table = m.units.hstack(
-        pl.DataFrame(x, schema=columns).fill_nan(None)
+        pl.DataFrame(x * step, schema=columns).fill_nan(None)
     )  # an arm that lacks a part counts with the rest
     reduce = [pl.col(columns).mean() if comparison.blocked == "mean" else pl.col(columns).median()]
     if comparison.test in UNIT_TESTS:  # the size of the numbers behind a mean is that of the largest of them
         reduce = [pl.col("v0").mean() if comparison.blocked == "mean" else pl.col("v0").median(), pl.col("v1").max()]
     table = table.group_by(list(comparison.unit), maintain_order=True).agg(reduce)
-    matrix = table.select(pl.col(columns).fill_null(float("nan"))).to_numpy().reshape(table.height, len(columns))
+    matrix = table.select(pl.col(columns).fill_null(float("nan"))).to_numpy().reshape(table.height, len(columns)) / step
     points = np.ones(matrix.shape, dtype=np.int64)
     return Matched(comparison.unit, table.select(comparison.unit), matrix, points, m.dropped)
 
 
 def differences(comparison: Comparison, m: Matched) -> NDArray[np.float64]:
     """The differences (n,) of prepared values, with rounding taken out: what was equal before averaging is equal after it."""
-    return snapped(m.matrix[:, 0], m.matrix[:, 1]) * (comparison.resolution or 1.0)
+    with np.errstate(over="ignore"):
+        return bounded(snapped(m.matrix[:, 0], m.matrix[:, 1]) * (comparison.resolution or 1.0))
 
 
 def without(m: Matched, reasons: Mapping[int, str]) -> Matched:

@@ -19,7 +19,7 @@ from orledger.audit.statistics.stratified import (
     mean_ranks,
     profile,
 )
-from orledger.audit.ties import equalised
+from orledger.audit.ties import equalised, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,8 +108,9 @@ def _median(comparison: Comparison, units: Units, dropped: tuple[Dropped, ...]) 
     interval = median_interval(x, comparison.level)
     if interval is None:
         return _result(comparison, 0, dropped, method=TOO_FEW, computed=False)
+    step = step_of(x) ** 16  # a sum of any number of values stays below the largest number
     with np.errstate(invalid="ignore"):
-        middle, mean = np.median(x), np.mean(x)
+        middle, mean = np.median(x * step) / step, np.mean(x * step) / step
     return _result(
         comparison, x.size, dropped, method=MEDIAN_METHOD, effect=_finite(middle), effect_name="median over units",
         low=_finite(interval.low), high=_finite(interval.high), interval_method=MEDIAN_METHOD, level=interval.achieved,

@@ -12,6 +12,7 @@ from orledger.audit.statistics.result import library_versions
 from orledger.schema import chain
 from orledger.schema.transactions import transaction
 from orledger.schema.writing import insert_rows
+from orledger.wording import json_safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,4 +113,4 @@ def _left_out(d: Dropped) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return json.dumps(json_safe(value), sort_keys=True, ensure_ascii=False, default=str, allow_nan=False)

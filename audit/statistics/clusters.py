@@ -72,6 +72,10 @@ def intraclass(values: ArrayLike, clusters: Sequence[str]) -> float | None:
     of variance, with unequal sizes as Donner and Koval (Biometrics 36, 1980). None without two values in some cluster.
     """
     x, names = np.asarray(values, dtype=float), np.asarray(clusters)
+    if (
+        x.size and np.isfinite(x).all()
+    ):  # a share has no unit: in that of the largest value no square leaves floating point
+        x = np.ldexp(x, -np.frexp(np.abs(x).max())[1])
     groups = [x[names == name] for name in np.unique(names)]
     g, n = len(groups), x.size
     sizes = np.array([group.size for group in groups])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from orledger.audit.statistics.logarithms import log10
+from orledger.audit.ties import exact_mean, middle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,16 +60,8 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
 }
 
 
-def exact_mean(values: NDArray[np.float64]) -> float:
-    """The mean with one rounding at the end: equal values in another order, or another sum that is equal, tie exactly.
-
-    Rounding on the way would make 1-bit differences of ties, and a rank test would count them as wins.
-    """
-    return math.fsum(values.tolist()) / values.size if np.isfinite(values).all() else float(np.mean(values))
-
-
 PLAIN: dict[str, Callable[..., Any]] = {
-    "median": np.median,
+    "median": middle,
     "mean": exact_mean,
     "min": np.min,
     "max": np.max,
@@ -80,5 +72,5 @@ PLAIN: dict[str, Callable[..., Any]] = {
 
 def statistic(name: str, values: ArrayLike) -> float:
     """One number from ``values`` (n,): a measure of spread or a plain statistic, by the name a hypothesis file uses."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return float({**PLAIN, **MEASURES}[name](np.asarray(values, dtype=float)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orledger.audit.ties import ULPS, snapped
+from orledger.audit.ties import ULPS, difference, snapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +40,8 @@ def within_margin(
     """
     # A difference as large as the margin is a tie, 0.1 + 0.2 is as large as 0.3, and 0.707 - 0.7 (of the size ``scale``) as 0.007.
     size = np.maximum(np.maximum(np.abs(differences), margin), scale)
-    below = p(snapped(differences - margin, size), "less")
-    above = p(snapped(differences + margin, size), "greater")
+    below = p(snapped(difference(differences, margin), size), "less")
+    above = p(snapped(difference(differences, -margin), size), "greater")
     return Within(margin, below if better == "lower" else above, max(below, above))
 
 
@@ -62,7 +62,7 @@ def bayesian_signed_rank(differences: ArrayLike, rope: float, seed: int = 0, sca
     differences falls into it. Probabilities come from DRAWS draws with a fixed seed, right to about 0.004.
     """
     z = np.concatenate([[0.0], np.asarray(differences, dtype=float)])
-    means = (z[:, None] + z[None, :]) / 2
+    means = z[:, None] / 2 + z[None, :] / 2
     weights = np.random.default_rng(seed).dirichlet(np.r_[0.5, np.ones(z.size - 1)], size=DRAWS)
     edge = rope + ULPS * max(rope, float(np.max(scale)))
     regions = (means < -edge, np.abs(means) <= edge, means > edge)

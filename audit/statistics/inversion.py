@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import bdtr
 
 from orledger.audit.statistics.intervals import SLACK
-from orledger.audit.ties import snapped
+from orledger.audit.ties import middle, snapped, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def walsh_averages(values: ArrayLike) -> NDArray[np.float64]:
 
 def hodges_lehmann(values: ArrayLike) -> float:
     """The median of the Walsh averages: the shift that makes the signed-rank statistic balance."""
-    return float(np.median(walsh_averages(values)))
+    return middle(walsh_averages(values))
 
 
 def signed_rank_interval(
@@ -76,7 +76,8 @@ def signed_rank_interval(
     subtracted, whose rounding the differences carry. None for no differences, and where the shifts that are not rejected are
     not one interval.
     """
-    d = np.asarray(differences, dtype=float)
+    step = step_of(differences, scale)
+    d, scale = np.asarray(differences, dtype=float) * step, np.asarray(scale, dtype=float) * step
     n = d.size
     if n == 0:
         return None
@@ -93,14 +94,15 @@ def signed_rank_interval(
         # Too few differences for the level: the range of the sample, with the level that it does have.
         ends, alpha = (float(d.min()), float(d.max())), sides * 2.0**-n
         reached = 1 - alpha
-    return _agreeing(d, p, side, *ends, reached, alpha, "exact signed-rank inversion", scale)
+    return _widened(_agreeing(d, p, side, *ends, reached, alpha, "exact signed-rank inversion", scale), step)
 
 
 def sign_interval(
     differences: NDArray[np.float64], p: PValue, side: str, level: float, scale: ArrayLike = 0.0
 ) -> ShiftInterval | None:
     """The shifts that the exact sign test ``p`` does not reject: from one order statistic to another."""
-    d = np.asarray(differences, dtype=float)
+    step = step_of(differences, scale)
+    d, scale = np.asarray(differences, dtype=float) * step, np.asarray(scale, dtype=float) * step
     x = np.sort(d)
     n = x.size
     if n == 0:
@@ -111,7 +113,16 @@ def sign_interval(
     k = max(first, 1)  # too few for the level: the range of the sample, with the level that it does have
     achieved = 1 - sides * float(outside[k - 1])
     alpha = 1 - level if first else 1 - achieved
-    return _agreeing(d, p, side, float(x[k - 1]), float(x[-k]), achieved, alpha, "binomial order statistics", scale)
+    method = "binomial order statistics"
+    return _widened(_agreeing(d, p, side, float(x[k - 1]), float(x[-k]), achieved, alpha, method, scale), step)
+
+
+def _widened(found: ShiftInterval | None, step: float) -> ShiftInterval | None:
+    """The interval of the differences from ``found``, that of the differences times ``step``."""
+    if found is None or step == 1.0:
+        return found
+    low, high = (None if end is None else end / step for end in (found.low, found.high))
+    return replace(found, low=low, high=high)
 
 
 def _bisected(
@@ -122,7 +133,9 @@ def _bisected(
     None when even the shifts beyond all differences are not rejected.
     """
     points = np.unique(w)
-    gaps = np.concatenate([[points[0] - 1.0], (points[:-1] + points[1:]) / 2, [points[-1] + 1.0]])
+    # Beyond all averages any shift will do: all signs are then equal. One less, or one more, may be no other number.
+    outside = np.nextafter(points[[0, -1]], [-np.inf, np.inf])
+    gaps = np.concatenate([outside[:1], (points[:-1] + points[1:]) / 2, outside[1:]])
 
     def accepted(gap: int) -> bool:
         return p(d - gaps[gap], side) > alpha

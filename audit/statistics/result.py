@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,18 @@ class TestResult:
     versions: Mapping[str, str] = field(default_factory=library_versions)
     centred: bool = False
     computed: bool = True
+
+    def __post_init__(self) -> None:
+        """A p that is no number is none: the test was not computed, and says so."""
+        if self.p is not None and math.isnan(self.p):
+            for name, value in (
+                ("p", None),
+                ("computed", False),
+                ("method", f"{self.method}; no p: it is not a number"),
+            ):
+                object.__setattr__(self, name, value)
+        if self.floor is not None and math.isnan(self.floor):
+            object.__setattr__(self, "floor", None)
 
     @property
     def approximate(self) -> bool:

@@ -12,9 +12,12 @@ from scipy.stats import binomtest
 from orledger.audit.statistics.inversion import interval_fields, sign_interval
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
 from orledger.audit.statistics.signedrank import signed_rank_floor
+from orledger.audit.ties import LARGEST, middle
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+TINY = 1e-280  # below it a share of the Beta distribution is taken from its series
 
 
 class Coin(NamedTuple):
@@ -63,7 +66,7 @@ def sign_test(
         statistic_name="number of positive differences",
         p=coin.p,
         floor=coin.floor,
-        effect=float(np.median(d)) if d.size else None,
+        effect=middle(d) if d.size else None,
         effect_name="median of differences",
         **interval_fields(sign_interval(d, sign_p, side, level, scale)),
         wins=wins,
@@ -84,14 +87,34 @@ def sign_e_value(heads: int, tosses: int, side: str = "two-sided") -> float:
 
 
 def sign_e_values(heads: ArrayLike, tosses: int, side: str = "two-sided") -> NDArray[np.float64]:
-    """``sign_e_value`` of every number of ``heads`` (any shape)."""
+    """``sign_e_value`` of every number of ``heads`` (any shape); what is beyond the largest number is that number."""
     h = np.asarray(heads)
     tails = tosses - h
-    ratio: NDArray[np.float64] = np.exp(betaln(h + 0.5, tails + 0.5) - betaln(0.5, 0.5) + tosses * np.log(2.0))
-    if side == "two-sided":
-        return ratio
-    below = betainc(h + 0.5, tails + 0.5, 0.5)  # posterior weight of a bias below one half
-    return ratio * 2 * (below if side == "less" else 1 - below)
+    logarithm = betaln(h + 0.5, tails + 0.5) - betaln(0.5, 0.5) + tosses * np.log(2.0)
+    if side != "two-sided":
+        toward, away = (tails, h) if side == "less" else (h, tails)
+        logarithm = logarithm + np.log(2.0) + _log_half(toward, away)
+    found: NDArray[np.float64] = np.exp(np.minimum(logarithm, np.log(LARGEST)))
+    return np.where(logarithm < np.log(LARGEST), found, LARGEST)
+
+
+def _log_half(toward: NDArray[np.int64], away: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The logarithm of the posterior weight (any shape) of a bias on the side that ``toward`` tosses agree with and ``away`` do not."""
+    weight = np.asarray(betainc(away + 0.5, toward + 0.5, 0.5))
+    small = weight < TINY
+    found = np.array(np.log(np.where(small, 1.0, weight)))
+    if (
+        small.any()
+    ):  # I(1/2; a, b) = (1/2)^(a+b) / (a B(a, b)) (1 + (a+b)/(a+1)/2 + ...), each term less than the one before
+        a, b = np.broadcast_arrays(away + 0.5, toward + 0.5)
+        a, b = a[small], b[small]
+        total = term = np.ones(a.shape)
+        k = 0
+        while (term > 1e-17 * total).any():
+            term = term * (a + b + k) / (a + 1 + k) / 2
+            total, k = total + term, k + 1
+        found[small] = np.log(total) - (a + b) * np.log(2.0) - np.log(a) - betaln(a, b)
+    return found
 
 
 def sign_test_anytime(
@@ -102,7 +125,10 @@ def sign_test_anytime(
     level: float = 0.95,
     scale: ArrayLike = 0.0,
 ) -> TestResult:
-    """The sign test by e-value: p is min(1, 1 / e), valid however often one has looked and whenever one stopped."""
+    """The sign test by e-value: p is min(1, 1 / e), valid however often one has looked and whenever one stopped.
+
+    An e-value beyond the largest number is that number, which says less than it does, and p is never 0.
+    """
     plain = sign_test(differences, side, better=better, level=level, scale=scale)
     m = plain.n_nonzero
     best = max(sign_e_value(heads, m, side) for heads in (0, m))

@@ -17,6 +17,7 @@ from orledger.audit.statistics.intervals import METHOD as MEDIAN_METHOD
 from orledger.audit.statistics.intervals import median_interval
 from orledger.audit.statistics.inversion import ShiftInterval, hodges_lehmann, interval_fields, signed_rank_interval
 from orledger.audit.statistics.result import TestResult, check_side, count_wins
+from orledger.audit.ties import middle
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -79,7 +80,7 @@ def signed_rank(
     else:
         method = f"normal approximation, tie-corrected, zeros dropped (more than {EXACT_LIMIT} non-zero differences)"
     shift = d.size <= _most(d)
-    effect = None if not d.size else hodges_lehmann(d) if shift else float(np.median(d))
+    effect = None if not d.size else hodges_lehmann(d) if shift else middle(d)
     return TestResult(
         test="signed_rank",
         method=method,
@@ -99,7 +100,7 @@ def signed_rank(
         draws=draws,
         standard_effect=(2 * plus - int(doubled.sum())) / int(doubled.sum()) if m else 0.0 if d.size else None,
         standard_effect_name="rank-biserial correlation",
-        details={"median": float(np.median(d))} if d.size else {},
+        details={"median": middle(d)} if d.size else {},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from orledger.audit.registry.words import Outcome
+from orledger.audit.ties import exact_mean
 from orledger.errors import UsageError
 from orledger.reports.displays import place, require
 from orledger.reports.generic import natural, subjects
@@ -233,7 +233,7 @@ class Numbers:
         if statistic == "n":
             return float(x.size)
         if statistic in ("mean", "rank"):
-            return math.fsum(x) / x.size
+            return exact_mean(x)
         return float({"min": np.min, "max": np.max}.get(statistic, np.median)(x))
 
     def _sample(self, at: dict[str, str]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -38,6 +39,19 @@ def test_a_corrected_p_and_floor_take_the_place_of_their_own():
     assert judge(C, R, p=0.06, floor=0.06) == "untestable"
     assert judge(C, replace(R, p=0.5, floor=0.5), p=0.01, floor=0.01) == "less"
     assert judge(C, replace(R, computed=False)) == "missing"
+
+
+def test_a_p_that_is_no_number_decides_nothing_and_is_none():
+    assert judge(C, R, p=math.nan) == "missing"
+    assert judge(C, R, p=math.nan, floor=math.nan) == "missing"
+    r = replace(R, p=math.nan)
+    assert (r.p, r.computed, r.method) == (None, False, "exact; no p: it is not a number")
+    assert judge(C, r) == "missing"
+    assert replace(R, floor=math.nan).floor is None
+    assert shown(C, Within(0.1, math.nan, math.nan)) == ()
+    good, bad = evaluation(p=0.01), evaluation(Outcome.MISSING, p=math.nan)
+    first, second = correct_families([replace(e, comparison=replace(C, family="f")) for e in (good, bad)])
+    assert (first.p_holm, first.outcome, second.p_holm, second.outcome) == (0.02, "untestable", None, "missing")
 
 
 @pytest.mark.parametrize(

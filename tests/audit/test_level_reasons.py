@@ -135,6 +135,17 @@ def test_fewer_units_than_were_fixed_beyond_those_that_declined():
     assert told(a_test(fixed=Fixed(None, "", early=True), result={"n": 5})) == KEPT
 
 
+def test_units_that_were_not_fixed_early_stop_nothing():
+    """Six units were there when the text was registered, and five are left: that says nothing of a planned end."""
+    late = Fixed(6, "", early=False)
+    words = "the number of units of c was not fixed before the first result, and one can stop where it suits"
+    assert lost(a_test(fixed=late, result={"n": 5})).startswith(words)
+    assert "were fixed before" not in told(a_test(fixed=late, result={"n": 5}))
+    assert told(a_test(fixed=late, result={"n": 5}), mode="exploratory") == (
+        "no level is claimed: it is exploratory, suggested by data"
+    )
+
+
 def test_a_number_that_nobody_fixed_is_said_where_nothing_else_is():
     loose = "the number of units of c was not fixed before the first result, and one can stop where it suits"
     for fixed in (Fixed(), Fixed(6, "", early=False)):

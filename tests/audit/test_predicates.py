@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -12,6 +14,7 @@ from orledger.audit.evaluation.predicates import PREDICATES, combined
 from orledger.audit.registry.hypotheses import Claim
 from orledger.audit.registry.quantities import Aggregate, Quantity, RecordSource
 from orledger.audit.registry.words import ClaimState, Clearly
+from orledger.schema.selecting import Condition
 
 
 def matched(rows, keys=("g", "s"), points=1) -> Matched:
@@ -22,8 +25,11 @@ def matched(rows, keys=("g", "s"), points=1) -> Matched:
     return Matched(tuple(keys), units, matrix, np.full(matrix.shape, points, dtype=np.int64), ())
 
 
+PLAIN = Quantity("t", "main", RecordSource("a", "m"))
+
+
 def claim(kind: str, *arms: str, **fields) -> Claim:
-    sides = tuple((a, Quantity("t", "main", RecordSource(a, "m"))) for a in arms)
+    sides = fields.pop("sides", None) or tuple((a, replace(PLAIN, source=RecordSource(a, "m"))) for a in arms)
     return Claim("w", "s", kind, sides, ("g", "s"), **fields)
 
 
@@ -150,8 +156,42 @@ def test_equal_sides_are_no_hit_of_a_count():
 
 def test_none_sums_and_names_units_that_are_not_zero():
     m = matched([("p", 1, 0.0), ("p", 2, 2.0), ("q", 1, 1.0)], points=4)
-    assert found(m, "none", "a") == (False, "3 in 12 records", 3.0, ["p/2: 2", "q/1: 1"])
+    event = claim("none", "a", sides=(("a", replace(PLAIN, event=Condition("gt", (1.0,)), over_idx="sum")),))
+    assert PREDICATES["none"](event, m, ["a"]) == (False, "3 in 12 records", 3.0, ["p/2: 2", "q/1: 1"])
     assert found(matched([("p", 1, 0.0)], points=4), "none", "a") == (True, "0 in 4 records", 0.0, [])
+
+
+def test_counterexamples_do_not_cancel():
+    """+1, -1 and 0 are two records that are not zero, also where both stand in one unit."""
+    m = matched([("p", 1, 1.0), ("p", 2, -1.0), ("q", 1, 0.0)])
+    assert found(m, "none", "a") == (False, "2 in 3 records", 2.0, ["p/1: 1", "p/2: -1"])
+    two = matched([("p", 1, 1.0, -1.0), ("q", 1, 0.0, 0.0), ("q", 2, 0.0, 0.25)])
+    assert found(two, "none", "a", "b") == (False, "3 in 6 records", 3.0, ["p/1: 2", "q/2: 1"])
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "points", "count"),
+    [
+        ({}, 7.0, 1, 1),  # any number that is not zero is one occurrence
+        ({}, 2.0, 4, 1),
+        ({}, -0.5, 1, 1),
+        ({}, 5e-324, 1, 1),
+        ({"over_idx": "sum"}, 3.0, 4, 3),  # a count of records
+        ({"over_idx": "sum"}, 5.0, 4, 1),  # more than there are: no count
+        ({"over_idx": "sum"}, -3.0, 4, 1),
+        ({"over_idx": "sum"}, 2.5, 4, 1),
+        ({"over_idx": "max"}, 3.0, 4, 1),
+        ({"aggregate": Aggregate(("seed",), "sum")}, 2.0, 4, 2),
+        ({"aggregate": Aggregate(("seed",), "mean")}, 2.0, 4, 1),
+        ({"source": None, "sql": "SELECT 1"}, 2.0, 4, 2),
+        ({"event": Condition("gt", (0.0,))}, 4.0, 4, 4),
+    ],
+)
+def test_what_counts_as_an_occurrence(change, value, points, count):
+    asked = claim("none", "a", sides=(("a", replace(PLAIN, **change)),))
+    state, observed, total, against = PREDICATES["none"](asked, matched([("p", 1, value)], points=points), ["a"])
+    records = f"{points} record{'s' * (points > 1)}"
+    assert (state, observed, total, against) == (False, f"{count} in {records}", count, [f"p/1: {value:.6g}"])
 
 
 def test_measured_gives_the_largest_of_its_groups_and_skips_undefined_ones():

@@ -14,7 +14,7 @@ from orledger.audit.statistics import attainable as reachable
 from orledger.audit.statistics.bound import Bound
 from orledger.audit.statistics.clusters import cluster_sign_flip, intraclass
 from orledger.audit.statistics.counts import clopper_pearson
-from orledger.audit.statistics.dispersion import exact_mean, statistic
+from orledger.audit.statistics.dispersion import statistic
 from orledger.audit.statistics.equivalence import bayesian_signed_rank, within_margin
 from orledger.audit.statistics.floors import attainable
 from orledger.audit.statistics.friedman import friedman
@@ -26,6 +26,7 @@ from orledger.audit.statistics.sign import sign_p, sign_test
 from orledger.audit.statistics.signedrank import signed_rank, signed_rank_p
 from orledger.audit.statistics.slopes import slope
 from orledger.audit.statistics.spearman import spearman
+from orledger.audit.ties import exact_mean
 from orledger.errors import DataError
 
 # ---- clusters ---------------------------------------------------------------------------------------------------------------

@@ -162,12 +162,12 @@ def _confidence(sentence: Sentence, text: str, match: re.Match[str], *, family: 
         return
     null = 1.0 if _RATIO.search(sentence.text) and low.value > 0 else 0.0  # no ratio is negative
     end = match.end() + len(rest) - len(rest.lstrip(" ,;)")) + nearby.end()
-    beside = Beside(main, low, high, null, float(match["level"]) / 100, p, sentence.text, family)
+    beside = IntervalBesideP(main, low, high, null, float(match["level"]) / 100, p, sentence.text, family)
     yield _against(in_sentence(sentence, start, text[start:end]), beside)
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class IntervalBesideP:
     """An interval and the p-value beside it: the value of no effect, the level, the words around, and whether the paper corrects p-values."""
 
     main: PrintedNumber | None
@@ -202,7 +202,7 @@ class Beside:
         return "", ""
 
 
-def _against(spot: Spot, beside: Beside) -> Finding:
+def _against(spot: Spot, beside: IntervalBesideP) -> Finding:
     cause = f"interval and p: {spot.place.split(', row')[0]}"
     why = beside.contradicts(beside.null)
     if not why:
@@ -252,5 +252,5 @@ def _with_p(grid: Grid, *, family: bool) -> Iterator[Finding]:
         # A column of ratios is about one, unless its intervals lie around zero.
         null = 1.0 if ratio and ends[0].value > 0 else 0.0
         words = f"{' '.join(headings)} {grid.caption}"
-        beside = Beside(row[j].entry.main, *ends, null, float(level[1]) / 100, p, words, family)
+        beside = IntervalBesideP(row[j].entry.main, *ends, null, float(level[1]) / 100, p, words, family)
         yield _against(in_cell(grid, i, j), beside)

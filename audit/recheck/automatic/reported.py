@@ -225,7 +225,7 @@ _DF_HEADING = re.compile(r"(?:df|d\.f\.|degrees of freedom)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class StatisticColumns:
     """Where a table prints its tests: the kind, the columns of statistic and p, and the degrees of freedom of all rows, or their column."""
 
     kind: str
@@ -234,7 +234,7 @@ class Columns:
     df: tuple[float, ...] | int
 
 
-def _columns(grid: Grid) -> Columns | None:
+def _columns(grid: Grid) -> StatisticColumns | None:
     """The columns of the tests of a table, where there is one column of p and one of statistics."""
     headings = [normal(grid.heading(j)).strip() for j in range(grid.width)]
     p_columns = [j for j, h in enumerate(headings) if _P_HEADING.fullmatch(h)]
@@ -248,16 +248,16 @@ def _columns(grid: Grid) -> Columns | None:
         kind = "chi2" if match["chi"] else match["letter"]
         df = tuple(float(d) for d in re.findall(r"\d+(?:\.\d+)?", match["df"]))
         known = len(df) == _DEGREES[kind] and not df_columns
-        return Columns(kind, column, p_columns[0], df) if known else None
+        return StatisticColumns(kind, column, p_columns[0], df) if known else None
     kind, column = found[0]
     if kind == "z":
-        return Columns(kind, column, p_columns[0], ())
+        return StatisticColumns(kind, column, p_columns[0], ())
     if len(df_columns) == 1:
-        return Columns(kind, column, p_columns[0], df_columns[0])
+        return StatisticColumns(kind, column, p_columns[0], df_columns[0])
     sizes = {int(n.replace(",", "")) for n in re.findall(r"\b[Nn]\s*=\s*(\d[\d,]*)", f"{grid.caption} {grid.notes}")}
     # A correlation of N pairs has N - 2 degrees of freedom; the table says N once for all rows.
     stated = float(sizes.pop() - 2) if len(sizes) == 1 and not df_columns else 0.0
-    return Columns(kind, column, p_columns[0], (stated,)) if kind == "r" and stated > 0 else None
+    return StatisticColumns(kind, column, p_columns[0], (stated,)) if kind == "r" and stated > 0 else None
 
 
 def check_tables(document: Document) -> Iterator[Finding]:
