@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.claims import ClaimResult, check
@@ -41,6 +40,7 @@ from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
@@ -155,7 +155,7 @@ def audit(
             raise VerificationError(
                 f"{path} was changed while it was audited, and nothing was stored", hint="run the audit again"
             )
-        store(con, found, now or datetime.now(UTC))
+        store(con, found, now)
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from duckdb import DuckDBPyConnection
 
@@ -103,7 +103,7 @@ def register(
         statement=hypothesis.statement,
         file=hypothesis.file,
         text=hypothesis.text,
-        registered=_moment(con, now),
+        registered=chain.moment(con, now),
         cells_done=done,
         parent=current.hash if current else None,
         amendment=bool(current and done),
@@ -117,15 +117,8 @@ def register(
         summary = {"hypothesis": row.hypothesis, "hash": row.hash, "cells_done": done, "amendment": row.amendment}
         known.store(con, row.hash, hypothesis)
         rows = {"registration": [row.hash], **({"registered": [row.hash]} if hypothesis.comparisons else {})}
-        chain.append(con, "registration", summary, rows)
+        chain.append(con, "registration", summary, rows, now=row.registered)
     return row
-
-
-def _moment(con: DuckDBPyConnection, now: datetime | None) -> datetime:
-    """The time now, and never before the last entry of the chain: a clock that was set back dates nothing back."""
-    clock = (now or datetime.now(UTC)).replace(tzinfo=None)
-    last = chain.head(con)
-    return clock if last is None else max(clock, last.written)
 
 
 def register_shipped(
