@@ -112,7 +112,9 @@ class Writer:
             killed = con.execute("SELECT run_id FROM run WHERE state = 'running'").fetchall()
             con.execute("UPDATE run SET state = 'interrupted' WHERE state = 'running'")
             con.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
-            chain.append(con, "run", {"run": run_id, "state": "running"}, {"run": [k for (k,) in killed] + [run_id]}, now=now)
+            chain.append(
+                con, "run", {"run": run_id, "state": "running"}, {"run": [k for (k,) in killed] + [run_id]}, now=now
+            )
 
     def end_run(self, run_id: str, state: str) -> None:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""

@@ -17,8 +17,10 @@ import pytest
 from foreign_file import MAPPING, comparison, computed, query, run, study
 
 import orledger
+from orledger.audit.registry import registration
 from orledger.audit.registry.reading import parse_hypothesis
 from orledger.audit.registry.registration import register
+from orledger.errors import QueryRefusedError
 from orledger.schema import chain, viewing
 from orledger.schema.opening import connect
 from orledger.schema.transactions import transaction
@@ -403,3 +405,30 @@ def test_an_honest_command_does_not_vouch_for_what_was_edited_before_it(
     seen = run("verify", "--db", path)
     assert seen.exit_code == 6
     assert re.search(found, seen.output)
+
+
+@pytest.mark.parametrize("value", ["random()", "epoch(now())", "(SELECT count(*) FROM ledger)"])
+def test_a_verdict_cannot_be_drawn_again(
+    eight: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    """Refused when it is registered, by each way, and, where an earlier version registered it, when it is audited."""
+    text = query(f"SELECT seed AS k, {value} AS value FROM s_t")
+    file = wrote(tmp_path, text)
+    for words in (("register", file), ("audit", "--registry", file)):
+        done = run(*words, "--db", eight)
+        assert done.exit_code == 7, done.output
+        assert "x.toml: c: " in done.output
+        assert "store what is drawn or timed as a record" in done.output
+    with closing(connect(eight, "write")) as con:
+        with pytest.raises(QueryRefusedError, match=r"x.toml: X: "):
+            register(con, parse_hypothesis(text, "x.toml"))
+        with monkeypatch.context() as earlier:
+            earlier.setattr(registration, "_require_steady", lambda *_: None)
+            register(con, parse_hypothesis(text, "x.toml"))
+    done = run("audit", "--db", eight)
+    assert done.exit_code == 7
+    assert "x.toml: c: " in done.output
+    steady = wrote(tmp_path, query("SELECT seed AS k, m AS value FROM s_t"), "y.toml")
+    done = run("audit", "--db", eight, "--registry", steady, "--amend")
+    assert done.exit_code == 0, done.output
+    assert run("sql", "SELECT random()", "--db", eight).exit_code == 0
