@@ -8,9 +8,11 @@ import reprlib
 import sys
 import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import UsageError
+from orledger.files import require_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +47,8 @@ class TomlError(UsageError):
 
 def read_text(file: Traversable, name: str = "") -> str:
     """The text of ``file``; UsageError, under ``name`` or its own, for one that cannot be read or is no text in UTF-8."""
+    if isinstance(file, Path):
+        require_file(file)
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
+from orledger.files import require_file
 from orledger.schema import chain, ledger
 from orledger.schema.contents import CheckFinding
 from orledger.schema.hashing import canonical
@@ -112,6 +113,7 @@ def _ordered(data: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def read(path: Path) -> dict[str, Any]:
     """The receipt in the file at ``path``; UsageError when it is none."""
+    require_file(path)
     try:
         receipt = json.loads(path.read_text(encoding="utf-8"))
         whole = isinstance(receipt["sequence"], int) and all(
@@ -299,6 +301,7 @@ def signer(receipt: dict[str, Any], key: Path | None = None) -> str:
     except (InvalidSignature, UnsupportedAlgorithm, KeyError, ValueError, TypeError) as error:
         raise VerificationError(f"the receipt is not what was signed ({type(error).__name__})") from error
     if key is not None:
+        require_file(key)
         try:
             wanted = serialization.load_ssh_public_key(key.read_bytes())
         except (OSError, ValueError, UnsupportedAlgorithm) as error:
@@ -317,6 +320,7 @@ def _signed(receipt: dict[str, Any], key: Path) -> dict[str, str]:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    require_file(key)
     raw = key.read_bytes()
     load = serialization.load_ssh_private_key if b"OPENSSH" in raw else serialization.load_pem_private_key
     try:
