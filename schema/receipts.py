@@ -100,7 +100,7 @@ def make(con: DuckDBPyConnection, key: Path | None = None) -> dict[str, Any]:
 
 def text_of(receipt: dict[str, Any]) -> str:
     """The text of the file that holds ``receipt``, its fields in their order however they came; its hash is in the chain."""
-    parts = {"registrations": [_ordered(r, REGISTERED) for r in receipt["registrations"]]}
+    parts: dict[str, Any] = {"registrations": [_ordered(r, REGISTERED) for r in receipt["registrations"]]}
     if isinstance(receipt.get("signature"), dict):
         parts["signature"] = _ordered(receipt["signature"], SIGNED)
     return json.dumps(_ordered({**receipt, **parts}, FIELDS), indent=2, ensure_ascii=False) + "\n"
