@@ -12,6 +12,7 @@ import click
 
 from orledger.cli_options import LocalPath
 from orledger.errors import UsageError
+from orledger.files import require_file
 from orledger.wording import either
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def out_option(**attributes: Any) -> Callable[[Any], Any]:
 
 def check_file(path: Path) -> None:
     """Raises UsageError unless a file can be written at ``path``; leaves everything as it was."""
+    require_file(path)
     with writing_to(path):
         if path.is_dir():
             raise UsageError(f"{path} is a folder", hint="name a file inside it")
@@ -72,9 +74,10 @@ def check_folder(path: Path) -> None:
 def write_file(path: Path, data: str | bytes) -> None:
     """Writes ``data`` to ``path``, folders above it included; a file that was there is replaced as a whole or kept."""
     content = data.encode() if isinstance(data, str) else data
+    require_file(path)
     with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file():  # a pipe or a device
+        if path.exists() and not path.is_file():  # a stream that the shell opened
             path.write_bytes(content)
             return
         target = path.resolve()

@@ -16,6 +16,7 @@ from orledger.cli_options import PlacePath, db_option, on_terminal, reading
 from orledger.cli_output import check_file, out_option, write_file
 from orledger.cli_render import render
 from orledger.errors import QueryRefusedError, UsageError
+from orledger.files import require_file
 from orledger.wording import visible
 
 if TYPE_CHECKING:
@@ -170,6 +171,8 @@ def _query_text(query: str | None, file: Path | None) -> str:
         raise UsageError("a query and --file were both given", hint="give one of them")
     if query is not None and query != "-":
         return query
+    if file is not None:
+        require_file(file)
     try:
         return sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

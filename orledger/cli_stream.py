@@ -14,6 +14,7 @@ import polars as pl
 from orledger.cli_output import writing_to
 from orledger.cli_render import json_line
 from orledger.errors import QueryRefusedError
+from orledger.files import require_file
 from orledger.schema.frames import flat
 
 if TYPE_CHECKING:
@@ -87,9 +88,10 @@ def _opened(out: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    require_file(out)
     with writing_to(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        if out.exists() and not out.is_file():  # a pipe or a device
+        if out.exists() and not out.is_file():  # a stream that the shell opened
             with out.open("wb") as file:
                 yield file
             return

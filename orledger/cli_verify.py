@@ -134,7 +134,6 @@ def _verified(
 
 def _write_receipt(db: Path, out: Path, sign: Path | None) -> None:
     """Writes the file, and an entry that says so."""
-    import json
     from hashlib import sha256
 
     from orledger.schema import chain, receipts
@@ -143,7 +142,7 @@ def _write_receipt(db: Path, out: Path, sign: Path | None) -> None:
 
     with writing(db) as con:
         receipt = receipts.make(con, sign)
-        text = json.dumps(receipt, indent=2, ensure_ascii=False) + "\n"
+        text = receipts.text_of(receipt)
         write_file(out, text)
         summary = {"head": receipt["head"], "cells": receipt["cells"], "sha256": sha256(text.encode()).hexdigest()}
         signed_by = {} if sign is None else {"signed_by": receipts.signer(receipt)}

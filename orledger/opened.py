@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import UsageError
+from orledger.files import require_file
 from orledger.schema.reading import Results, open_results
 from orledger.wording import visible
 
@@ -133,6 +134,7 @@ class Opened(Results):
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         contents = Contents(self, changed=changed(self))
+        require_file(target)
         target.write_text(render_report(self, title=title, contents=contents), encoding="utf-8")
         contents.close()
         return target

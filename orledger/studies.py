@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orledger.errors import Note, OrledgerError, UsageError
+from orledger.files import require_file
 from orledger.study import Case, Study
 from orledger.study_displays import read_figures, read_tables
 from orledger.toml_tables import TomlTable, parse
@@ -102,6 +103,7 @@ def shown(folder: Path) -> Study:
 def described(folder: Path) -> Study:
     """The study that ``folder``/study.toml describes; nothing of it is imported."""
     file = folder / FILE
+    require_file(file)
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 import sys
 import tomllib
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import UsageError
+from orledger.files import require_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +25,15 @@ Made = TypeVar("Made")
 MOST = sys.float_info.max
 LONGEST = (
     1_000_000  # characters; what takes the parsers of TOML and SQL seconds is no longer a file that somebody wrote
+)
+
+# Python's parser takes memory in proportion to the square of a dotted key, and a frame for every bracket inside another.
+MOST_PARTS = 50  # of a dotted key
+DEEPEST = 50  # brackets inside one another
+TOKENS = re.compile(  # texts, which may lack their end, comments, and what parts keys; each is looked at once
+    r"\"{3}[^\\]*?(?:\\.[^\\]*?)*?(?:\"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|\"[^\"\\\n]*(?:\\[^\n][^\"\\\n]*)*\"?|'[^'\n]*'?"
+    r"|\#[^\n]*|[][{}.,=\n]",
+    re.DOTALL,
 )
 
 # What was found, in a message: dotted keys can nest deeper than Python's own repr can follow.
@@ -36,6 +48,8 @@ class TomlError(UsageError):
 
 def read_text(file: Traversable, name: str = "") -> str:
     """The text of ``file``; UsageError, under ``name`` or its own, for one that cannot be read or is no text in UTF-8."""
+    if isinstance(file, Path):
+        require_file(file)
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -154,12 +168,33 @@ def parse(text: str, file: str) -> TomlTable:
     """The top table of a TOML text; a syntax error names the file and the line."""
     if len(text) > LONGEST:
         raise TomlError(f"{file}: {len(text):,} characters, and a file of this kind has at most {LONGEST:,}")
+    require_shallow(text, file)
     try:
         return TomlTable(tomllib.loads(text.removeprefix("\ufeff")), file)  # as editors of Windows begin a file
     except RecursionError as error:
         raise TomlError(f"{file}: tables or lists are nested too deeply to be read") from error
     except ValueError as error:  # a syntax error, or a whole number with thousands of digits
         raise TomlError(f"{file}: not valid TOML: {error}") from error
+
+
+def require_shallow(text: str, file: str) -> None:
+    """Refuses keys of more parts, and brackets inside more of them, than anybody writes, before the parser meets them."""
+    dots = depth = 0
+    for token in TOKENS.finditer(text):
+        mark = token[0]
+        if mark == ".":
+            dots += 1
+        elif mark in ("[", "{"):
+            depth, dots = depth + 1, 0
+        elif mark in ("]", "}"):
+            depth, dots = max(depth - 1, 0), 0
+        elif mark in ("=", ",", "\n"):
+            dots = 0
+        if dots < MOST_PARTS and depth <= DEEPEST:
+            continue
+        line = text.count("\n", 0, token.start()) + 1
+        what = f"a key of more than {MOST_PARTS} parts" if dots else f"lists or tables nested more than {DEEPEST} deep"
+        raise TomlError(f"{file}, line {line}: {what}", hint="nothing that is read from such a file lies so deep")
 
 
 def _tuple(kinds: type | tuple[type, ...]) -> tuple[type, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-__all__ = ["append", "begin", "head", "renew", "verify"]
+__all__ = ["append", "begin", "head", "moment", "renew", "verify"]
 
 BEFORE = "history before this entry is not in the chain"
 
@@ -66,7 +66,8 @@ def append(
     Rows are read back from the database, so the call comes after they are written and inside the same transaction. A key
     that has no rows any more is recorded as such. Rows that were changed past the ledger before this transaction are not
     vouched for, and go on disagreeing; to find them, what the whole file knows of the keys is read. Keys that are ``unseen``
-    had neither rows nor an entry before, as the caller knows. The time is never before that of the entry before, whatever the clock.
+    had neither rows nor an entry before, as the caller knows. The time is never before that of the entry before, whatever the
+    clock; ``now`` is the time that the rows carry, if they carry one (see ``moment``).
     """
     items: list[Item] = []
     for part, keys in (rows or {}).items():
@@ -74,6 +75,16 @@ def append(
         found, edited = dict(digests(con, part, keys)), _edited(con, part, seen) if seen else set()
         items += [(part, key, found.get(key, NO_ROWS)) for key in dict.fromkeys(keys) if key not in edited]
     return _add(con, kind, payload, items, now)
+
+
+def moment(con: DuckDBPyConnection, now: datetime | None = None) -> datetime:
+    """The time to write into a row: that of the clock, and always after the last entry of the chain.
+
+    A clock that was set back dates nothing back, and rows that are written one after another have times in that order.
+    """
+    clock = (now or datetime.now(UTC)).replace(tzinfo=None)
+    ((last,),) = con.execute("SELECT max(written) FROM ledger WHERE branch = ?", [OWN]).fetchall()
+    return clock if last is None else max(clock, last + timedelta(microseconds=1))
 
 
 def _edited(con: DuckDBPyConnection, part: str, keys: Collection[str]) -> set[str]:

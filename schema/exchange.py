@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
+from orledger.files import require_file
 from orledger.schema import (
     catalogue,
     chain,
@@ -99,6 +100,7 @@ def export(path: Path, folder: Path, *, compact: bool = False) -> dict[str, Any]
 
 def verify(folder: Path) -> dict[str, Any]:
     """The manifest of an exported folder, once every file is there and has its hash; VerificationError otherwise."""
+    require_file(folder / MANIFEST)
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:

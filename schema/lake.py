@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from orledger.errors import UsageError, VerificationError
+from orledger.files import require_file
 from orledger.schema import catalogue, exchange, explaining, migrate, parquet, viewing
 from orledger.schema.reading import Results
 from orledger.wording import counted
@@ -56,6 +57,7 @@ def open_lake(folder: Path, **config: Any) -> Results:
 def _require_readable(con: duckdb.DuckDBPyConnection, corpus: Path) -> None:
     """Refuses a corpus of a newer orledger, and an older one whose tables lack a column; a table that it lacks counts as empty."""
     file = corpus / exchange.MANIFEST
+    require_file(file)
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
         version = int(manifest["schema_version"])

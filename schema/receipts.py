@@ -10,17 +10,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from orledger.errors import DatabaseError, UsageError, VerificationError
+from orledger.files import require_file
 from orledger.schema import chain, ledger
 from orledger.schema.contents import CheckFinding
 from orledger.schema.hashing import canonical
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from duckdb import DuckDBPyConnection
 
 FORMAT = 1
+SIGNED = ("algorithm", "public_key", "signature")
+REGISTERED = ("hypothesis", "hash", "registered")
 FIELDS = ("orledger_receipt", "head", "sequence", "genesis", "written", "registrations", "cells")
 NEEDED = "pip install 'orledger[sign]'"
 
@@ -87,15 +91,29 @@ def make(con: DuckDBPyConnection, key: Path | None = None) -> dict[str, Any]:
         "head": last.hash,
         "sequence": last.sequence,
         "genesis": genesis[0].hash if genesis else None,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "written": chain.moment(con).replace(tzinfo=UTC).isoformat(timespec="seconds"),
         "registrations": [{"hypothesis": h, "hash": k, "registered": at.isoformat()} for h, k, at in rows],
         "cells": cells_at(con, ledger.OWN, last.sequence),
     }
     return receipt if key is None else {**receipt, "signature": _signed(receipt, key)}
 
 
+def text_of(receipt: dict[str, Any]) -> str:
+    """The text of the file that holds ``receipt``, its fields in their order however they came; its hash is in the chain."""
+    parts: dict[str, Any] = {"registrations": [_ordered(r, REGISTERED) for r in receipt["registrations"]]}
+    if isinstance(receipt.get("signature"), dict):
+        parts["signature"] = _ordered(receipt["signature"], SIGNED)
+    return json.dumps(_ordered({**receipt, **parts}, FIELDS), indent=2, ensure_ascii=False) + "\n"
+
+
+def _ordered(data: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """``data`` with ``names`` first."""
+    return {name: data[name] for name in names if name in data} | data
+
+
 def read(path: Path) -> dict[str, Any]:
     """The receipt in the file at ``path``; UsageError when it is none."""
+    require_file(path)
     try:
         receipt = json.loads(path.read_text(encoding="utf-8"))
         whole = isinstance(receipt["sequence"], int) and all(
@@ -122,8 +140,6 @@ def check(con: DuckDBPyConnection, receipt: dict[str, Any], key: Path | None = N
         findings.append(
             CheckFinding("a noted head is not in the chain", where, f"{receipt['head']}: the history is another")
         )
-    elif entry.sequence != receipt["sequence"]:
-        findings.append(CheckFinding("the receipt was changed", where, f"its head is entry {entry.sequence}"))
     known = dict(con.execute("SELECT hash, hypothesis FROM registration").fetchall())
     findings += [
         CheckFinding("a registration of the receipt is gone", where, f"{r.get('hypothesis')} {r['hash'][:12]}")
@@ -136,12 +152,100 @@ def check(con: DuckDBPyConnection, receipt: dict[str, Any], key: Path | None = N
             signed_by = signer(receipt, key)
         except VerificationError as error:
             findings.append(CheckFinding("the signature does not hold", where, error.message))
+    if entry is not None:
+        gone = {r["hash"] for r in receipt["registrations"]} - set(known)
+        findings += [
+            CheckFinding("the receipt was changed", f"{name}, in the {where}", detail)
+            for name, detail in _changed(con, receipt, entry, gone)
+        ]
     cells = cells_at(con, entry.branch, entry.sequence) if entry is not None else receipt["cells"]
-    if entry is not None and cells != receipt["cells"]:
-        findings.append(CheckFinding("the receipt was changed", where, f"{cells} cells had an outcome at its head"))
     return Checked(
         str(receipt["written"]), receipt["sequence"], cells, len(receipt["registrations"]), signed_by, tuple(findings)
     )
+
+
+def _changed(
+    con: DuckDBPyConnection, receipt: dict[str, Any], entry: ledger.Entry, gone: Collection[str]
+) -> list[tuple[str, str]]:
+    """Each field of ``receipt`` that is not what the chain had at ``entry``, its head, and what it had; ``gone`` is told elsewhere."""
+    (first,) = ledger.entries(con, f"branch = {entry.branch} ORDER BY sequence LIMIT 1")
+    cells = cells_at(con, entry.branch, entry.sequence)
+    found: list[tuple[str, str]] = []
+    if receipt["sequence"] != entry.sequence:
+        found.append(("sequence", f"its head is entry {entry.sequence}"))
+    if receipt["genesis"] != first.hash:
+        found.append(("genesis", f"the history begins with {first.hash[:12]}"))
+    if isinstance(receipt["cells"], bool) or receipt["cells"] != cells:
+        found.append(("cells", f"{cells} cells had an outcome at its head"))
+    found += _other_registrations(con, receipt["registrations"], entry, gone)
+    entered = [e.summary for e in ledger.entries(con, "kind = 'receipt' ORDER BY branch, sequence")]
+    files = {str(e.get("sha256")): "signed_by" in e for e in entered if e.get("head") == entry.hash}
+    bare = {k: v for k, v in receipt.items() if k != "signature"}  # some sign a receipt with a program of their own
+    if files.get(_sha256(receipt)) is not None or files.get(_sha256(bare)) is False:
+        return found
+    at = _time(receipt["written"])
+    if at is None:
+        found.append(("written", "it is no time"))
+    elif at < entry.written.replace(microsecond=0):
+        found.append(("written", f"its head was written later, at {entry.written:%Y-%m-%d %H:%M:%S}"))
+    unsigned = "signature" not in receipt and True in files.values()  # the rest may be as it was
+    if files and not found and not unsigned:
+        found.append(("file", f"the chain recorded one with the SHA-256 {next(iter(files))[:12]}"))
+    return found
+
+
+def _sha256(receipt: dict[str, Any]) -> str:
+    return hashlib.sha256(text_of(receipt).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _time(text: object) -> datetime | None:
+    """The time that a receipt says, in UTC; None for what is no time."""
+    try:
+        at = datetime.fromisoformat(str(text))
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _other_registrations(
+    con: DuckDBPyConnection, listed: list[dict[str, Any]], entry: ledger.Entry, gone: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """What ``listed`` says of registrations, and the chain did not hold at ``entry``."""
+    held = _registrations_at(con, entry)
+    rows = con.execute("SELECT hash, hypothesis, registered FROM registration").fetchall()
+    known = {key: (name, at) for key, name, at in rows}
+    now = dict(ledger.digests(con, "registration", list(held)))
+    hashes = [r["hash"] for r in listed]
+    for key in dict.fromkeys(hashes):
+        if key not in held and key not in gone:
+            yield "registrations", f"{key[:12]} was not registered at its head"
+        elif hashes.count(key) > 1:
+            yield "registrations", f"{key[:12]} is listed twice"
+    for key in held:
+        if key not in hashes:
+            yield "registrations", f"{key[:12]} was registered at its head, and is not listed"
+    for r in listed:
+        if r["hash"] not in held or r["hash"] not in known:
+            continue
+        name, at = known[r["hash"]]
+        if "hypothesis" in r and r["hypothesis"] != name:
+            yield "registrations", f"{r['hash'][:12]} is {name}"
+        said = r.get("registered", at.isoformat())
+        # A merge may have found an earlier time for a text that was registered elsewhere too.
+        merged = held[r["hash"]] != now.get(r["hash"])
+        earlier = merged and isinstance(said, str) and at.isoformat() <= said <= entry.written.isoformat()
+        if said != at.isoformat() and not earlier:
+            yield "registrations", f"{r['hash'][:12]} was registered {at:%Y-%m-%d %H:%M:%S}"
+
+
+def _registrations_at(con: DuckDBPyConnection, entry: ledger.Entry) -> dict[str, str]:
+    """The registrations that the history held when ``entry`` was written, with the digests of their rows."""
+    query = (
+        "SELECT key, arg_max(digest, sequence) FROM ledger_item WHERE part = 'registration' AND branch = ? AND sequence <= ?"
+        " GROUP BY key ORDER BY key"
+    )
+    found = con.execute(query, [entry.branch, entry.sequence]).fetchall()
+    return {key: digest for key, digest in found if digest != ledger.NO_ROWS}
 
 
 def cells_at(con: DuckDBPyConnection, branch: int, sequence: int) -> int:
@@ -197,6 +301,7 @@ def signer(receipt: dict[str, Any], key: Path | None = None) -> str:
     except (InvalidSignature, UnsupportedAlgorithm, KeyError, ValueError, TypeError) as error:
         raise VerificationError(f"the receipt is not what was signed ({type(error).__name__})") from error
     if key is not None:
+        require_file(key)
         try:
             wanted = serialization.load_ssh_public_key(key.read_bytes())
         except (OSError, ValueError, UnsupportedAlgorithm) as error:
@@ -215,6 +320,7 @@ def _signed(receipt: dict[str, Any], key: Path) -> dict[str, str]:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    require_file(key)
     raw = key.read_bytes()
     load = serialization.load_ssh_private_key if b"OPENSSH" in raw else serialization.load_pem_private_key
     try:

@@ -15,9 +15,11 @@ import duckdb
 
 from orledger.errors import DatabaseError, QueryRefusedError
 from orledger.schema.sandbox import require_query
+from orledger.schema.steadiness import HINT as STEADY
+from orledger.schema.steadiness import Looking, nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from duckdb import DuckDBPyConnection
 
@@ -46,6 +48,7 @@ def parse(con: DuckDBPyConnection, text: str, file: str, known: Collection[str])
     """The statements of ``text``; DatabaseError for one that does something else than to describe a view over ``known`` names."""
     found: list[Statement] = []
     tables = {name.lower() for name in known}
+    looking: Looking | None = None
     for one in _statements(con, text, file):
         view = CREATE.fullmatch(one)
         if view is None:
@@ -56,6 +59,10 @@ def parse(con: DuckDBPyConnection, text: str, file: str, known: Collection[str])
         name, query = view[1], view[2].strip()
         plain = name[1:-1].replace('""', '"') if name.startswith('"') else name
         _require_select(con, query, f"{file}: view {plain}", tables)
+        looking = looking or Looking(con, growing=False)
+        looking.seen.add(plain.lower())  # what the database has under this name is replaced
+        if (reason := looking.unsteady(query)) is not None:
+            raise DatabaseError(f"{file}: view {plain}: {reason}", hint=STEADY)
         tables.add(plain.lower())
         found.append(Statement(one, plain, query))
     return found
@@ -77,15 +84,15 @@ def _require_select(con: DuckDBPyConnection, query: str, where: str, tables: set
     tree = json.loads(con.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
     if tree.get("error"):
         raise DatabaseError(f"{where}: {tree.get('error_message')}", hint=HINT)
-    nodes = list(_nodes(tree))
+    found = list(nodes(tree))
     # A WITH query may hide a file of its name elsewhere in the text, so it has a name that no file has.
     own = {
         key
-        for node in nodes
+        for node in found
         for entry in _common_tables(node)
         if re.fullmatch(r"\w+", key := str(entry["key"]).lower())
     }
-    for node in nodes:
+    for node in found:
         kind = node.get("type")
         if kind == "BASE_TABLE":
             name = str(node.get("table_name"))
@@ -109,15 +116,3 @@ def _common_tables(node: dict[str, Any]) -> list[dict[str, Any]]:
     held = node.get("cte_map")
     found = held.get("map") if isinstance(held, dict) else None
     return [e for e in found if isinstance(e, dict) and "key" in e] if isinstance(found, list) else []
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every object inside ``tree``, whatever the depth: a query may be nested as deeply as its text is long."""
-    left = [tree]
-    while left:
-        node = left.pop()
-        if isinstance(node, dict):
-            yield node
-            left.extend(node.values())
-        elif isinstance(node, list):
-            left.extend(node)

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections import Counter
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,19 +106,23 @@ class Writer:
         mappings settings, versions and host, stored as JSON.
         """
         row = {k: _json(v) if isinstance(v, dict) else v for k, v in facts.items()}
-        row |= {"run_id": run_id, "registration_hash": registration_hash, "started": _now(), "state": "running"}
         with self.transaction() as con:
+            now = chain.moment(con)
+            row |= {"run_id": run_id, "registration_hash": registration_hash, "started": now, "state": "running"}
             killed = con.execute("SELECT run_id FROM run WHERE state = 'running'").fetchall()
             con.execute("UPDATE run SET state = 'interrupted' WHERE state = 'running'")
             con.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
-            chain.append(con, "run", {"run": run_id, "state": "running"}, {"run": [k for (k,) in killed] + [run_id]})
+            chain.append(
+                con, "run", {"run": run_id, "state": "running"}, {"run": [k for (k,) in killed] + [run_id]}, now=now
+            )
 
     def end_run(self, run_id: str, state: str) -> None:
         """Marks the run finished, interrupted or incomplete, and moves everything from the log into the file."""
         with self.transaction() as con:
             self._complete()
-            con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, _now(), run_id])
-            chain.append(con, "run", {"run": run_id, "state": state}, {"run": [run_id]})
+            now = chain.moment(con)
+            con.execute("UPDATE run SET state = ?, ended = ? WHERE run_id = ?", [state, now, run_id])
+            chain.append(con, "run", {"run": run_id, "state": state}, {"run": [run_id]}, now=now)
         with explaining.translated(self.path):
             self.con.execute("CHECKPOINT")
 
@@ -169,10 +172,11 @@ class Writer:
         for cell_id in cells:
             if cell_id not in known:
                 raise DatabaseError(f"{self.path}: the cell {cell_id} is not planned")
-        settled = settled_rows(cells, run_id, _now())
         again = [cell_id for cell_id in cells if known[cell_id] != "planned"]
         counts = Counter(outcome.state for outcome in cells.values())
         with self.transaction() as con:
+            now = chain.moment(con)
+            settled = settled_rows(cells, run_id, now)
             records = record_columns(cells)
             replaced = _replaced(con, records, again, cells) if again else {}
             for table in ("record", *SMALL_TYPES) if again else ():
@@ -186,7 +190,7 @@ class Writer:
             _settle(con, settled)
             told = {"replaced": replaced} if replaced else {}
             unseen = self._unseen("cell", [cell_id for cell_id in cells if known[cell_id] == "planned"])
-            chain.append(con, "cells", {"run": run_id, **counts, **told}, {"cell": list(cells)}, unseen=unseen)
+            chain.append(con, "cells", {"run": run_id, **counts, **told}, {"cell": list(cells)}, unseen=unseen, now=now)
         known.update({cell_id: outcome.state for cell_id, outcome in cells.items()})
 
     def settings(self, run_id: str, rows: Iterable[tuple[str, str, Any, bool, str]]) -> None:
@@ -267,7 +271,3 @@ def _insert(con: DuckDBPyConnection, table: str, types: Sequence[str], rows: Seq
 
 def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(tzinfo=None)

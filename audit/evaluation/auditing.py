@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from orledger.audit.evaluation.claims import ClaimResult, check
@@ -36,11 +35,13 @@ from orledger.schema.objects import StaleViewsError
 from orledger.schema.opening import connect, writing
 from orledger.schema.reading import open_results
 from orledger.schema.sandbox import Limits, require_query
+from orledger.schema.steadiness import Looking
 from orledger.schema.transactions import transaction
 from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
@@ -155,16 +156,16 @@ def audit(
             raise VerificationError(
                 f"{path} was changed while it was audited, and nothing was stored", hint="run the audit again"
             )
-        store(con, found, now or datetime.now(UTC))
+        store(con, found, now)
     return found
 
 
 def _require_names(path: Path, hypotheses: Sequence[Hypothesis]) -> None:
     """Refuses what is no query, and names that do not occur in the data."""
     with _reading(path) as results:
-        require_queries(results.con, hypotheses)
         replaced = {h.id for h in hypotheses}
         stored = [r.parsed() for r in current_registrations(results.con) if r.hypothesis not in replaced]
+        require_queries(results.con, [*hypotheses, *stored])
         check_names(results, [*hypotheses, *stored])
 
 
@@ -181,7 +182,8 @@ def _reading(path: Path) -> Iterator[Results]:
 
 
 def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -> None:
-    """Refuses a hypothesis whose SQL is not one query each, before it is registered or evaluated."""
+    """Refuses a hypothesis whose SQL is not one query each, or may give other rows each time, before it is registered or evaluated."""
+    looking: Looking | None = None
     for h in hypotheses:
         parts: tuple[Comparison | Claim, ...] = (*h.comparisons, *h.claims)
         for c in parts:
@@ -189,6 +191,8 @@ def require_queries(con: DuckDBPyConnection, hypotheses: Iterable[Hypothesis]) -
                 for _, q in c.sides:
                     if q.sql is not None:
                         require_query(con, q.sql)
+                        looking = looking or Looking(con)
+                        looking.require_steady(q.sql)
 
 
 def examine(results: Results, limits: Limits | None = None) -> Audit:

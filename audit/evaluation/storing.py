@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from orledger.audit.statistics.result import Dropped
 
 
-def store(con: DuckDBPyConnection, found: Audit, now: datetime) -> None:
+def store(con: DuckDBPyConnection, found: Audit, now: datetime | None = None) -> None:
     """Writes the rows of ``found`` in one transaction, in place of an earlier audit of the same inputs."""
     known = con.execute("SELECT created FROM audit WHERE audit_id = ?", [found.audit_id]).fetchall()
-    created = known[0][0] if known else now.replace(tzinfo=None)
     hashes = [f.registration.hash for f in found.findings]
     rows = [row for f in found.findings for row in _rows(found.audit_id, f)]
-    head = [found.audit_id, hashes, found.data_hash, found.n_cells, found.n_records, _json(library_versions()), created]
+    facts = [found.audit_id, hashes, found.data_hash, found.n_cells, found.n_records, _json(library_versions())]
     tables = ("audit", "test_result", "claim", "disposition")
     with transaction(con):
+        now = chain.moment(con, now)
         for table in tables:
             con.execute(f"DELETE FROM {table} WHERE audit_id = ?", [found.audit_id])
-        con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", head)
+        con.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", [*facts, known[0][0] if known else now])
         for table in tables[1:]:
             mine = [row for name, row in rows if name == table]
             insert_rows(con, table, list(mine[0]) if mine else (), [list(row.values()) for row in mine])
         verdicts = {f.hypothesis.id: str(f.decision.verdict) for f in found.findings if f.decision}
         summary = {"audit": found.audit_id, "data_hash": found.data_hash, "verdicts": verdicts}
-        chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)))
+        chain.append(con, "audit", summary, dict.fromkeys(tables, (found.audit_id,)), now=now)
 
 
 def _rows(audit_id: str, f: AuditFinding) -> Iterable[tuple[str, dict[str, Any]]]:

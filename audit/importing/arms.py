@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from orledger.audit.importing import words
 from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.errors import DataError
+from orledger.toml_tables import SHORT
 from orledger.wording import some
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def which_arm(columns: Columns, left: Sequence[str], keys: Collection[str] = ())
     alone = next((c for c in left if words.is_one_of(c, words.ARMS) and columns.count(c) == 1), None)
     if alone is not None:
         return DataError(
-            f"{columns.source}: {alone} has one value, {columns.values(alone)[0]!r}, so there is nothing to compare",
+            f"{columns.source}: {alone} has one value, {SHORT.repr(columns.values(alone)[0])}, so there is nothing to compare",
             hint="give a table with at least two arms (methods, models, algorithms), or one file for each",
         )
     texts = [c for c in left if c in columns.texts and c not in keys and not columns.constant(c)]

@@ -24,6 +24,7 @@ from orledger.audit.importing.suspicions import (
     results_alone,
 )
 from orledger.errors import DataError, UsageError
+from orledger.toml_tables import SHORT
 from orledger.wording import some
 
 if TYPE_CHECKING:
@@ -299,7 +300,8 @@ def _with_marks(guess: Guess, marked: dict[str, str]) -> Guess:
     told = f"; what stands beside them is stored as {names} and not tested" if stored else ""
     example = next(iter(marked.values()))
     guess.reasons.insert(
-        0, f"{some(list(marked), 5)}: numbers with a mark, such as {example!r}; the number is the result{told}"
+        0,
+        f"{some(list(marked), 5)}: numbers with a mark, such as {SHORT.repr(example)}; the number is the result{told}",
     )
     guess.mapping = replace(guess.mapping, metrics=(*guess.mapping.metrics, *stored))
     return guess

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from orledger.files import require_file
 from orledger.toml_tables import TomlError, TomlTable, parse
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class Mapping:
 
 def read_mapping(path: Path) -> Mapping:
     """The mapping in the TOML file at ``path``."""
+    require_file(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -9,6 +9,7 @@ import polars as pl
 from orledger.audit.importing import words
 from orledger.audit.importing.mapping import TRUTH, MappedMetric
 from orledger.errors import DataError
+from orledger.toml_tables import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -67,7 +68,7 @@ def unmarked(rows: pl.DataFrame) -> pl.DataFrame:
         if any(percent) and not all(percent):
             with_sign, without = values[percent.index(True)], values[percent.index(False)]
             raise DataError(
-                f"{metric}: {with_sign!r} is a percentage and {without!r} is none",
+                f"{metric}: {SHORT.repr(with_sign)} is a percentage and {SHORT.repr(without)} is none",
                 hint="write all of them alike: whether 0.68 is 68% or less than 1% cannot be told",
             )
     spread = entries.with_columns(beside(pl.col("value")).alias("value"), pl.col("metric") + BESIDE)

@@ -13,6 +13,7 @@ from orledger.audit.importing.marked import truth, unmarked
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.audit.importing.words import FINE
 from orledger.errors import DataError
+from orledger.toml_tables import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,13 +214,13 @@ def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
             else "leave the entry empty and say why in a column called reason"
         )
         raise DataError(
-            f"{_place(bad)}, column {row[COLUMN]!r}: {row['value']!r} is {what}{more}",
+            f"{_place(bad)}, column {row[COLUMN]!r}: {SHORT.repr(row['value'])} is {what}{more}",
             hint=f"correct it, or {otherwise}",
         )
     bad = rows.filter(pl.col("idx").is_not_null() & pl.col(INDEX).is_null())
     if not bad.is_empty():
         raise DataError(
-            f"{_place(bad)}, column {mapping.idx!r}: {bad['idx'][0]!r} is not a whole number",
+            f"{_place(bad)}, column {mapping.idx!r}: {SHORT.repr(bad['idx'][0])} is not a whole number",
             hint="idx counts steps or points; put other things into label or the keys",
         )
 

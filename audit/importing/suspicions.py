@@ -11,6 +11,7 @@ import polars as pl
 from orledger.audit.importing import words
 from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.errors import DataError
+from orledger.toml_tables import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -39,7 +40,7 @@ def doubtful_arms(columns: Columns, arm: str) -> list[str]:
         rare, usual = sorted(pair, key=lambda n: counts[n])
         if (counts[rare] < RARE * counts[usual] or _same_letters(rare, usual)) and _alike(rare, usual):
             lines.append(
-                f"{arm}: {rare!r} ({counts[rare]:,} of {columns.frame.height:,} rows) is spelt nearly like {usual!r}"
+                f"{arm}: {SHORT.repr(rare)} ({counts[rare]:,} of {columns.frame.height:,} rows) is spelt nearly like {SHORT.repr(usual)}"
                 f" ({counts[usual]:,}); where they are one arm, correct the table and begin with a new database"
             )
     return lines
@@ -51,7 +52,7 @@ def require_no_summaries(columns: Columns, unit: Sequence[str]) -> None:
         values = columns.values(key) if key in columns.texts else []
         if len(values) > 2 and words.sums_up(values[-1]):
             raise DataError(
-                f"{columns.source}: {key} {values[-1]!r} looks like a summary of the others, and would count as one more unit",
+                f"{columns.source}: {key} {SHORT.repr(values[-1])} looks like a summary of the others, and would count as one more unit",
                 hint=f"take its rows out of the table; if it is a {key} like the others, give it another name",
             )
 

@@ -17,6 +17,7 @@ from orledger.audit.importing.folders import TABLES, bare_name, ending, kind
 from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.audit.importing.repeated import NOTHING, Beforehand
 from orledger.errors import DataError, UsageError
+from orledger.files import waits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -41,6 +42,10 @@ def expand(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
             inside = [path]
         elif path.is_dir():
             inside = sorted(p for p in path.iterdir() if ending(p) in TABLES)
+            for p in filter(waits, inside):
+                raise DataError(
+                    f"{p}: is a pipe or a device, not a file", hint="take it out of the folder, or name the files"
+                )
             if not inside:
                 raise DataError(
                     f"{path}: no CSV, Parquet or JSON lines file, no run of Sacred and no event file of TensorBoard in this folder",

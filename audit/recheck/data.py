@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from orledger.audit.recheck.model import Check, Publication, Published, malformed
 from orledger.audit.recheck.rounding import counts_of, parse_printed
 from orledger.errors import UsageError
+from orledger.toml_tables import require_shallow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -209,6 +210,7 @@ def parse_publication(texts: Mapping[str, str]) -> Publication:
     checks: list[Check] = []
     reasons: list[tuple[str, str]] = []
     for file, text in texts.items():
+        require_shallow(text, file)
         try:
             content = tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:

@@ -12,6 +12,7 @@ from orledger.audit.registry.claim_reading import read_claims
 from orledger.audit.registry.comparison_reading import COMPARISON_DEFAULTS, read_comparisons
 from orledger.audit.registry.hypotheses import Claim, Comparison, Hypothesis, Rule, Term
 from orledger.audit.registry.words import OUTCOMES, STATES, Verdict
+from orledger.files import require_file
 from orledger.toml_tables import TomlError, TomlTable, parse
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 def read_hypothesis(path: Path) -> Hypothesis:
     """The hypothesis in the TOML file at ``path``."""
+    require_file(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry import known
 from orledger.audit.registry.reading import parse_hypothesis, shipped_hypotheses
-from orledger.errors import UsageError
+from orledger.errors import QueryRefusedError, UsageError
 from orledger.schema import chain, viewing
+from orledger.schema.steadiness import HINT, Looking
 from orledger.schema.transactions import transaction
 from orledger.studies import CASES_HERE, having
 from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from duckdb import DuckDBPyConnection
 
@@ -88,6 +89,7 @@ def register(
             f"{hypothesis.file}: this text was registered before and has been replaced since",
             hint="registrations are never reordered; change the text to say what is meant now",
         )
+    _require_steady(con, hypothesis)
     reaches = reached_studies(con, hypothesis)
     done = cells_done(con, reaches)
     if current is not None and done and not amend:
@@ -103,7 +105,7 @@ def register(
         statement=hypothesis.statement,
         file=hypothesis.file,
         text=hypothesis.text,
-        registered=_moment(con, now),
+        registered=chain.moment(con, now),
         cells_done=done,
         parent=current.hash if current else None,
         amendment=bool(current and done),
@@ -117,15 +119,17 @@ def register(
         summary = {"hypothesis": row.hypothesis, "hash": row.hash, "cells_done": done, "amendment": row.amendment}
         known.store(con, row.hash, hypothesis)
         rows = {"registration": [row.hash], **({"registered": [row.hash]} if hypothesis.comparisons else {})}
-        chain.append(con, "registration", summary, rows)
+        chain.append(con, "registration", summary, rows, now=row.registered)
     return row
 
 
-def _moment(con: DuckDBPyConnection, now: datetime | None) -> datetime:
-    """The time now, and never before the last entry of the chain: a clock that was set back dates nothing back."""
-    clock = (now or datetime.now(UTC)).replace(tzinfo=None)
-    last = chain.head(con)
-    return clock if last is None else max(clock, last.written)
+def _require_steady(con: DuckDBPyConnection, hypothesis: Hypothesis) -> None:
+    """Refuses a text whose queries may give another verdict at every audit of the same data."""
+    queries = {q.sql for q in hypothesis.quantities if q.sql is not None}
+    looking = Looking(con) if queries else None
+    for query in sorted(queries):
+        if looking is not None and (reason := looking.unsteady(query)) is not None:
+            raise QueryRefusedError(f"{hypothesis.file}: {hypothesis.id}: {reason}", hint=HINT)
 
 
 def register_shipped(

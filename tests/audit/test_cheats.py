@@ -16,8 +16,11 @@ import duckdb
 import pytest
 from foreign_file import MAPPING, comparison, computed, query, run, study
 
+import orledger
 from orledger.audit.registry import registration
 from orledger.audit.registry.reading import parse_hypothesis
+from orledger.audit.registry.registration import register
+from orledger.errors import QueryRefusedError
 from orledger.schema import chain, viewing
 from orledger.schema.opening import connect
 from orledger.schema.transactions import transaction
@@ -104,7 +107,6 @@ def test_a_clock_that_is_set_back_dates_nothing_back(
         def now(cls, tz: Any = None) -> datetime:
             return datetime.now(tz) - timedelta(days=1)
 
-    monkeypatch.setattr(registration, "datetime", Yesterday)
     monkeypatch.setattr(chain, "datetime", Yesterday)
     found = audited(eight, "--registry", wrote(tmp_path, LESS))
     assert (found["known"], found["cells_done_at_registration"]) == ("registered after cells were done", 8)
@@ -112,6 +114,67 @@ def test_a_clock_that_is_set_back_dates_nothing_back(
         first = con.execute("SELECT min(finished) FROM cell").fetchall()[0][0]
         assert con.execute("SELECT registered FROM registration").fetchall()[0][0] >= first
     assert findings(eight) == set()
+
+
+@pytest.mark.parametrize("steps", [(-5,), (-60, -120), (3600, -3600), (3600, 0, -86_400, 7200, 0)])
+def test_a_clock_that_steps_back_and_forth_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: tuple[int, ...]
+) -> None:
+    """Registered, put on record, computed, audited, computed again, with a clock of its own each time: all in good order."""
+    left = [0, *steps]
+
+    class Stepping(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:  # each question is a step further, and the last step is the clock
+            return datetime.now(tz) + timedelta(seconds=left.pop(0) if len(left) > 1 else left[0])
+
+    path, receipt = tmp_path / "s.duckdb", tmp_path / "r.json"
+    assert run("register", wrote(tmp_path, LESS), "--db", path).exit_code == 0
+    assert run("verify", "--db", path, "--write-receipt", receipt).exit_code == 0
+    monkeypatch.setattr(chain, "datetime", Stepping)
+    computed(path, UNITS)
+    assert findings(path) == set()
+    first = audited(path)
+    assert (first["known"], first["cells_done_at_registration"]) == ("registered before the first cell", 0)
+    assert first["receipt"] is not None
+    done = run("verify", "--db", path, "--receipt", receipt)
+    assert done.exit_code == 0, done.output
+    assert "before any cell was computed" in done.output
+    left[:] = [0, *steps]
+    with orledger.study("s2", path) as log, log.cell(seed=0) as cell:
+        cell.log("a", m=1.0)
+    left[:] = [-86_400]
+    computed(path, {("d0", 0): {"a": 3.0, "b": 20.0}})
+    assert audited(path)["earlier"] != []
+    assert run("verify", "--db", path, "--write-receipt", tmp_path / "later.json").exit_code == 0
+    done = run("verify", "--db", path, "--receipt", receipt, "--receipt", tmp_path / "later.json")
+    assert done.exit_code == 0, done.output
+    with closing(connect(path, "read")) as con:
+        ((registered, started, ended),) = con.execute(
+            "SELECT (SELECT max(registered) FROM registration), min(finished), (SELECT max(created) FROM audit) FROM cell"
+        ).fetchall()
+        assert registered < started < ended
+        made = con.execute("SELECT created FROM audit ORDER BY rowid").fetchall()
+        assert made == sorted(made)
+
+
+def test_parts_that_were_computed_with_a_slow_clock_are_merged_as_registered_before_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Behind(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) - timedelta(seconds=60)
+
+    path, part = tmp_path / "s.duckdb", tmp_path / "part.duckdb"
+    assert run("register", wrote(tmp_path, LESS), "--db", path).exit_code == 0
+    shutil.copy(path, part)
+    monkeypatch.setattr(chain, "datetime", Behind)
+    computed(part, UNITS)
+    merged = run("db", "merge", path, part)
+    assert merged.exit_code == 0, merged.output
+    assert findings(path) == set()
+    assert audited(path)["cells_done_at_registration"] == 0
 
 
 def test_a_registration_that_denies_the_cells_before_it(eight: Path) -> None:
@@ -250,7 +313,7 @@ def test_a_view_of_a_study_is_seen_through(eight: Path, tmp_path: Path) -> None:
     with closing(connect(eight, "write")) as con:
         viewing.refresh(con, [Study("s", cases=(Case("s", "nowhere"),), views="views", path=str(tmp_path))])
         text = query('SELECT k, value FROM "my view"').replace('case = "s"', 'case = "u"')
-        row = registration.register(con, parse_hypothesis(text, "x.toml"))
+        row = register(con, parse_hypothesis(text, "x.toml"))
     assert (row.reaches, row.cells_done) == (("s", "u"), 8)
 
 
@@ -342,3 +405,30 @@ def test_an_honest_command_does_not_vouch_for_what_was_edited_before_it(
     seen = run("verify", "--db", path)
     assert seen.exit_code == 6
     assert re.search(found, seen.output)
+
+
+@pytest.mark.parametrize("value", ["random()", "epoch(now())", "(SELECT count(*) FROM ledger)"])
+def test_a_verdict_cannot_be_drawn_again(
+    eight: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    """Refused when it is registered, by each way, and, where an earlier version registered it, when it is audited."""
+    text = query(f"SELECT seed AS k, {value} AS value FROM s_t")
+    file = wrote(tmp_path, text)
+    for words in (("register", file), ("audit", "--registry", file)):
+        done = run(*words, "--db", eight)
+        assert done.exit_code == 7, done.output
+        assert "x.toml: c: " in done.output
+        assert "store what is drawn or timed as a record" in done.output
+    with closing(connect(eight, "write")) as con:
+        with pytest.raises(QueryRefusedError, match=r"x.toml: X: "):
+            register(con, parse_hypothesis(text, "x.toml"))
+        with monkeypatch.context() as earlier:
+            earlier.setattr(registration, "_require_steady", lambda *_: None)
+            register(con, parse_hypothesis(text, "x.toml"))
+    done = run("audit", "--db", eight)
+    assert done.exit_code == 7
+    assert "x.toml: c: " in done.output
+    steady = wrote(tmp_path, query("SELECT seed AS k, m AS value FROM s_t"), "y.toml")
+    done = run("audit", "--db", eight, "--registry", steady, "--amend")
+    assert done.exit_code == 0, done.output
+    assert run("sql", "SELECT random()", "--db", eight).exit_code == 0

@@ -307,3 +307,24 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     for path in (tmp_path / "t.csv", Path("/dev/null")):
         with pytest.raises(DataError, match="is a pipe or a device"):
             expand([path])
+
+
+def test_a_pipe_in_a_folder_is_refused_and_a_folder_without_tables_too(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n", encoding="utf-8")
+    os.mkfifo(tmp_path / "b.csv")
+    os.mkfifo(tmp_path / "notes")  # of no kind that is read
+    with pytest.raises(DataError, match=r"b\.csv: is a pipe or a device"):
+        expand([tmp_path])
+    (tmp_path / "b.csv").unlink()
+    assert expand([tmp_path]) == (tmp_path / "a.csv",)
+
+
+def test_a_long_number_is_shortened_in_a_message(tmp_path, db):
+    path = tmp_path / "t.csv"
+    path.write_text("dataset,a,b\nx,1,2\ny," + "1" * 1_000_000 + ",3\n", encoding="utf-8")
+    text = 'study = "s"\nblock = "t"\nform = "wide"\nkeys = ["dataset"]\n[wide]\nmetric = "m"\narms = ["a", "b"]\n'
+    with pytest.raises(DataError, match=r"row 3, column 'a': '1{10,}\.\.\.1{10,}' is not a finite number") as refused:
+        import_files(
+            db, [path], parse_mapping(text + '[[metric]]\nname = "m"\nbetter = "lower"\ndescription = "d"\n', "m.toml")
+        )
+    assert len(str(refused.value)) < 500

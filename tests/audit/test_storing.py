@@ -68,7 +68,7 @@ def test_an_audit_that_cannot_be_stored_whole_leaves_the_rows_of_the_one_before(
             raise RuntimeError("the disk is full")
         insert(con, name, *rest)
 
-    def no_chain(*_):
+    def no_chain(*_, **__):
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr(storing, "insert_rows", failing)

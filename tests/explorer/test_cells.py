@@ -15,6 +15,7 @@ from explorer_db import HOSTILE, fill
 from starlette.testclient import TestClient
 
 from orledger.explorer.app import application
+from orledger.explorer.beside import Beside
 from orledger.explorer.cells import Chosen
 from orledger.explorer.hypotheses import units
 from orledger.explorer.site import Explorer
@@ -162,6 +163,14 @@ def test_a_metric_stands_beside_the_cells_and_sorts_them(courses: TestClient) ->
     assert rows(planned)[0] == ["mine/2", "done", "2", "3", "1"]
     assert rows(planned)[3][2:] == ["3", "—", "—"]  # absent, never zero, and last in either direction
     assert courses.get(f"{address}&order=arm.nobody").status_code == 200
+
+
+def test_a_value_alone_is_not_the_best() -> None:
+    """Nothing stands against it: neither the only value of a cell nor none."""
+    beside = {better: Beside(None, None, "loss", ("one", "two"), better) for better in ("lower", "higher", None)}  # type: ignore[arg-type]
+    assert [b.best({"one": 1.0}) for b in beside.values()] == [None, None, None]
+    assert [b.best({}) for b in beside.values()] == [None, None, None]
+    assert [b.best({"one": 1.0, "two": 3.0}) for b in beside.values()] == [1.0, 3.0, None]
 
 
 def test_columns_and_filters_that_few_cells_have_step_back(courses: TestClient) -> None:

@@ -8,13 +8,14 @@ import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from toy_case import run_toy, toy_plan
 
 from orledger.cli import main
-from orledger.schema import chain
+from orledger.schema import chain, receipts
 from orledger.schema.opening import connect
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -85,6 +86,103 @@ def test_an_edited_receipt_is_found(registered: Path, tmp_path: Path, change: tu
     assert run("verify", "--db", registered, "--write-receipt", receipt).exit_code == 0
     receipt.write_text(json.dumps(json.loads(receipt.read_text()) | dict([change])))
     assert run("verify", "--db", registered, "--receipt", receipt).exit_code == 6
+
+
+def late(registered: Path, tmp_path: Path) -> tuple[Path, str]:
+    """A receipt from before the data, with a hypothesis that was registered after them, and the hash of that one."""
+    receipt, text = tmp_path / "before.json", TEXTS[0].read_text(encoding="utf-8")
+    assert run("verify", "--db", registered, "--write-receipt", receipt).exit_code == 0
+    run_toy(registered, toy_plan(4))
+    (tmp_path / "late.toml").write_text(text.replace("\nid = ", '\nid = "late" # ', 1), encoding="utf-8")
+    assert run("register", tmp_path / "late.toml", "--db", registered).exit_code == 0
+    with closing(connect(registered)) as con:
+        ((key,),) = con.execute("SELECT hash FROM registration WHERE hypothesis = 'late'").fetchall()
+    return receipt, key
+
+
+FORGED: dict[str, tuple[str, Callable[[dict[str, Any], str], object]]] = {
+    "a late registration": ("registrations", lambda r, key: r["registrations"].append({"hash": key})),
+    "one instead of another": ("registrations", lambda r, key: r["registrations"][0].update(hash=key)),
+    "no registration": ("registrations", lambda r, _: r["registrations"].clear()),
+    "one left out": ("registrations", lambda r, _: r["registrations"].pop()),
+    "one twice": ("registrations", lambda r, _: r["registrations"].append(r["registrations"][0])),
+    "another name": ("registrations", lambda r, _: r["registrations"][0].update(hypothesis="other")),
+    "an earlier time of one": ("registrations", lambda r, _: r["registrations"][0].update(registered="2020-01-01T00:00:00")),
+    "written in 2020": ("written", lambda r, _: r.update(written="2020-01-01T00:00:00+00:00")),
+    "no time": ("written", lambda r, _: r.update(written="then")),
+    "written later": ("file", lambda r, _: r.update(written="2999-01-01T00:00:00+00:00")),
+    "another genesis": ("genesis", lambda r, _: r.update(genesis="0" * 64)),
+    "other cells": ("cells", lambda r, _: r.update(cells=3)),
+    "false for no cells": ("cells", lambda r, _: r.update(cells=False)),
+    "another place": ("sequence", lambda r, _: r.update(sequence=1)),
+    "something more": ("file", lambda r, _: r.update(note="seen by a notary")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_every_field_of_a_receipt_is_held_against_the_chain(registered: Path, tmp_path: Path, forgery: str) -> None:
+    receipt, key = late(registered, tmp_path)
+    data = json.loads(receipt.read_text(encoding="utf-8"))
+    name, forge = FORGED[forgery]
+    forge(data, key)
+    receipt.write_text(json.dumps(data), encoding="utf-8")
+    done = run("verify", "--db", registered, "--receipt", receipt, "--json")
+    assert done.exit_code == 6, done.output
+    found = json.loads(done.output.partition("\nerror:")[0])
+    assert {(f["rule"], f["where"].partition(",")[0]) for f in found["findings"]} == {("the receipt was changed", name)}
+    assert not found["receipts"][str(receipt)]["before_data"]
+    plain = run("verify", "--db", registered, "--receipt", receipt)
+    assert f"the receipt was changed: {name}" in plain.output
+    assert "in the chain at entry" not in plain.output
+
+
+def test_a_receipt_may_be_set_out_otherwise_and_an_earlier_one_with_another_clock_serves(
+    registered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other spaces and another order of the fields are no change; nor is a time before its head that the chain knows of."""
+    receipt, _ = late(registered, tmp_path)
+    data = json.loads(receipt.read_text(encoding="utf-8"))
+    receipt.write_text(json.dumps(data, sort_keys=True), encoding="utf-8")
+    done = run("verify", "--db", registered, "--receipt", receipt)
+    assert done.exit_code == 0, done.output
+    assert "before any cell was computed; 2 registrations" in done.output
+    made = receipts.make
+    early = "2020-01-01T00:00:00+00:00"  # as a version that knew nothing of a clock that was set back
+    monkeypatch.setattr(receipts, "make", lambda con, key: {**made(con, key), "written": early})
+    assert run("verify", "--db", registered, "--write-receipt", tmp_path / "early.json").exit_code == 0
+    done = run("verify", "--db", registered, "--receipt", tmp_path / "early.json")
+    assert done.exit_code == 0, done.output
+
+
+def test_a_receipt_serves_after_a_merge_that_knows_an_earlier_registration(registered: Path, tmp_path: Path) -> None:
+    """The same text registered earlier elsewhere: the receipt of either file is still as it was written."""
+    second, first = tmp_path / "second.json", tmp_path / "first.json"
+    other = tmp_path / "other.duckdb"
+    assert run("register", *TEXTS, "--db", other).exit_code == 0
+    assert run("verify", "--db", other, "--write-receipt", second).exit_code == 0
+    assert run("verify", "--db", registered, "--write-receipt", first).exit_code == 0
+    run_toy(registered, toy_plan(2))
+    assert run("db", "merge", other, registered).exit_code == 0
+    done = run("verify", "--db", other, "--receipt", first, "--receipt", second)
+    assert done.exit_code == 0, done.output
+    data = json.loads(second.read_text(encoding="utf-8"))
+    data["registrations"][0]["registered"] = "2020-01-01T00:00:00"
+    second.write_text(json.dumps(data), encoding="utf-8")
+    done = run("verify", "--db", other, "--receipt", second)
+    assert done.exit_code == 6
+    assert "the receipt was changed: registrations" in done.output
+
+
+def test_a_receipt_that_was_signed_by_another_program_serves(
+    registered: Path, tmp_path: Path, keys: tuple[Path, Path]
+) -> None:
+    receipt = tmp_path / "r.json"
+    assert run("verify", "--db", registered, "--write-receipt", receipt).exit_code == 0
+    data = json.loads(receipt.read_text(encoding="utf-8"))
+    receipt.write_text(json.dumps({"signature": receipts._signed(data, keys[0]), **data}), encoding="utf-8")
+    done = run("verify", "--db", registered, "--receipt", receipt, "--key", keys[1])
+    assert done.exit_code == 0, done.output
+    assert "signed by SHA256:" in done.output
 
 
 @pytest.fixture(scope="module")

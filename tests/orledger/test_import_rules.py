@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # What everybody may know of the front door.
 SHARED = {
     "orledger.errors",
+    "orledger.files",
     "orledger.toml_tables",
     "orledger.wording",
     "orledger.study",

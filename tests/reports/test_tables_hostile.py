@@ -81,6 +81,16 @@ def test_comments_in_latex_cannot_be_left(built):
         assert all(line.startswith("%") for line in head.splitlines() if line)
 
 
+def test_a_comment_in_latex_is_a_line_of_ascii():
+    """Every other character is a question mark, also those of one byte that end a line or belong to no encoding."""
+    assert latex.comment("a\x7fb\x80\x85c\xa0\xe9\xff\u4e2d~\tz") == "% a?b?\n% c????~?z"
+    assert latex.comment("one\ntwo\rthree") == "% one\n% two\n% three"
+
+
+def test_signs_that_latex_joins_stay_apart():
+    assert latex.escape("--- '' ,, ,") == "-{}-{}- '{}' ,{}, ,"
+
+
 class Tags(HTMLParser):
     """Collects the tags and attributes of a page."""
 

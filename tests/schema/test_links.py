@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from orledger.schema import chain
+from orledger.schema import chain, receipts
 from orledger.schema.ledger import Entry, replaced, subject
 from orledger.schema.transactions import transaction
 from orledger.schema.writing import CellOutcome, PlannedCell, Writer
@@ -306,3 +306,42 @@ def test_verification_reads_what_cells_hold_where_it_is_asked(new_db):
     new_db.execute("CREATE MACRO doubled(x) AS 2 * x")
     assert ["doubled" in f.where for f in chain.verify(new_db)] == [True]
     assert chain.verify(new_db, checked=True) == []
+
+
+def test_a_receipt_counts_the_cells_up_to_its_head(con):
+    """The head may be the very entry that stored a cell."""
+    for k in (1, 2):
+        with transaction(con):
+            con.execute("INSERT INTO cell VALUES (?, 'toy', 'n', 'done', ?)", [f"c{k}", START])
+            chain.append(con, "cells", {}, {"cell": [f"c{k}"]}, now=START)
+    assert [receipts.cells_at(con, 0, k) for k in (0, 1, 2, 3)] == [0, 1, 2, 2]
+    assert receipts.cells_at(con, 1, 2) == 0
+    assert receipts.make(con)["cells"] == 2
+
+
+@pytest.mark.parametrize(("later", "serves"), [(-1, False), (0, False), (1, True)])
+def test_a_receipt_of_the_moment_of_the_first_cell_of_another_history_is_not_before_it(con, later, serves):
+    """In microseconds: between histories nothing but the clocks says what came first, and equal times say nothing."""
+    key, at = registered(con, "A", "one"), START + timedelta(hours=1)
+    con.execute("UPDATE registration SET reaches = ['toy']")
+    for sequence, kind in ((1, "registration"), (2, "receipt")):
+        payload = '{"sha256": "s"}' if kind == "receipt" else "{}"
+        made = entry(sequence, branch=1, kind=kind, at=at, payload=payload)
+        con.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?)", list(vars(made).values()))
+    con.execute("INSERT INTO ledger_item VALUES (1, 1, 'registration', ?, 'd')", [key])
+    with transaction(con):
+        con.execute("INSERT INTO cell VALUES ('c', 'toy', 'n', 'done', ?)", [at])
+        chain.append(con, "cells", {}, {"cell": ["c"]}, now=at + timedelta(microseconds=later))
+    assert list(receipts.before_data(con)) == [key] * serves
+
+
+def test_a_moment_is_always_after_the_last_entry(con):
+    assert chain.moment(con, START) == START
+    chain.append(con, "run", {}, now=START)
+    tick = timedelta(microseconds=1)
+    assert chain.moment(con, START - timedelta(days=1)) == START + tick
+    assert chain.moment(con, START) == START + tick
+    assert chain.moment(con, START + 2 * tick) == START + 2 * tick
+    assert chain.moment(con, (START + 5 * tick).replace(tzinfo=UTC)) == START + 5 * tick
+    con.execute("UPDATE ledger SET branch = 1")  # what others wrote is no history of this file
+    assert chain.moment(con, START - timedelta(days=1)) == START - timedelta(days=1)

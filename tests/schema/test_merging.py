@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 from toy_case import compute, contents, run_toy, same, toy_plan
 
+from orledger.audit.registry.reading import parse_hypothesis
+from orledger.audit.registry.registration import register
 from orledger.errors import UsageError, VerificationError
 from orledger.runners.shards import part
 from orledger.schema import chain, exchange, ledger, viewing
@@ -19,6 +21,23 @@ from orledger.schema.opening import connect
 from orledger.schema.reading import open_results
 from orledger.schema.transactions import transaction
 
+TEXT = """
+[hypothesis]
+id = "X"
+title = "t"
+mode = "exploratory"
+statement = "s"
+[[claim]]
+id = "c"
+statement = "s"
+kind = "measured"
+stat = "max"
+case = "toy"
+block = "main"
+arm = "a"
+metric = "m"
+pair = ["seed"]
+"""
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
@@ -183,6 +202,23 @@ def test_registrations_are_joined_with_the_worse_of_both(db: Path, tmp_path: Pat
     assert set(both["cells_done"]) == {2}
 
 
+def test_a_text_that_replaced_another_after_the_data_of_elsewhere_is_an_amendment(
+    parts: tuple[Path, Path, Path], db: Path, tmp_path: Path
+) -> None:
+    """Two versions, both from after the 4 cells of the other file: the first comes late, and the second amends it."""
+    late = tmp_path / "late.duckdb"
+    first = parse_hypothesis(TEXT, "x.toml")
+    with closing(connect(late, "write")) as con:
+        register(con, first)
+        second = register(con, parse_hypothesis(TEXT.replace('title = "t"', 'title = "u"'), "x.toml"))
+        assert (second.parent, second.amendment, second.cells_done) == (first.hash, False, 0)
+    merge(db, [parts[1], late])
+    with open_results(db) as results:
+        found = results.sql("SELECT parent, cells_done, amendment FROM registration ORDER BY parent NULLS FIRST").rows()
+    assert found == [(None, 4, False), (first.hash, 4, True)]
+    assert findings(db) == []
+
+
 def test_two_texts_of_one_hypothesis_are_refused(db: Path, tmp_path: Path) -> None:
     for name, text in (("a", "one"), ("b", "another")):
         with closing(connect(tmp_path / f"{name}.duckdb", "write")) as con:
@@ -210,12 +246,15 @@ def test_the_views_of_a_merged_database_are_those_of_the_whole(parts: tuple[Path
             assert both[0].sort(pl.all()).equals(both[1].sort(pl.all())), view  # by whom and when is each shard's own
 
 
-def test_a_metric_with_another_direction_is_refused(parts: tuple[Path, Path, Path], db: Path) -> None:
+@pytest.mark.parametrize("change", ["better = 'higher'", "unit = 'ms'"])
+def test_a_metric_with_another_direction_or_unit_is_refused(
+    parts: tuple[Path, Path, Path], db: Path, change: str
+) -> None:
     _, first, second = parts
     other = db.with_name("other.duckdb")
     shutil.copy(second, other)
     with closing(connect(other, "write")) as con, transaction(con):
-        con.execute("UPDATE metric SET better = 'higher'")
+        con.execute(f"UPDATE metric SET {change}")
         chain.append(con, "catalogue", {}, {"metric": ["toy"]})
     with closing(connect(other, "write")) as con:
         viewing.refresh(con)

@@ -19,6 +19,7 @@ from orledger.audit.recheck.reading.latex import read_latex
 from orledger.audit.recheck.reading.markdown import read_markdown
 from orledger.audit.recheck.reading.web import read_html
 from orledger.errors import UsageError
+from orledger.files import require_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +40,7 @@ def read_document(path: Path) -> Document:
         raise UsageError(
             f"{path} is of a kind that is not read: {ending or 'no ending'}", hint=f"one of {', '.join(ENDINGS)}"
         )
+    require_file(path)
     try:
         if ending in (".csv", ".tsv"):
             return _bounded(_read_table(path))
