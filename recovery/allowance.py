@@ -161,7 +161,7 @@ def _exposure(spec: Spectral, weights: Array, whitened: Array | None) -> Array:
 
     whitened (points, rank) or (rank,): what the exact rows have to give, from which follow their own weights.
     """
-    cut = spec.resolution**2 if spec.dropped else 0.0
+    cut = spec.resolution**2 * bool(spec.dropped)
     noisy = max(spec.noisy_delta, 2 * cut) * (weights * weights).sum(1)
     if spec.exact is None or whitened is None:
         return noisy
@@ -218,7 +218,7 @@ def gram_allowance(spec: Spectral, proj: Projection, rho: float, edges: list[Edg
     worst, kxx = proj.norm2 * 0, proj.entered[1]
     if spec.exact is not None and (spec.dropped or spec.exact.dropped):
         return worst + float("inf")
-    cut = spec.resolution**2 if spec.dropped else 0.0
+    cut = spec.resolution**2 * bool(spec.dropped)
     hidden, unit, beyond = max(spec.noisy_delta, 2 * cut), ENTRY_UNITS * eps, like(spec.y02, kxx)
     for edge in edges:
         far = xp.isinf(edge.mu)

@@ -175,11 +175,10 @@ def shortfall(centre: Centre, proj: Projection, rho: float, room: float, inner: 
     for edge, level in zip(edges, (along, -along), strict=True):
         w = error.weights(edge.coords, edge.null, data=True)
         size, lost = error.exposure(w), width
-        if centre.budget > 0.0:
-            cost = error.soft(w, xp.maximum(size, middle), data=True)
-            share = xp.maximum(_ratio(cost.norm2, norm_room), _ratio(cost.misfit * (2 * eta + cost.misfit), noise_room))
-            held = cost.ok & (share < 1)
-            lost = xp.where(held, xp.minimum(lost, share * (edge.outer - level) + cost.value), lost)
+        cost = error.soft(w, xp.maximum(size, middle), data=True)
+        share = xp.maximum(_ratio(cost.norm2, norm_room), _ratio(cost.misfit * (2 * eta + cost.misfit), noise_room))
+        held = cost.ok & (share < 1)
+        lost = xp.where(held, xp.minimum(lost, share * (edge.outer - level) + cost.value), lost)
         cost = error.hard(w, xp.maximum(size, occam))
         share = _ratio(cost.norm2, room)
         held = cost.ok & (share < 1)

@@ -101,7 +101,8 @@ def test_without_exact_rows_the_norm_pays_the_exposure_and_values_its_root():
 def test_exact_rows_keep_their_values_by_a_correction_in_their_span(data):
     """It has G_EE^-1 times the change as multiples: norm, what it carries into the noisy rows, and its value follow."""
     p = Problem((1, 4))
-    w = p.error.weights(p.coords, p.null, data=data)
+    w, own = p.error.weights(p.coords, p.null, data=data), 1e-4 * p.k
+    p.error.__dict__["own"] = own
     cost = p.error.soft(w, X, data=data)
     inner = p.G[np.ix_(p.mask, p.mask)]
     least = np.linalg.eigvalsh(inner)[0]
@@ -111,24 +112,25 @@ def test_exact_rows_keep_their_values_by_a_correction_in_their_span(data):
     assert cost.norm2 == pytest.approx(X + 2 * met * change + 3 * change**2 / least, rel=1e-9)
     carried += np.sqrt(p.noisy * p.exact) / least
     assert cost.misfit == pytest.approx(np.sqrt(p.noisy * X) + carried * change, rel=1e-9)
-    seen = np.linalg.norm(np.linalg.solve(inner, p.b[p.mask]), axis=0) + np.sqrt(OWN * p.k * p.exact) / least
-    assert cost.value == pytest.approx(np.sqrt(OWN * p.k * X) + seen * change, rel=1e-9)
+    seen = np.linalg.norm(np.linalg.solve(inner, p.b[p.mask]), axis=0) + np.sqrt(own * p.exact) / least
+    assert cost.value == pytest.approx(np.sqrt(own * X) + seen * change, rel=1e-9)
     assert cost.ok.all()
 
 
 def test_a_correction_in_the_span_of_all_rows_keeps_all_values():
     for exact in ((), (1, 4)):
         p = Problem(exact)
-        w = p.error.weights(p.coords, p.null, data=True)
+        w, own = p.error.weights(p.coords, p.null, data=True), 1e-4 * p.k
+        p.error.__dict__["own"] = own
         cost = p.error.hard(w, X)
         most, least = max(p.noisy, p.exact), np.linalg.eigvalsh(p.G)[0]
         if not exact:
             least = p.spec.s2[-1]
         change = np.sqrt(most * X)
-        seen = 2 * np.linalg.norm(np.linalg.solve(p.G, p.b), axis=0) + np.sqrt(OWN * p.k * most) / (least - most)
+        seen = 2 * np.linalg.norm(np.linalg.solve(p.G, p.b), axis=0) + np.sqrt(own * most) / (least - most)
         seen = seen * change
         assert cost.norm2 == pytest.approx(3 * X + 2 * abs(p.null) * seen + change**2 / (least - most), rel=1e-9)
-        assert cost.value == pytest.approx(np.sqrt(OWN * p.k * X) + seen, rel=1e-9)
+        assert cost.value == pytest.approx(np.sqrt(own * X) + seen, rel=1e-9)
         assert cost.misfit.tolist() == [0.0] * 5
         assert cost.ok.all()
 
