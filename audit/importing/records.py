@@ -13,6 +13,7 @@ from orledger.audit.importing.marked import truth, unmarked
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.audit.importing.words import FINE
 from orledger.errors import DataError
+from orledger.schema.accepted import BEYOND, LARGEST, MOST_CHARACTERS, RECORD, alike, reserved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
     from orledger.audit.importing.mapping import Mapping
 
 PLACE = ("arm", "metric", "label", "idx")
-TAKEN = (*PLACE, "value", "reason")  # what a row has beside its keys
 WORD, NUMBER, INDEX, COLUMN = "\0word", "\0number", "\0idx", "\0column"  # for the moment, under names that no key has
-MOST_CHARACTERS = 10_000  # of the name of an arm, a metric, or a value of a key
-LARGEST = 1e300  # differences and sums of larger numbers leave the range of float64
 
 
 def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
@@ -177,10 +175,15 @@ def _without_unmeasured(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
 
 
 def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:
-    if taken := [key for key in mapping.keys if key in TAKEN]:
+    if taken := [key for key in mapping.keys if reserved(key, RECORD)]:
         raise DataError(
-            f"{table[SOURCE][0]}: the column {taken[0]!r} cannot be a key: {', '.join(TAKEN)} are what a record has beside its keys",
+            f"{table[SOURCE][0]}: the column {taken[0]!r} cannot be a key: {', '.join(RECORD)} are what a record has beside its keys",
             hint="rename it in the header line; a column of labels or steps can be the label or idx of a mapping",
+        )
+    if (pair := alike(mapping.keys)) is not None:
+        raise DataError(
+            f"{table[SOURCE][0]}: the keys {pair[0]!r} and {pair[1]!r} differ only in case",
+            hint="rename one of them in the header line",
         )
     schema = table.schema  # asked once: it is made anew at every turn, and a table may have thousands of columns
     shown = [c for c in schema if c not in (ROW, SOURCE)]
@@ -205,7 +208,7 @@ def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
     if not bad.is_empty():
         row = bad.row(0, named=True)
         finite = row[NUMBER] is not None and isfinite(row[NUMBER])
-        what = f"beyond {LARGEST:g}, where sums overflow" if finite else "not a finite number"
+        what = BEYOND if finite else "not a finite number"
         more = f" ({bad.height} entries are no usable numbers)" if bad.height > 1 else ""
         otherwise = (
             f"add it to missing in {mapping.file}"
