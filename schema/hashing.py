@@ -45,6 +45,18 @@ def content_hash(
     indices masked. Text is replaced by its rank among the cell's distinct texts, which are hashed too: that makes
     sorting and hashing work on whole arrays.
     """
+    return read_again(state, reason, columns, refusals, facts, datasets)[0]
+
+
+def read_again(
+    state: str,
+    reason: str | None,
+    columns: Mapping[str, Any],
+    refusals: Sequence[Sequence[Any]] = (),
+    facts: Mapping[str, str] | None = None,
+    datasets: Sequence[Mapping[str, Any]] = (),
+) -> tuple[str, str | None]:
+    """The content hash, and a place (arm, metric, label, index) that holds two numbers; None where each holds one."""
     import numpy as np  # who only reads a database waits for no arrays
 
     value = np.ascontiguousarray(columns["value"], dtype="<f8")
@@ -56,9 +68,11 @@ def content_hash(
     ranked = _remembered if value.size <= ALIKE else _ranked
     texts, ranks, order = ranked(*places)
     bits = value.view("<i8")
+    apart = order is not None  # by their texts alone
     if order is None:
         order = np.lexsort((bits, idx, *reversed(ranks)))
         ranks = tuple(column[order] for column in ranks)
+    _require_stored_alike(reason, refusals, facts or {}, datasets)
     head = {
         "state": state,
         "reason": reason,
@@ -68,14 +82,26 @@ def content_hash(
         "facts": dict(facts or {}),
         "datasets": sorted([{k: plain(v) for k, v in sorted(d.items())} for d in datasets], key=json.dumps),
     }
-    _require_stored_alike(reason, refusals, facts or {}, datasets)
     try:
         digest = hashlib.sha256(HEAD.encode(head).encode())
     except UnicodeEncodeError as error:
         raise DataError(f"{error.object[error.start]!r} cannot be stored: {error.reason}") from error
-    for column in (*ranks, idx[order], bits[order]):
+    idx = idx[order]
+    for column in (*ranks, idx, bits[order]):
         digest.update(column.tobytes())
-    return digest.hexdigest()[:32]
+    return digest.hexdigest()[:32], None if apart else _doubled(texts, (*ranks, idx))
+
+
+def _doubled(texts: Sequence[Sequence[str]], places: Sequence[np.ndarray]) -> str | None:
+    """The first of sorted ``places``, ranks of texts and an index, that is that of the row before it."""
+    import numpy as np
+
+    again = np.flatnonzero(np.logical_and.reduce([column[1:] == column[:-1] for column in places]))
+    if not again.size:
+        return None
+    *ranks, index = (int(column[again[0]]) for column in places)
+    said = [known[rank] for known, rank in zip(texts, ranks, strict=True) if rank >= 0]
+    return "/".join([*said, *([] if index == NO_INDEX else [str(index)])])
 
 
 def _require_stored_alike(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from orledger.audit.importing.mapping import Mapping
 
 PLACE = ("arm", "metric", "label", "idx")
+LONG_WHOLE = r"^[+-]?\d{16,}$"  # every whole number of fewer digits is a float64
 WORD, NUMBER, INDEX, COLUMN = "\0word", "\0number", "\0idx", "\0column"  # for the moment, under names that no key has
 
 
@@ -80,6 +81,19 @@ def unstored_reasons(table: pl.DataFrame, mapping: Mapping) -> int:
     values = [mapping.value] if mapping.value else [*mapping.arms, *mapping.columns]
     there = pl.all_horizontal(~pl.col(c).cast(pl.String).str.strip_chars().is_in(list(mapping.missing)) for c in values)
     return table.filter(there & _filled(mapping.reason).is_not_null()).height
+
+
+def rounded(table: pl.DataFrame, mapping: Mapping) -> list[tuple[str, int]]:
+    """Whole numbers that float64 does not hold, as they stand in the table and as they are stored."""
+    columns = [mapping.value] if mapping.value else [*mapping.arms, *mapping.columns]
+    found: list[tuple[str, int]] = []
+    for column in columns:
+        texts = table[column].cast(pl.String).str.strip_chars()
+        for entry in texts.filter(texts.str.contains(LONG_WHOLE).fill_null(False)):
+            stored = float(entry)
+            if entry not in mapping.missing and abs(stored) <= LARGEST and int(entry) != int(stored):
+                found.append((entry, int(stored)))
+    return found
 
 
 def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:

@@ -307,4 +307,4 @@ def test_two_numbers_at_one_place_are_noticed(db: Path) -> None:
         writer.store("a", CellOutcome("done", columns=twice))
         writer.store("b", CellOutcome("done", columns=columns([1.0, 2.0, 3.0])))
     found = [(f.rule, f.where, f.detail) for f in check(db).findings]
-    assert found == [("a number stands twice", "toy/a", "standard/rmse/1: 1.0, 2.0")]
+    assert found == [("two numbers stand at one place", "toy/a", "standard/rmse/1")]
