@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote_plus, urlencode
 
-from explorer_data import SEEDS, cell_name
+from explorer_data import ARMS, SEEDS, cell_name
+
+from orledger.reports.tables.generic import PART
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ALL = "SELECT arm, metric, count(*) AS n, avg(value) AS mean FROM record GROUP BY arm, metric ORDER BY arm, metric"
 CELLS = 500  # that are done
-PART = 40  # rows of a part of the table that has a row for each cell
 STATES = "SELECT case_name, block, state, count(*), sum(n_records) FROM cell GROUP BY case_name, block, state"
 VERDICTS = "SELECT * FROM disposition WHERE audit_id = (SELECT audit_id FROM audit ORDER BY created DESC LIMIT 1) ORDER BY hypothesis"
 LATEST_RUN = "SELECT run_id, preset, engine, jobs, device, state, started, ended FROM run ORDER BY started DESC LIMIT 1"
@@ -104,8 +105,9 @@ def pages(test: str) -> list[Measured]:
 
     def number(k: int) -> str:
         k %= CELLS
-        table, row = f"lower-results-{k // PART + 1}", f"d{k // SEEDS:03d}/{k % SEEDS}"
-        return "/number?" + urlencode({"table": table, "row": row, "column": "arm 1"})
+        part = f"-{k // PART + 1}" if CELLS > PART else ""
+        table, row = f"lower-results{part}", f"d{k // SEEDS:03d}/{k % SEEDS}"
+        return "/number?" + urlencode({"table": table, "row": row, "column": ARMS[0]})
 
     return [
         Measured("overview", again("/"), lambda _: questions(STATES, VERDICTS, LATEST_RUN, REFUSALS, UNFINISHED)),

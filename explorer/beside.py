@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orledger.schema.layouts import identifier
+from orledger.schema.selecting import natural_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ class Beside:
             f"LEFT JOIN (SELECT cell_id, max({column}) AS shown FROM {identifier(self.layout.name)} WHERE {ARM} = ?"
             " GROUP BY ALL) USING (cell_id)"
         )
-        return join, f"shown {'DESC' if down else 'ASC'} NULLS LAST, cell, cell_id", [arm]
+        return join, f"shown {'DESC' if down else 'ASC'} NULLS LAST, {natural_order('cell')}, cell_id", [arm]
 
     def values(self, cells: Sequence[str]) -> dict[str, dict[str, float]]:
         """The value of every arm in these cells; an arm without one is not there."""

@@ -7,6 +7,7 @@ from bisect import bisect
 from typing import TYPE_CHECKING, Any
 
 from orledger.explorer.beside import ARM
+from orledger.reports.generic import natural
 from orledger.schema.layouts import identifier
 from orledger.schema.selecting import equal, select
 
@@ -77,13 +78,13 @@ def _near(results: Copied, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _in_order(value: str | None) -> tuple[bool, float, str]:
-    """What values of a key are sorted by: numbers first and as numbers."""
+def _in_order(value: str | None) -> tuple[bool, float, list[tuple[int, float, str]], str]:
+    """What values of a key are sorted by: numbers first and as numbers, inside names too."""
     try:
         number = float(value or "")
     except ValueError:
         number = math.nan
-    return (True, 0.0, value or "") if math.isnan(number) else (False, number, "")
+    return (True, 0.0, natural(value or ""), value or "") if math.isnan(number) else (False, number, [], "")
 
 
 def _records(results: Copied, layout: Layout | None, cell_id: str) -> dict[str, Any]:

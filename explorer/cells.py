@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from orledger.explorer import beside
 from orledger.schema.layouts import literal
+from orledger.schema.selecting import natural_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ OFFERED = 200  # values of a key that a filter offers
 # Why a cell refused, or the last line of what it failed with.
 WHY = "left(coalesce(reason, split_part(rtrim(error, chr(10)), chr(10), -1)), 200)"
 COLUMNS = {
-    "name": "cell",
+    "name": natural_order("cell"),
     "state": "state",
     "seconds": "seconds",
     "records": "n_records",
@@ -103,12 +104,15 @@ class Chosen:
         return "SELECT *\nFROM all_cells" + (f"\nWHERE {' AND '.join(written)}" if written else "") + "\nORDER BY cell"
 
     def sorting(self) -> tuple[str, list[Any]]:
-        """The order of the rows: a known column, or a key, numbers as numbers."""
+        """The order of the rows: a known column, or a key; numbers as numbers, in names too."""
         way = "DESC" if self.down else "ASC"
         if self.order in COLUMNS:
             return f"{COLUMNS[self.order]} {way} NULLS LAST, cell_id", []
         key = self.order.removeprefix("key.")
-        return f"TRY_CAST(keys[?] AS DOUBLE) {way} NULLS LAST, keys[?] {way} NULLS LAST, cell_id", [key, key]
+        return (
+            f"TRY_CAST(keys[?] AS DOUBLE) {way} NULLS LAST, {natural_order('keys[?]')} {way} NULLS LAST, cell_id",
+            [key, key],
+        )
 
 
 def page(results: Copied, chosen: Chosen) -> dict[str, Any]:
@@ -167,7 +171,7 @@ def _options(results: Copied, chosen: Chosen) -> list[dict[str, Any]]:
     """The keys of the cells of a case and block with their values, numbers in their order."""
     condition, values = Chosen(case=chosen.case, block=chosen.block).where()
     return results.rows(
-        f"SELECT e.key AS key, count(*) AS cells, list(DISTINCT e.value ORDER BY TRY_CAST(e.value AS DOUBLE), e.value)[:{OFFERED + 1}] AS found"
+        f"SELECT e.key AS key, count(*) AS cells, list(DISTINCT e.value ORDER BY TRY_CAST(e.value AS DOUBLE), {natural_order('e.value')}, e.value)[:{OFFERED + 1}] AS found"
         f" FROM (SELECT unnest(map_entries(keys)) AS e FROM all_cells WHERE {condition}) GROUP BY ALL ORDER BY key",
         values,
     )

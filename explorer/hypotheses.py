@@ -8,12 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import polars as pl
+
+from orledger.reports.generic import natural
 from orledger.reports.report.wording import once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import polars as pl
 
     from orledger.schema.reading import Results
 
@@ -80,6 +81,14 @@ def claim(results: Results, claim_id: str, ask: Ask) -> dict[str, Any] | None:
     return None if not found else {"claim": decoded(found[0]), **units(results, found[0]["units_sql"], ask, "")}
 
 
+def _natural(frame: pl.DataFrame, column: str) -> pl.Expr:
+    """What to sort ``column`` by: names in the order of tables, d2 before d10."""
+    if column not in frame.select(pl.selectors.string()).columns or column in ("side", "cell_id"):
+        return pl.col(column)
+    names = sorted(frame[column].drop_nulls().unique(), key=lambda name: (natural(name), name))
+    return pl.col(column).replace_strict({name: i for i, name in enumerate(names)}, default=None)
+
+
 def units(results: Results, query: str, ask: Ask, unit: str) -> dict[str, Any]:
     """The values behind a test, sorted by unit: for each its unit, a link to the unit's cells, and the row of the query."""
     if not query:
@@ -87,7 +96,7 @@ def units(results: Results, query: str, ask: Ask, unit: str) -> dict[str, Any]:
     frame = ask(query)
     keys = [k for k in unit.split(", ") if k in frame.columns]
     order = [c for c in (*keys, "side", "cell_id") if c in frame.columns]
-    rows = (frame.sort(order, nulls_last=True) if order else frame).head(UNITS).to_dicts()
+    rows = (frame.sort([_natural(frame, c) for c in order], nulls_last=True) if order else frame).head(UNITS).to_dicts()
     places = (
         {p["cell_id"]: p for p in results.rows(PLACES, [[r["cell_id"] for r in rows]])} if "cell_id" in order else {}
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from orledger.explorer.beside import ARM
+from orledger.reports.generic import natural
 from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import equal, select
 
@@ -78,6 +79,8 @@ def page(results: Results, asked: Mapping[str, str], arms: Sequence[str], labels
     layout, metric, group = found
     sql = query(layout, metric, group)
     rows = results.rows(sql)
+    if any(isinstance(r["group"], str) for r in rows):  # numbers come in their order
+        rows = sorted(rows, key=lambda r: (r["group"] is None, natural(r["group"] or "")))
     known = list(dict.fromkeys(r["arm"] for r in rows))
     if group and "group" not in asked and len(known) > ROOM and not arms:
         return page(results, {**asked, "group": ""}, arms, labels)

@@ -12,9 +12,10 @@ import click
 
 from orledger.cli_options import LocalPath
 from orledger.errors import UsageError
+from orledger.wording import either
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class _OutOption(click.Option):
@@ -41,6 +42,25 @@ def check_file(path: Path) -> None:
                 return
         if not path.exists():
             _try_folder(path.parent)
+
+
+MARKDOWN = (".md", ".markdown", ".txt")  # how a file of Markdown may end
+HTML = (".html", ".htm")
+WRITTEN = (".csv", ".htm", ".html", ".jpg", ".json", ".jsonl", ".md", ".parquet", ".pdf", ".png", ".svg", ".tex", ".txt", ".typ")  # fmt: skip
+
+
+def check_ending(path: Path, known: Sequence[str], what: str) -> None:
+    """Raises UsageError where ``path`` ends as another kind of file than ``what`` is; without an ending it may be anything."""
+    if path.suffix and path.suffix.lower() not in known:
+        raise UsageError(
+            f"{path} ends in {path.suffix}, and {what} is written here", hint=f"a name that ends in {either(known)}"
+        )
+
+
+def check_folder_name(path: Path, option: str = "--out") -> None:
+    """Raises UsageError where a folder that is to be made would be called like a file."""
+    if path.suffix.lower() in WRITTEN and not path.exists():
+        raise UsageError(f"{option} {path} ends in {path.suffix}, and names a folder", hint="name the folder")
 
 
 def check_folder(path: Path) -> None:

@@ -9,7 +9,7 @@ import click
 
 from orledger.cli_look import steps, toned
 from orledger.cli_options import echo_json, json_option, warn
-from orledger.cli_output import check_file, write_file
+from orledger.cli_output import HTML, MARKDOWN, check_ending, check_file, write_file
 from orledger.errors import UsageError, VerificationError
 from orledger.wording import counted
 
@@ -119,8 +119,14 @@ def check(
         _refuse(
             "--power" if only_power else "--uncovered", [name for name, given in (writing | choosing).items() if given]
         )
-    for path in (csv_file, html_file, markdown_file, latex_file):
+    for path, known, what in (
+        (csv_file, (".csv",), "CSV"),
+        (html_file, HTML, "HTML"),
+        (markdown_file, MARKDOWN, "Markdown"),
+        (latex_file, (".tex",), "LaTeX"),
+    ):
         if path is not None:
+            check_ending(path, known, what)
             check_file(path)
     document = _document(file)
     publication = _publication(annotations, study, needed=file is None)
@@ -175,6 +181,7 @@ def init(file: Path, out: Path | None, as_json: bool) -> None:
     if out is not None:
         if out.exists():
             raise UsageError(f"{out} exists", hint="name a new file: a draft does not replace annotations")
+        check_ending(out, (".toml",), "a draft in TOML")
         check_file(out)
     document = read_document(file)
     text = draft(document, recheck_document(document))

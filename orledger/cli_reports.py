@@ -25,7 +25,18 @@ from orledger.cli_options import (
     study_option,
     warn,
 )
-from orledger.cli_output import check_file, check_folder, filling, out_option, write_file, writing_to
+from orledger.cli_output import (
+    HTML,
+    MARKDOWN,
+    check_ending,
+    check_file,
+    check_folder,
+    check_folder_name,
+    filling,
+    out_option,
+    write_file,
+    writing_to,
+)
 from orledger.wording import counted, sized
 
 if TYPE_CHECKING:
@@ -107,6 +118,7 @@ def figures(
     wanted = [f.strip().lower() for f in formats.split(",") if f.strip()]
     if unknown := [f for f in wanted or [""] if f not in FORMATS]:
         raise UsageError(f"--format: unknown file type {unknown[0]!r}", hint=f"one or more of {', '.join(FORMATS)}")
+    check_folder_name(out)
     check_folder(out)
     with reading(db) as results, filling(out) as folder, steps("figures") as step, rarely_collected():
         changed = noticed(results)
@@ -130,7 +142,7 @@ def figures(
     type=PlacePath(),
     default=Path("out/report.html"),
     show_default=True,
-    help="The HTML file; the PDF is written beside it. With a name ending in .pdf, only the PDF is written.",
+    help="The HTML file; the PDF is written beside it. With a name ending in .pdf, only the PDF is written; other endings are refused.",
 )
 @click.option("--pdf/--no-pdf", default=None, help="Also write a PDF with LaTeX; by default if pdflatex is installed.")
 @click.option("--title", help="Heading of the report.  [default: Audit report, and the title or name of the study]")
@@ -149,6 +161,7 @@ def report(
     from orledger.reports.report.document import render_report
     from orledger.reports.report.pdf import write_pdf
 
+    check_ending(Path(out.name), (*HTML, ".pdf"), "a report in HTML or a PDF")
     if not isinstance(out, Path):
         from orledger.schema.addresses import writing_folder
 
@@ -207,6 +220,7 @@ def findings(db: Path, out: Path | None, references: tuple[str, ...], as_json: b
     from orledger.reports.report.findings import findings as document
 
     if out is not None:
+        check_ending(out, MARKDOWN, "Markdown")
         check_file(out)
     with reading(db) as results, steps("findings"):
         changed = noticed(results)
@@ -246,8 +260,10 @@ def compare(left: Path, right: Path, html: Path | None, tables: Path | None, str
     if html is not None and html == tables:
         raise UsageError(f"--html and --tables both name {html}", hint="the first is a file, the second a folder")
     if html is not None:
+        check_ending(html, HTML, "HTML")
         check_file(html)
     if tables is not None:
+        check_folder_name(tables, "--tables")
         check_folder(tables)
     with reading(left) as a, reading(right) as b, steps("comparison"):
         result = compared(a, b, (left.name, right.name))

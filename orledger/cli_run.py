@@ -12,6 +12,7 @@ import click
 from orledger.cli_complete import presets
 from orledger.cli_options import NumberRange, PlacePath, db_option, echo_json, json_option
 from orledger.errors import RunIncompleteError, UsageError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -194,7 +195,7 @@ def _show_plan(plan: list[Job], as_json: bool) -> None:
         return
     for row in rows:
         click.echo(f"{row['cell_id']}  {row['name']}")
-    click.echo(f"{len(rows)} cells in {len(plan)} jobs", err=True)
+    click.echo(f"{counted(len(rows), 'cell')} in {counted(len(plan), 'job')}", err=True)
 
 
 def _show_summary(summary: Summary, preset: Preset, db: Path, as_json: bool) -> None:
@@ -208,11 +209,14 @@ def _show_summary(summary: Summary, preset: Preset, db: Path, as_json: bool) -> 
         click.echo(f"{preset.name}: {counts}{earlier}, in {duration(summary.seconds)}; records are in {db}")
     if summary.signum is not None:
         what = "Ctrl-C" if summary.signum == signal.SIGINT else signal.Signals(summary.signum).name
-        click.echo(f"stopped by {what}: {summary.remaining} cells remain; the same command resumes", err=True)
+        click.echo(
+            f"stopped by {what}: {counted(summary.remaining, 'cell')} {'remains' if summary.remaining == 1 else 'remain'}; the same command resumes",
+            err=True,
+        )
         click.get_current_context().exit(128 + summary.signum)
     failed = summary.failed + summary.failed_before
     if failed:
         raise RunIncompleteError(
-            f"{failed} of {summary.planned} cells failed; their tracebacks are stored",
+            f"{failed} of {counted(summary.planned, 'cell')} failed; their tracebacks are stored",
             hint=f"orledger sql --db {db} \"SELECT name, error FROM cell WHERE state = 'failed'\", then --retry-failed",
         )

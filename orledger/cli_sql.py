@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from orledger.schema.sandbox import Limits
 
 FORMATS = ("table", "vertical", "csv", "json", "jsonl", "markdown", "parquet")
+ENDINGS = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown", ".parquet": "parquet"}
 SHOWN = tuple(style for style in FORMATS if style != "parquet")  # what a terminal can show
 
 
@@ -83,6 +84,8 @@ def sql(
         raise UsageError(f"--json and --format {style} were both given", hint="give one of them")
     style = style or ("json" if as_json else "table")
     if out is not None:
+        if (of := ENDINGS.get(out.suffix.lower(), style)) != style:
+            raise UsageError(f"{out} ends in {out.suffix}, and {style} is written here", hint=f"--format {of}")
         check_file(out)
     if describe:
         if query is not None or file is not None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +13,11 @@ import click
 from orledger.cli_anew import put, same_cells, set_aside
 from orledger.cli_look import hanging, steps
 from orledger.cli_options import echo_json, json_option, warn
+from orledger.cli_output import check_folder_name
 from orledger.cli_stored import database_of, init_stored, study_stored
 from orledger.cli_study_again import drawn_again, same_questions
-from orledger.cli_studying import as_said, audited, compared, wishes, written
-from orledger.errors import UsageError
+from orledger.cli_studying import as_said, audited, compared, named, wishes, written
+from orledger.errors import DatabaseError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +27,12 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     click.option("--arm", help="The column that names the arms (methods, models, algorithms)."),
-    click.option("--key", "keys", multiple=True, help="A column that names a cell; may be repeated."),
+    click.option(
+        "--key",
+        "keys",
+        multiple=True,
+        help="A column that names a cell; may be repeated. Others are added where rows are not told apart.",
+    ),
     click.option(
         "--metric", "metrics", multiple=True, help="The metric that decides; may be repeated for further ones."
     ),
@@ -31,7 +40,7 @@ OPTIONS = (
     click.option(
         "--scale",
         type=click.Choice(["common", "own"]),
-        help="Whether units share one scale, or each has its own (sign test, no means over units); by default inferred from the values.",
+        help="Whether units share one scale, or each has its own (sign test, no means over units); by default inferred from the metric's name and the values.",
     ),
     click.option("--unit", multiple=True, help="A key of the independent unit; the other keys are repetitions on it."),
     click.option("--ignore", multiple=True, help="A column to leave out; may be repeated."),
@@ -66,7 +75,9 @@ def init(tables: tuple[str, ...], force: bool, as_json: bool, **said: Any) -> No
         raise UsageError(
             f"{hypothesis_file} is there already", hint="--force writes over it; orledger study uses it as it is"
         )
-    reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json, force=force)
+    drawn = _drawn(paths, mapping_file, said, quiet=as_json, force=force)
+    _put(drawn, mapping_file, hypothesis_file)
+    reasons = drawn.told
     if as_json:
         echo_json({"mapping": mapping_file, "hypotheses": hypothesis_file, "reasons": reasons})
     else:
@@ -130,6 +141,8 @@ def study(
     from orledger.audit.importing.mapping import read_mapping
     from orledger.audit.importing.writing import stem
 
+    if out is not None:
+        check_folder_name(out)
     if stored := database_of(tables):
         if db is not None or replace:
             raise UsageError(
@@ -141,19 +154,25 @@ def study(
     paths, mapping_file, hypothesis_file = _places(tables)
     place = stem(paths)
     target = place.with_name(f"{place.name}.duckdb") if db is None else db
-    if force:
-        reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json, force=True, db=target)
-        amend = True
-    elif mapping_file.exists() and hypothesis_file.exists():
+    drawn = None
+    if force or not (mapping_file.exists() and hypothesis_file.exists()):
+        drawn = _drawn(paths, mapping_file, said, quiet=as_json, force=force)
+        mapping, reasons, amend = drawn.mapping, drawn.told, amend or force
+    else:
         files = [mapping_file, hypothesis_file]
         said = {} if any(said.values()) and _as_written(paths, files, said) else said
         reasons = as_said(said, files, "what the table means", quiet=as_json)
-    else:
-        reasons = _write(paths, mapping_file, hypothesis_file, said, quiet=as_json)
-    mapping = read_mapping(mapping_file)
+        mapping = read_mapping(mapping_file)
     declared = _declared(paths[0].parent, mapping.study)
+    anew = force and target.exists() and mapping_file.exists() and not same_cells(mapping, read_mapping(mapping_file))
+    if declared is not None and (declared.table_displays or declared.figure_displays):
+        _require_names(paths, mapping, None if anew else target, declared, replace=replace)
+    if anew:
+        set_aside(target, mapping.study)
+    if drawn is not None:
+        _put(drawn, mapping_file, hypothesis_file)
     folder = place.with_name(f"{place.name}-report") if out is None else out
-    facts = _imported(paths, mapping, hypothesis_file, target, declared, replace=replace, amend=amend, quiet=as_json)
+    facts = _imported(paths, mapping, hypothesis_file, target, replace=replace, amend=amend, quiet=as_json)
     title = (declared and declared.title) or mapping.title or f"Audit report: {mapping.study}"
     written(target, folder, {"db": target, "reasons": reasons, **facts}, as_json, title=title, width=width, pdf=pdf, declared=declared)  # fmt: skip
 
@@ -185,55 +204,94 @@ def _places(tables: tuple[str, ...]) -> tuple[tuple[Path, ...], Path, Path]:
 
 def _as_written(paths: tuple[Path, ...], files: list[Path], said: dict[str, Any]) -> bool:
     """Whether what was ``said`` would give just these ``files``: the command is given again, and nothing contradicts them."""
-    from orledger.audit.importing.tables import read_tables
     from orledger.audit.importing.writing import stem
 
-    drawn = drawn_again(read_tables(paths, said["ignore"]), f"{stem(paths).name}.csv", said, files[0])
+    drawn = drawn_again(paths, f"{stem(paths).name}.csv", said, files[0])
     return drawn is not None and same_questions(drawn.questions.text, files[1])
 
 
-def _write(
-    paths: tuple[Path, ...],
-    mapping_file: Path,
-    hypothesis_file: Path,
-    said: dict[str, Any],
-    *,
-    quiet: bool,
-    force: bool = False,
-    db: Path | None = None,
-) -> list[str]:
-    """Infers, says what and why, and writes both files, or the questions alone where a mapping is there; returns what it said.
+@dataclass(frozen=True)
+class Drafted:
+    """What was made of the tables and is not written yet: the texts, what the mapping means, and what was told.
 
-    ``force`` writes them over, and sets a ``db`` aside whose cells another mapping made.
+    ``mapping_text`` is None where a mapping was there, which is used as it is.
     """
-    from orledger.audit.importing.asking import SEEN
+
+    mapping: Mapping
+    mapping_text: str | None
+    questions: str
+    told: list[str]
+
+
+def _drawn(
+    paths: tuple[Path, ...], mapping_file: Path, said: dict[str, Any], *, quiet: bool, force: bool = False
+) -> Drafted:
+    """Infers, says what and why, and draws both texts, or the questions alone where a mapping is there that ``force`` does not write over."""
+    from orledger.audit.importing.loading import mapped_tables
     from orledger.audit.importing.mapping import parse_mapping, read_mapping
     from orledger.audit.importing.tables import programs, read_tables
     from orledger.audit.importing.writing import draft, stem
 
     known = read_mapping(mapping_file) if mapping_file.exists() and not force else None
-    formats = [f"format: {program}" for program in programs(paths, said["ignore"])]
-    for line in () if quiet else formats:  # before anything can fail: a table that was turned round has other columns
-        click.echo(hanging(line))
     name = f"{stem(paths).name}.csv"
-    with steps("reading"):
-        table = read_tables(paths, said["ignore"])
-        again = known is not None and any(said.values())  # a command that was interrupted after the mapping
-        drawn = drawn_again(table, name, said, mapping_file) if again else None
-        if drawn is None:
-            _refuse_beside(known, mapping_file, said)
-            drawn = draft(table, name, wishes(said), mapping=known, compare=compared(said), control=said["control"])
-    for reason in () if quiet else drawn.reasons:
-        click.echo(hanging(reason))
-    if db is not None and db.exists() and mapping_file.exists():
-        new = parse_mapping(drawn.mapping_text, mapping_file.name)
-        if not same_cells(new, read_mapping(mapping_file)):
-            set_aside(db, new.study)
-    if known is None:
+    drawn = None
+    formats: list[str] = []
+    told: list[str] = []
+    ignore, how = said["ignore"], named(said)
+    try:
+        with steps("reading"):
+            if known is not None and any(said.values()):  # a command that was interrupted after the mapping
+                drawn = drawn_again(paths, name, said, mapping_file)
+            if drawn is None and known is not None:
+                _refuse_beside(known, mapping_file, said)
+                table, ignore, how = mapped_tables(paths, known)
+            formats = [f"format: {program}" for program in programs(paths, ignore, how)]
+            if drawn is None:
+                table = read_tables(paths, ignore, said=how) if known is None else table
+                drawn = draft(
+                    table, name, wishes(said), mapping=known, compare=compared(said), control=said["control"], told=told
+                )
+            told = list(drawn.reasons)
+    finally:  # also where an error asks for the rest: a table that was turned round has other columns
+        for line in () if quiet else (*formats, *told):
+            click.echo(hanging(line))
+    mapping = known or parse_mapping(drawn.mapping_text, mapping_file.name)
+    text = drawn.mapping_text if known is None else None
+    return Drafted(mapping, text, drawn.questions.text, [*formats, *told])
+
+
+def _put(drawn: Drafted, mapping_file: Path, hypothesis_file: Path) -> None:
+    """Writes the texts that were drawn."""
+    from orledger.audit.importing.asking import SEEN
+
+    if drawn.mapping_text is not None:
         put(mapping_file, drawn.mapping_text)
-    put(hypothesis_file, drawn.questions.text)
+    put(hypothesis_file, drawn.questions)
     warn(SEEN)
-    return [*formats, *drawn.reasons]
+
+
+def _require_names(
+    paths: tuple[Path, ...], mapping: Mapping, db: Path | None, declared: Study, *, replace: bool
+) -> None:
+    """An error where ``declared`` names what the tables, and what ``db`` holds beside them, do not have; nothing is written.
+
+    The tables are imported into a copy of the database, which is where names are looked up.
+    """
+    from orledger.audit.importing.loading import import_files
+    from orledger.schema.writing import Writer
+    from orledger.study_output import check_declared
+
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "results.duckdb"
+        for file, ending in ((db, ""), (db and db.with_name(f"{db.name}.wal"), ".wal")):
+            if file is not None and file.exists():
+                copyfile(file, copy.with_name(copy.name + ending))
+        try:
+            with steps("names"), Writer(copy) as writer:
+                import_files(writer, paths, mapping, replace=replace)
+        except DatabaseError:
+            return  # what is wrong with the database is said of its own path
+        check_declared(copy, declared)
 
 
 def _refuse_beside(known: Mapping | None, mapping_file: Path, said: dict[str, Any]) -> None:
@@ -251,7 +309,6 @@ def _imported(
     mapping: Mapping,
     hypothesis_file: Path,
     db: Path,
-    declared: Study | None,
     *,
     replace: bool,
     amend: bool,
@@ -269,8 +326,4 @@ def _imported(
         click.echo(found.told())
     for note in found.notes:
         warn(note)
-    if declared is not None:
-        from orledger.study_output import check_declared
-
-        check_declared(db, declared)
     return {"imported": vars(found), **audited(db, hypothesis, amend=amend, quiet=quiet)}

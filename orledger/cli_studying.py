@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orledger.audit.importing.inference import Wishes
+    from orledger.audit.importing.repeated import Beforehand
     from orledger.audit.registry.hypotheses import Hypothesis
 
 SPOKEN = 6  # comparisons that are put into words on the terminal; the report has all
@@ -26,6 +27,13 @@ def wishes(said: dict[str, Any]) -> Wishes:
 
     names = ("arm", "keys", "metrics", "better", "unit", "ignore", "scale")
     return Wishes(study=said["name"], **{n: said[n] for n in names})
+
+
+def named(said: dict[str, Any]) -> Beforehand:
+    """What the options say about columns before a table is turned round."""
+    from orledger.audit.importing.repeated import Beforehand
+
+    return Beforehand(tuple(said["metrics"]))
 
 
 def compared(said: dict[str, Any]) -> str:

@@ -20,8 +20,9 @@ from orledger.cli_options import (
     study_option,
     warn,
 )
-from orledger.cli_output import check_folder, filling, out_option
+from orledger.cli_output import check_folder, check_folder_name, filling, out_option
 from orledger.errors import UsageError, VerificationError
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.reports.tables.table import Table
@@ -98,6 +99,7 @@ def tables(
         echo_json(rows) if as_json else echo_table(rows)
         return
     if paper is None:
+        check_folder_name(out)
         check_folder(out)
     with reading(db) as results, steps("tables"):
         changed, older = noticed(results), outdated(results)
@@ -143,7 +145,7 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
     if as_json:
         echo_json({**asdict(found), "clean": found.clean})
     else:
-        click.echo(f"{paper}: {len(found.used)} macros used, {len(found.unused)} defined and not used")
+        click.echo(f"{paper}: {counted(len(found.used), 'macro')} used, {len(found.unused)} defined and not used")
         if found.empty:
             warn(
                 f"{paper} uses no macro of numbers.tex and inputs no table, so none of its numbers was compared with the database;"
@@ -157,6 +159,10 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
             click.echo(
                 f"stale      {len(found.stale) - len(shown)} further definitions that the manuscript does not print"
             )
+        for item in found.moved:
+            click.echo(
+                f"moved      {item.name}: {item.file} has it for {item.written}, the database for {item.current}"
+            )
         for kind, names in (
             ("undefined", found.undefined),
             ("not input", found.unwritten),
@@ -166,6 +172,6 @@ def _check(paper: Path, built: list[Table], database: str, as_json: bool) -> Non
                 click.echo(f"{kind:10} {name}")
     if not found.clean:
         raise VerificationError(
-            f"{paper}: {len(found.stale)} stale, {len(found.undefined)} undefined, {len(found.unwritten)} not input",
+            f"{paper}: {len(found.stale)} stale, {len(found.moved)} moved, {len(found.undefined)} undefined, {len(found.unwritten)} not input",
             hint="write the tables again beside the manuscript, input numbers.tex, and correct the names that do not exist",
         )

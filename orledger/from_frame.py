@@ -43,6 +43,7 @@ def study_from(
     from orledger.audit.importing.inference import Wishes
     from orledger.audit.importing.loading import import_frame
     from orledger.audit.importing.mapping import parse_mapping
+    from orledger.audit.importing.repeated import Beforehand
     from orledger.audit.importing.tables import stacked
     from orledger.audit.importing.writing import draft
     from orledger.audit.registry.reading import parse_hypothesis
@@ -54,7 +55,13 @@ def study_from(
     table = as_polars(frame)
     wishes = Wishes(name, arm, tuple(keys), tuple(metrics), tuple(ignore), better, tuple(unit), scale)
     compare = "best" if best else "control" if control is not None else "pairs"
-    drawn = draft(stacked([(name, table)], ignore), name, wishes, compare=compare, control=control)
+    drawn = draft(
+        stacked([(name, table)], ignore, said=Beforehand(wishes.metrics)),
+        name,
+        wishes,
+        compare=compare,
+        control=control,
+    )
     mapping = parse_mapping(drawn.mapping_text, f"{name}.mapping.toml")
     hypothesis = parse_hypothesis(drawn.questions.text, f"{name}.hypotheses.toml")
     path = Path(f"{name}.duckdb" if db is None else db)

@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orledger.wording import sized
+from orledger.wording import counted, sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ class Written:
     @property
     def line(self) -> str:
         """One line for people."""
-        size = f"{self.files} files" if self.path.is_dir() else sized(self.bytes)
+        size = counted(self.files, "file") if self.path.is_dir() else sized(self.bytes)
         return f"{self.path}: {size}"
 
 

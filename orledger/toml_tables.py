@@ -7,6 +7,7 @@ import reprlib
 import sys
 import tomllib
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orledger.errors import UsageError
@@ -144,7 +145,9 @@ class TomlTable:
         """Refuses keys that nobody asked for: a misspelt key would otherwise be ignored in silence."""
         for key in self.data:
             if key not in self.seen:
-                raise self.fail(key, f"one of the known keys ({', '.join(sorted(self.seen))})")
+                refused = self.fail(key, f"one of the known keys ({', '.join(sorted(self.seen))})")
+                close = get_close_matches(key, sorted(self.seen), 1)
+                raise TomlError(refused.message, hint=f"did you mean {close[0]!r}?") if close else refused
 
 
 def parse(text: str, file: str) -> TomlTable:

@@ -35,6 +35,11 @@ def counted(n: int, one: str, many: str = "") -> str:
     return f"{n if n < 10_000 else f'{n:,}'} {one if n == 1 else many or one + 's'}"
 
 
+def either(words: Sequence[str]) -> str:
+    """The ``words`` to choose from: a, b or c."""
+    return " or ".join(x for x in (", ".join(words[:-1]), *words[-1:]) if x)
+
+
 def some(texts: Sequence[str], most: int, between: str = ", ") -> str:
     """The first ``most`` of ``texts``, and how many there are beside them: a, b and 3 more."""
     more = f"{between.strip(', ')} and {len(texts) - most:,} more" if len(texts) > most else ""

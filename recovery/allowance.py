@@ -219,14 +219,15 @@ def gram_allowance(spec: Spectral, proj: Projection, rho: float, edges: list[Edg
     if spec.exact is not None and (spec.dropped or spec.exact.dropped):
         return worst + float("inf")
     cut = spec.resolution**2 if spec.dropped else 0.0
-    hidden, unit = max(spec.noisy_delta, 2 * cut) * like(spec.y02, kxx), ENTRY_UNITS * eps
+    hidden, unit, beyond = max(spec.noisy_delta, 2 * cut), ENTRY_UNITS * eps, like(spec.y02, kxx)
     for edge in edges:
         far = xp.isinf(edge.mu)
         mu = xp.where(far, 0.0, edge.mu)
         V, R = edge.spread, edge.spread * edge.alpha * edge.alpha
         dV, data = moved_variance(proj, mu), gain(mu[:, None] * spec.s2) / spec.s2 * spec.yt
-        dR = _exposure(spec, data, spec.exact.data if spec.exact else None) + hidden * mu * mu
-        dm = xp.sqrt(dR) * (xp.sqrt(dV / 2) + xp.sqrt(unit * kxx)) + mu * xp.sqrt(cut * kxx * like(spec.y02, kxx))
+        dR = _exposure(spec, data, spec.exact.data if spec.exact else None) + hidden * beyond * mu * mu
+        lost = mu * proj.lost_size  # the functional's weight in the directions that were dropped
+        dm = xp.sqrt(dR) * (xp.sqrt(dV / 2 + hidden * lost * lost) + xp.sqrt(unit * kxx)) + lost * xp.sqrt(beyond)
         new = xp.sqrt((V + dV) * (R + dR))
         moved = dm + (V * dR + dV * (R + dR)) / divisor(new + xp.sqrt(V * R))
         worst = xp.maximum(worst, xp.where(far, float("inf"), moved))

@@ -94,9 +94,7 @@ class GramRounding:
 
     def unseen(self, w: Weights) -> Array:
         """The size (points,) of what the elements are in directions of noisy rows that were dropped: there the functional is known."""
-        if self.proj.spec.lost is None:
-            return w.null * 0
-        return namespace(w.null).abs(w.null) * _square(self.proj.lost_part.T) ** 0.5
+        return namespace(w.null).abs(w.null) * self.proj.lost_size
 
     def soft(self, w: Weights, exposure: Array, *, data: bool) -> Cost:
         """What there is to pay where only the exact rows keep their values, which are their data, or zero."""
@@ -109,7 +107,7 @@ class GramRounding:
         change = (self.exact * exposure) ** 0.5 / (1 - self.exact / least)
         misfit = misfit + (spec.exact.carried + (self.noisy * self.exact) ** 0.5 / least) * change
         along = float(xp.linalg.norm(factor @ spec.exact.data)) * change if data else 0.0
-        value = value + xp.sqrt(_square(source @ factor.T)) * change
+        value = value + (xp.sqrt(_square(source @ factor.T)) + xp.sqrt(self.own * self.exact) / least) * change
         return Cost(exposure + 2 * along + 3 * change * change / least, misfit, value, ok)
 
     def hard(self, w: Weights, exposure: Array) -> Cost:
@@ -119,8 +117,9 @@ class GramRounding:
         change = (most * exposure) ** 0.5
         own = self.weights(self.proj.ct * 0, xp.ones_like(exposure), data=False)
         squares = _square(own.noisy) if own.exact is None else _square(own.noisy) + _square(own.exact)
-        seen = 2 * xp.sqrt(squares) * change
-        size2 = change * change / (max(weakest, 2 * most) - most)
+        left = max(weakest, 2 * most) - most
+        seen = (2 * xp.sqrt(squares) + xp.sqrt(self.own * most) / left) * change
+        size2 = change * change / left
         norm2 = 3 * exposure + 2 * xp.abs(w.null) * seen + size2
         return Cost(norm2, exposure * 0, xp.sqrt(self.own * exposure) + seen, ok & (weakest > 2 * most))
 
@@ -179,9 +178,12 @@ def shortfall(centre: Centre, proj: Projection, rho: float, room: float, inner: 
         if centre.budget > 0.0:
             cost = error.soft(w, xp.maximum(size, middle), data=True)
             share = xp.maximum(_ratio(cost.norm2, norm_room), _ratio(cost.misfit * (2 * eta + cost.misfit), noise_room))
-            lost = xp.where(cost.ok, xp.minimum(lost, share * (edge.outer - level) + cost.value), lost)
+            held = cost.ok & (share < 1)
+            lost = xp.where(held, xp.minimum(lost, share * (edge.outer - level) + cost.value), lost)
         cost = error.hard(w, xp.maximum(size, occam))
-        lost = xp.where(cost.ok, xp.minimum(lost, _ratio(cost.norm2, room) * edge.outer + cost.value), lost)
+        share = _ratio(cost.norm2, room)
+        held = cost.ok & (share < 1)
+        lost = xp.where(held, xp.minimum(lost, share * edge.outer + cost.value), lost)
         missing.append(edge.outer - edge.attained + lost)
     return xp.maximum(*missing) + functional_error(proj, rho)
 
@@ -200,12 +202,15 @@ def radius_share(proj: Projection, eps: float, eta: float, mu: Array, radius: Ar
     coords = xp.where(far[:, None], seen, coords / size[:, None])
     null = xp.where(far, (proj.c02 > proj.c02_floor) / divisor(xp.sqrt(proj.c02)), null / size)
     w = error.weights(coords, null, data=False)
+    # Where c02 was clipped, the rows explain more than rounding leaves of the functional; the element has what is left without that.
+    rest = proj.norm2 - _square(proj.ct)
     norm2, misfit = null * null * proj.c02 + _square(coords), xp.sqrt(_square(coords * s))
-    value = null * proj.c02 + (coords * proj.ct).sum(1)
-    exposure, most = error.exposure(w), xp.zeros_like(value)
+    along = (coords * proj.ct).sum(1)
+    exposure, most = error.exposure(w), xp.zeros_like(along)
     # What rounding costs is measured against what the element attains, so that a mu which is not optimal has none.
     used = xp.maximum(xp.sqrt(norm2), misfit / noise) if eta > 0 else xp.sqrt(norm2)
-    whole = xp.where(far, radius / eps, value / divisor(used))
+    whole = xp.where(far, radius / eps, (null * proj.c02 + along) / divisor(used))
+    value = null * rest + along
     for cost in ([error.soft(w, exposure, data=False)] if eta > 0 else []) + [error.hard(w, exposure)]:
         stretch = xp.clip(xp.sqrt(norm2 + cost.norm2), 1.0, None)
         if eta > 0:
@@ -220,6 +225,6 @@ def _square(x: Array) -> Array:
 
 
 def _ratio(cost: Array, room: float) -> Array:
-    """The share (points,) of the way to the interior that pays for `cost`, at most 1."""
+    """The share (points,) of the way to the interior that pays for `cost`; 1 where there is no such way."""
     xp = namespace(cost)
     return xp.clip(cost / room, None, 1) if room > 0 else xp.ones_like(cost)

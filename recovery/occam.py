@@ -101,9 +101,10 @@ def misfit_root(s2: np.ndarray, y2: np.ndarray, target: np.ndarray) -> np.ndarra
     The logarithm of the sum is close to linear in log mu, and the bracket is closed form, so a handful of steps come near. A step
     that rounding makes zero is followed by halves of the bracket, up to about fifty, which end at the same root.
     """
-    ratio = np.sqrt(y2.sum() / target)
+    top = s2.max()  # in these units log mu is small, and exact to rounding whatever the units of the rows are
+    s2, ratio = s2 / top, np.sqrt(y2.sum() / target)
     x = np.maximum(ratio - 1, np.finfo(float).tiny)
-    lo, hi = np.log(x / s2.max()), np.log(x / s2.min())
+    lo, hi = np.log(x), np.log(x / s2.min())
     t = (lo + hi) / 2
     log_target = np.log(target)
     for _ in range(100):
@@ -117,6 +118,6 @@ def misfit_root(s2: np.ndarray, y2: np.ndarray, target: np.ndarray) -> np.ndarra
         inside = (newton > lo) & (newton < hi) & (slope < 0)
         new = np.where(inside, newton, (lo + hi) / 2)
         if np.all(np.abs(new - t) <= 8 * np.finfo(float).eps * (1 + np.abs(t))):
-            return np.exp(new)
+            return np.exp(new) / top
         t = new
-    return np.exp(t)
+    return np.exp(t) / top

@@ -119,6 +119,14 @@ class Projection:
             b = b[~rows.mask] - rows.coupling @ self.source.T
         return self.spec.lost[1].T @ b
 
+    @cached_property
+    def lost_size(self) -> Array:
+        """The norm (points,) of those inner products; zero where no direction was left out."""
+        if self.spec.lost is None:
+            return self.c02 * 0
+        part = self.lost_part
+        return (part * part).sum(0) ** 0.5
+
     @property
     def entered(self) -> tuple[Array, Array]:
         """`rows`, which only functionals of a Gram matrix have."""

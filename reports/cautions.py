@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from orledger.audit.registry.words import Outcome
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from orledger.reports.audit_rows import TestRow
-    from orledger.reports.generic import Subject
+    from orledger.reports.generic import Pair, Subject
 
+PLAIN = "median of differences"  # the effect of a signed-rank test that was not inverted
 NAMED = 6  # pairs that a caption names
 FEW_UNITS = 10  # below so many a percentile bootstrap of a mean, said to cover 95 %, covers 91 % and less
 FEW_RUNS = 5  # below so many runs to a unit a stratified one covers 85 % and less
@@ -32,14 +34,23 @@ def hopeless(subject: Subject) -> str:
 
 
 def uncompared(subject: Subject) -> str:
-    """Names the pairs of which there is no p: no bar between them does not say that they differ."""
+    """Names the pairs of which there is no p, or the one arm that all others were compared with: no bar does not say that arms differ."""
     arms = subject.ordered
-    names = [
-        f"{subject.label(a)} and {subject.label(b)}"
+    pairs = [
+        (a, b)
         for i, a in enumerate(arms)
         for b in arms[i + 1 :]
         if all(row is None or row.p is None for row in (subject.pair(a, b), subject.pair(b, a)))
     ]
+    others = {frozenset(pair) for pair in combinations(arms, 2)} - {frozenset(pair) for pair in pairs}
+    if (
+        len(pairs) > 1
+        and len(others) > 1
+        and (control := frozenset.intersection(*others))
+        and not any(control & {*p} for p in pairs)
+    ):
+        return f" All were compared with {subject.label(*control)} alone: that no bar joins two others says nothing."
+    names = [f"{subject.label(a)} and {subject.label(b)}" for a, b in pairs]
     return f" Not compared, and so without a bar: {some(names, NAMED, '; ')}." if names else ""
 
 
@@ -63,6 +74,28 @@ def of_tests(subject: Subject, tests: tuple[str, ...]) -> str:
     runs = subject.of("improvement")
     of_runs = f" Those of improvement speak about new runs on these units.{few_runs(runs)}" if runs else ""
     return f" Intervals of the tests have a level of {reached}{alone}.{of_runs}"
+
+
+def kinds(subject: Subject, pairs: Sequence[Pair], kind: str) -> str:
+    """What the rows of ``pairs`` say in the field ``kind`` (effect_name, interval_method); of several, each with the pairs that it holds for."""
+    found: dict[str, list[str]] = {}
+    for p in pairs:
+        if p.row.effect is not None and (said := getattr(p.row, kind)):
+            found.setdefault(said, []).append(f"{subject.label(p.first)} − {subject.label(p.second)}")
+    if len(found) < 2:
+        return next(iter(found), "")
+    return "; ".join(f"{said} for {some(names, NAMED)}" for said, names in found.items())
+
+
+def plain_medians(pairs: Sequence[Pair]) -> str:
+    """Says why some pairs of a signed-rank test have a plain median, whose interval is not that of the test."""
+    found = {p.row.effect_name for p in pairs if p.row.test == "signed_rank" and p.row.effect is not None}
+    if PLAIN not in found:
+        return ""
+    return (
+        " The plain median and its order statistics stand for samples too large to invert the test: above 600 differences, and above"
+        " 150 where two are the same number. Such an interval can hold 0 where the test rejects, and the other way round."
+    )
 
 
 def few_runs(rows: Sequence[TestRow]) -> str:

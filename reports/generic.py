@@ -22,6 +22,7 @@ from orledger.reports.absence import why_absent
 from orledger.reports.audit_rows import AuditRows, TestRow
 from orledger.schema.layouts import identifier, literal
 from orledger.schema.selecting import equal, listed, select
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +67,11 @@ class Values:
             found[unit, None] = (first, before + n)
             at += n
         return found
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every value is that of one record, and no mean."""
+        return self.records.height == int(np.isfinite(self.matrix).sum())
 
     def short(self) -> list[tuple[str, str, int, int]]:
         """Unit, arm, its runs and the most runs of an arm on that unit, where the arm has some and fewer than that."""
@@ -236,7 +242,7 @@ class Subject:
         """How many units the mean ranks are over, and how many have none because an arm is missing there; empty without ranks."""
         if self.ranking is None:
             return ""
-        units, lacking = f"{self.ranking.n} units", self.unranked
+        units, lacking = counted(self.ranking.n, "unit"), self.unranked
         return (
             f"{units} that have every arm ({lacking} {'lacks' if lacking == 1 else 'lack'} one)" if lacking else units
         )

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from orledger.wording import counted
+
 if TYPE_CHECKING:
     from orledger.runners.cells import Cell
 
@@ -51,7 +53,7 @@ class Lines:
     def start(self, total: int, title: str) -> None:
         """Says what is to be done."""
         self.total, self.began, self.spoke = total, time.monotonic(), time.monotonic()
-        print(f"{title}: {total} cells to compute", file=self.stream, flush=True)
+        print(f"{title}: {counted(total, 'cell')} to compute", file=self.stream, flush=True)
 
     def stored(self, cell: Cell, state: str, detail: str | None) -> None:
         """Counts, and speaks when there is something to say."""

@@ -20,6 +20,18 @@ NO_ROWS = (
 )
 
 
+def natural_order(expression: str) -> str:
+    """What to sort a text ``expression`` by so that numbers inside it count as numbers: d2 before d10.
+
+    The order is that of ``orledger.reports.generic.natural``, which sorts the units of tables.
+    """
+    return (
+        rf"list_transform(regexp_extract_all({expression}, '\d+(?:\.\d+)?|\D+'), lambda part:"
+        r" {'text': NOT regexp_matches(part, '^\d'), 'number': CASE WHEN regexp_matches(part, '^\d') THEN part::DOUBLE END,"
+        " 'word': lower(part)})"
+    )
+
+
 @dataclass(frozen=True)
 class Condition:
     """A comparison with constants: ``operator`` from OPERATORS or ``in``, and one or several values."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparisonPower:
-    """``planned`` and ``done``: independent units in the database; ``floor``: smallest p attainable with all planned units and
+    """``planned`` and ``done``: independent units in the database, and as planned no fewer than the comparison declares (``units``);
+    ``floor``: smallest p attainable with all planned units and
     no ties, after the correction of its family with every member at its own; ``needed``: fewest units at which it could reach
     alpha if the others had no more, or as many as are planned where that suffices, None where p has no floor; ``power``:
     probability to decide, at the level of Holm's first step, if the probability of superiority is ``effect``; ``n_for_power``:
@@ -84,7 +85,7 @@ class Design:
 def _design(ledger: UnitReader, c: Comparison) -> Design:
     c = replace(c, unit=effective_unit(ledger, c))
     counts = [_units(ledger, c, side) for side in range(len(c.sides))]
-    return Design(c, min(p for p, _ in counts), min(d for _, d in counts))
+    return Design(c, max(min(p for p, _ in counts), c.units or 0), min(d for _, d in counts))
 
 
 def _power(hypothesis: str, d: Design, others: list[Design], effect: float | None) -> ComparisonPower:

@@ -27,21 +27,29 @@ def arm_by_name(columns: Columns, left: Sequence[str], taken: Collection[str]) -
     return None
 
 
-def arm_by_shape(columns: Columns, left: Sequence[str]) -> str | None:
-    """The one text column that is neither a unit nor a repetition and is needed to tell rows apart."""
+def arm_by_shape(columns: Columns, left: Sequence[str], keys: Collection[str]) -> str | None:
+    """The one text column that is neither a key nor a unit nor a repetition."""
     others = [
         c for c in left
-        if c in columns.texts and not columns.constant(c) and not words.is_one_of(c, (*words.UNITS, *words.REPEATS))
+        if c in columns.texts and c not in keys and not columns.constant(c) and not words.is_one_of(c, (*words.UNITS, *words.REPEATS))
     ]  # fmt: skip
     return others[0] if len(others) == 1 else None
 
 
 def looks_wide(columns: Columns, left: Sequence[str], keys: Collection[str]) -> bool:
-    """Several columns of numbers whose names are not those of things measured, and text that names the rows."""
+    """Several columns of numbers whose names are not those of things measured, and text that names the rows.
+
+    What was measured in different units is no list of arms, and what is computed from another column says nothing about it.
+    """
     numbers = [
         c for c in left
         if c in columns.numbers and c not in keys and not words.is_one_of(c, (*words.KEYS, *words.INDICES))
     ]  # fmt: skip
+    plain = {words.plain(c) for c in numbers}
+    numbers = [c for c in numbers if not ((of := words.derived(c)) and of[1] in plain)]
+    units = {unit for c in numbers if (unit := words.unit_of(c))}
+    if len(units) > 1 or (units and sum(words.unit_of(c) is None for c in numbers) == 1):
+        return False
     measured = [c for c in numbers if words.is_metric(c)]
     return len(numbers) >= 2 and len(measured) <= len(numbers) / 2
 
@@ -60,15 +68,24 @@ def arm_reason(columns: Columns, arm: str, said: str | None) -> str:
     return f"{arm}: names the arms ({some(columns.values(arm), 6)}), {why}"
 
 
-def which_arm(columns: Columns, left: Sequence[str]) -> DataError:
-    """The error that asks for the column, or says that there is nothing to compare."""
+def which_arm(columns: Columns, left: Sequence[str], keys: Collection[str] = ()) -> DataError:
+    """The error that asks for the column, or says that there is nothing to compare; ``keys`` are those that the user named."""
     alone = next((c for c in left if words.is_one_of(c, words.ARMS) and columns.count(c) == 1), None)
     if alone is not None:
         return DataError(
             f"{columns.source}: {alone} has one value, {columns.values(alone)[0]!r}, so there is nothing to compare",
             hint="give a table with at least two arms (methods, models, algorithms), or one file for each",
         )
-    texts = [c for c in left if c in columns.texts and not columns.constant(c)]
+    texts = [c for c in left if c in columns.texts and c not in keys and not columns.constant(c)]
+    said = [c for c in keys if c in columns.texts and not words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
+    if said and not texts:
+        one = next((c for c in said if words.is_one_of(c, words.ARMS)), None)
+        return DataError(
+            f"{columns.source}: no column is left that names the arms (methods, models, algorithms): {', '.join(keys)} are keys, as you said",
+            hint=f"leave out --key {one}: it names the arms"
+            if one
+            else f"leave out the --key that names them, one of {', '.join(said)}",
+        )
     if all(words.is_one_of(c, (*words.UNITS, *words.REPEATS)) for c in texts):
         return DataError(
             f"{columns.source}: no column names arms (methods, models, algorithms), so there is nothing to compare",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from orledger.audit.importing import words
 from orledger.audit.importing.mapping import VALUE
 from orledger.errors import UsageError
 from orledger.schema.accepted import QUERIED, reserved
@@ -127,7 +128,9 @@ def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
         told.append("pairs: exact signed-rank test, because all units have one scale, as the mapping says")
         return "signed_rank"
     flat = matrix[np.isfinite(matrix)]
-    if flat.size and flat.min() >= 0 and flat.max() <= 100:
+    described = guess.mapping.described(guess.primary)
+    share = words.PERCENT if described.unit == words.PERCENT else words.share(guess.primary)
+    if share is not None and flat.size and flat.min() >= 0 and flat.max() <= 100:
         if (apart := _shares_among_percentages(matrix)) is not None:
             told.append(
                 f"pairs: sign test, because values such as {apart[0]:g} and {apart[1]:g} may be shares and percentages of one scale;"
@@ -135,7 +138,10 @@ def _paired_test(guess: Guess, matrix: np.ndarray, told: list[str]) -> str:
             )
             return "sign"
         bounded = "between 0 and 1" if flat.max() <= 1 else "between 0 and 100"
-        told.append(f"pairs: exact signed-rank test, because all values lie {bounded} and differences are on one scale")
+        told.append(
+            f"pairs: exact signed-rank test, because {guess.primary} is bounded (from {share!r}), all values lie {bounded} and"
+            " differences are on one scale"
+        )
         return "signed_rank"
     measured = matrix[np.isfinite(matrix).any(axis=1)]
     if not len(measured):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from orledger.audit.importing.repeated import NOTHING, Beforehand
 from orledger.audit.importing.turned import turned
 
 if TYPE_CHECKING:
@@ -23,8 +24,11 @@ TENSORBOARD = ["Wall time", "Step", "Value"]
 AEON = ("Resamples:", "folds:", "Folds:")  # the corner of a table of datasets by resamples
 
 
-def recognised(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str | None]:
-    """``table`` as its program meant it, and the name of the program; as it is, and None, when no program is recognised."""
+def recognised(table: pl.DataFrame, name: str, said: Beforehand = NOTHING) -> tuple[pl.DataFrame, str | None]:
+    """``table`` as its program meant it, and the name of the program; as it is, and None, when no program is recognised.
+
+    ``said`` is what was said about its columns beforehand.
+    """
     columns = table.columns
     if "run_id" in columns and any(c.startswith("metrics.") for c in columns):
         return _mlflow_frame(table), "MLflow (search_runs)"
@@ -38,7 +42,7 @@ def recognised(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, str | None
         return _resamples(table, name), "aeon (results of one estimator)"
     if columns and columns[0] in ("Step", "global_step", "epoch") and _curves(columns):
         return _wandb_curves(table), "Weights and Biases (download of a chart)"
-    return turned(table) or (table, None)
+    return turned(table, name, said) or (table, None)
 
 
 def _mlflow_frame(table: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,14 @@ from orledger.audit.importing.keys import SOME, choose_unit, find_keys, with_uni
 from orledger.audit.importing.mapping import FILE_COLUMN, MISSING, VALUE, MappedMetric, Mapping
 from orledger.audit.importing.marked import marked_results, number, spreads
 from orledger.audit.importing.reasons import failures, reason_column
-from orledger.audit.importing.suspicions import doubtful_arms, means_of, require_bare, results_alone
+from orledger.audit.importing.suspicions import (
+    computed_from_others,
+    doubtful_arms,
+    means_of,
+    require_bare,
+    require_read,
+    results_alone,
+)
 from orledger.errors import DataError, UsageError
 from orledger.wording import some
 
@@ -52,8 +59,12 @@ class Guess:
     settings: tuple[str, ...] = ()  # those of the repeats that are no runs of the same thing
 
 
-def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess:
-    """What ``table`` (from ``read_tables``) seems to hold; a question that it cannot answer is an error that asks it."""
+def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None, told: list[str] | None = None) -> Guess:
+    """What ``table`` (from ``read_tables``) seems to hold; a question that it cannot answer is an error that asks it.
+
+    ``told`` is filled with what was understood, and holds it also when an error asks for the rest.
+    """
+    told = [] if told is None else told
     wishes = wishes or Wishes()
     named = {*wishes.keys, *wishes.ignore, *([wishes.arm] if wishes.arm else [])}
     columns = describe(table, named)
@@ -66,7 +77,7 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
         wordy = columns.wordy
         bare = (pl.when(~t.is_in(wordy.get(c, []))).then(number(t)).alias(c) for c, t in texts.items())
         columns = replace(describe(table.with_columns(bare), named), wordy=wordy)
-    told = [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
+    told += [f"numbers: with decimal commas, such as {columns.comma}"] if columns.comma else []
     told += [f"{c}: left out, as you said" for c in wishes.ignore]
     told += [
         f"{c}: no number where {' or '.join(found)} stands, which is kept as the reason"
@@ -92,6 +103,8 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
         guess = _long(columns, left, start, wishes, told, metric, value)
     else:
         arm = wishes.arm or arm_by_name(columns, left, (*wishes.keys, *wishes.metrics))
+        if arm is None:
+            require_read(columns, [c for c in left if c not in named])
         if arm is None and looks_wide(columns, left, wishes.keys):
             guess = _wide(columns, left, start, wishes, told)
         else:
@@ -101,6 +114,11 @@ def infer(table: pl.DataFrame, name: str, wishes: Wishes | None = None) -> Guess
     )  # what was taken out of the table beforehand
     guess.mapping = replace(guess.mapping, ignore=(*guess.mapping.ignore, *further))
     guess = _directed(guess, wishes)
+    percent = {c for c, example in marked.items() if words.PERCENT in example}
+    percent |= {c for c in columns.names if words.unit_of(c) == words.PERCENT}
+    arms = guess.mapping.form == "wide" and percent >= {*guess.mapping.arms}
+    described = (replace(m, unit=words.PERCENT) if arms or m.name in percent else m for m in guess.mapping.metrics)
+    guess.mapping = replace(guess.mapping, metrics=tuple(described))
     return _with_marks(guess, marked) if marked else guess
 
 
@@ -130,7 +148,7 @@ def _long(
     rest = [c for c in left if c not in (metric, value)]
     arm = wishes.arm or arm_by_name(columns, rest, (*wishes.keys, *wishes.metrics))
     if arm is None:
-        raise which_arm(columns, rest)
+        raise which_arm(columns, rest, wishes.keys)
     told += [arm_reason(columns, arm, wishes.arm), *doubtful_arms(columns, arm)]
     keys, idx = find_keys(columns, [c for c in rest if c != arm], [arm, metric], wishes, told)
     names = columns.values(metric)
@@ -160,9 +178,9 @@ def _wide(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
 
 def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, told: list[str], arm: str | None) -> Guess:
     if arm is None:
-        arm = arm_by_shape(columns, left)
+        arm = arm_by_shape(columns, left, wishes.keys)
         if arm is None:
-            raise which_arm(columns, left)
+            raise which_arm(columns, left, wishes.keys)
     told += [arm_reason(columns, arm, wishes.arm), *doubtful_arms(columns, arm)]
     rest = [c for c in left if c != arm]
     called = None
@@ -175,10 +193,11 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
         if c in wishes.metrics or (
             c in columns.numbers and c not in wishes.keys and not columns.constant(c)
             and not words.is_one_of(c, (*words.KEYS, *words.INDICES))
-            and (words.is_metric(c) or not columns.whole(c))
+            and (words.is_metric(c) or words.is_one_of(c, words.VALUES) or not columns.whole(c))
         )
     ]  # fmt: skip
     if not metrics:
+        require_read(columns, [c for c in rest if c not in wishes.keys])
         same = [c for c in rest if c in columns.numbers and columns.constant(c)]
         raise DataError(
             f"{columns.source}: no column looks like a result"
@@ -190,6 +209,7 @@ def _rows(columns: Columns, left: list[str], start: Mapping, wishes: Wishes, tol
             hint=f"name it with --metric COLUMN; columns are {', '.join(c for c in rest if c != FILE_COLUMN)}",
         )
     measured = set(metrics)
+    metrics = computed_from_others(columns, metrics, wishes.metrics)
     untold = [m for m in metrics if m not in wishes.metrics and words.direction(m) is None]
     if MOST_UNTOLD < len(untold) < len(metrics):
         columns.set_aside |= dict.fromkeys(

@@ -24,11 +24,17 @@ SOME = 20  # names that a line of reasons lists
 def find_keys(
     columns: Columns, rest: Sequence[str], beside: Sequence[str], wishes: Wishes, told: list[str]
 ) -> tuple[tuple[str, ...], str | None]:
-    """The columns that name a cell, as few as tell all rows apart; and the column of steps, where the rows are a curve."""
-    if wishes.keys:
-        told.append(f"keys: {', '.join(wishes.keys)}, as you said")
-        step = next((c for c in rest if c not in wishes.keys and words.is_one_of(c, words.INDICES)), None)
-        return wishes.keys, None if columns.tell_apart([*beside, *wishes.keys]) else step
+    """The columns that name a cell, as few as tell all rows apart; and the column of steps, where the rows are a curve.
+
+    Keys that the user named are among them; where they do not suffice, others are added.
+    """
+    said = wishes.keys
+    if said:
+        told.append(f"keys: {', '.join(said)}, as you said")
+        step = next((c for c in rest if c not in said and words.is_one_of(c, words.INDICES)), None)
+        for idx in (None, *([step] if step else [])):
+            if columns.tell_apart([*beside, *said, *([idx] if idx else [])]):
+                return said, idx
     units = [c for c in rest if words.is_one_of(c, words.UNITS) and not columns.constant(c)]
     repeats = [c for c in rest if words.is_one_of(c, words.REPEATS) and c not in units and not columns.constant(c)]
     settings = [c for c in rest if words.is_one_of(c, words.SETTINGS) and not columns.constant(c)]
@@ -41,11 +47,12 @@ def find_keys(
         for c in rest
         if c in columns.texts and c not in (*units, *repeats, *settings, *steps) and not columns.constant(c)
     ]
-    chosen = units[:1]
+    first = [c for c in units[:1] if not any(words.is_one_of(k, words.UNITS) for k in said)]
+    chosen = [*first, *said]
     idx = None
     for column, why in (
         *((c, "names a repetition") for c in sorted(repeats, key=columns.count)),
-        *((c, "names a unit too") for c in units[1:]),
+        *((c, "names a unit too") for c in units if c not in first),
         *((c, "names a setting") for c in settings),
         *((c, "counts steps") for c in steps),
         *((c, "is needed to tell rows apart") for c in sorted(others, key=columns.count)),
@@ -56,10 +63,10 @@ def find_keys(
             idx = column
             told.append(f"{column}: {why}; the rows are points of curves")
             continue
-        if columns.separates(column, [*beside, *chosen, *([idx] if idx else [])]):
+        if column not in chosen and columns.separates(column, [*beside, *chosen, *([idx] if idx else [])]):
             chosen.append(column)
             told.append(f"{column}: key, because it {why}")
-    if units[:1]:
+    if first:
         told.insert(0, f"{units[0]}: key, because it names what is measured on, {columns.count(units[0])} of them")
     if not chosen:
         chosen = [next((c for c in others if columns.tell_apart([*beside, c])), FILE_COLUMN)]
@@ -68,6 +75,8 @@ def find_keys(
             if chosen[0] == FILE_COLUMN and columns.files == 1
             else f"{chosen[0]}: key, because it tells the rows apart"
         )
+    if not any(words.is_one_of(c, words.UNITS) for c in chosen):  # what is measured on comes first
+        chosen = [*(c for c in chosen if c not in said), *said]
     if not columns.tell_apart([*beside, *chosen, *([idx] if idx else [])]):
         raise same_rows(columns, beside, [*chosen, *([idx] if idx else [])])
     return tuple(chosen), idx

@@ -14,6 +14,7 @@ from orledger.audit.importing.catalogue import store_catalogue
 from orledger.audit.importing.folders import digest
 from orledger.audit.importing.merging import Change, Merged, left_behind, merge, read_study
 from orledger.audit.importing.records import cell_names, rounded, to_records, unstored_reasons
+from orledger.audit.importing.repeated import Beforehand
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
 from orledger.schema.writing import CellOutcome, PlannedCell
@@ -67,7 +68,7 @@ class Imported:
 def import_files(writer: Writer, paths: Sequence[Path], mapping: Mapping, *, replace: bool = False) -> Imported:
     """Stores the tables at ``paths`` as (a part of) a study."""
     digests = {p.name: digest(p) for p in paths}
-    table = _as_mapped(mapping, lambda ignore: read_tables(paths, ignore, strict=False))
+    table, *_ = mapped_tables(paths, mapping)
     return _import(writer, table, mapping, digests, replace=replace, files=True)
 
 
@@ -76,14 +77,28 @@ def import_frame(
 ) -> Imported:
     """Stores a polars frame as (a part of) a study; ``name`` takes the place of the name of a file."""
     digest = sha256(table.write_csv().encode()).hexdigest()
-    found = _as_mapped(mapping, lambda ignore: stacked([(name, table)], ignore, strict=False))
+    found, *_ = _as_mapped(mapping, lambda ignore, said: stacked([(name, table)], ignore, strict=False, said=said))
     return _import(writer, found, mapping, {name: digest}, replace=replace, files=False)
 
 
-def _as_mapped(mapping: Mapping, read: Callable[[Sequence[str]], pl.DataFrame]) -> pl.DataFrame:
-    """The table that ``mapping`` speaks about: turned round without the columns that it ignores, or else with them."""
-    table = read(mapping.ignore)
-    return table if set(mapping.needed) <= set(table.columns) else read(())
+def mapped_tables(paths: Sequence[Path], mapping: Mapping) -> tuple[pl.DataFrame, tuple[str, ...], Beforehand]:
+    """The tables at ``paths`` as ``mapping`` speaks about them, with the columns that were left out and how they were read."""
+    return _as_mapped(mapping, lambda ignore, said: read_tables(paths, ignore, strict=False, said=said))
+
+
+def _as_mapped(
+    mapping: Mapping, read: Callable[[Sequence[str], Beforehand], pl.DataFrame]
+) -> tuple[pl.DataFrame, tuple[str, ...], Beforehand]:
+    """The table that ``mapping`` speaks about: as it stands, or turned round without the columns that it ignores, or else with them.
+
+    So a mapping keeps its meaning, whichever tables are turned by now.
+    """
+    turned = Beforehand(mapping.needed, turned=True)
+    for ignore, said in ((mapping.ignore, Beforehand(turned=False)), (mapping.ignore, turned)):
+        table = read(ignore, said)
+        if set(mapping.needed) <= set(table.columns):
+            return table, ignore, said
+    return read((), turned), (), turned
 
 
 def _import(
@@ -225,7 +240,7 @@ def _refused(mapping: Mapping, changes: Sequence[Change], names: dict[str, str])
         for c in changes
     ]
     return DataError(
-        f"{len(changes)} values of {mapping.study}/{mapping.block} would change, and nothing was stored: {some(listed, NAMED, '; ')}",
+        f"{counted(len(changes), 'value')} of {mapping.study}/{mapping.block} would change, and nothing was stored: {some(listed, NAMED, '; ')}",
         hint="--replace puts them in place of the old ones and keeps a trace; another block name keeps both",
     )
 

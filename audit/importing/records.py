@@ -253,9 +253,13 @@ def _require_once(rows: pl.DataFrame, mapping: Mapping) -> None:
     first = twice.row(0, named=True)
     name = "/".join(str(first[c]) for c in identity if first[c] is not None)
     places = " and ".join(f"{f} row {r}" for f, r in zip(first[SOURCE], first[ROW], strict=True))
+    once = rows.drop(ROW).unique()
+    agree = once.select(identity).n_unique() == once.height
     raise DataError(
         f"{name} stands {first[NUMBER]} times ({places}); {twice.height} of {rows.height} numbers do",
-        hint="one number per key, arm, metric, label and index: does a key, such as a seed or a fold, miss in keys?",
+        hint="they agree in all that is read of them: take the repeated rows out"
+        if agree
+        else "one number per key, arm, metric, label and index: does a key, such as a seed or a fold, miss in keys?",
     )
 
 

@@ -13,13 +13,16 @@ from orledger.audit.importing.mapping import FILE_COLUMN
 from orledger.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from orledger.audit.importing.columns import Columns
 
 ADORNED = r"^(?:\\[A-Za-z]+\s*\{|\*{1,2}|_{1,2}|\$|<\w+>)+\s*[+\-−]?[\d.]"  # **0.91**, \textbf{0.91}, $0.91$
 THOUSANDS = r"^[+\-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$"
 BARE = r"^[+\-−]?[\d.]"
+# Numbers that are told from names by a separator of thousands: 1.200,5 and 1,200.5, 1.200.000, 1'200 and 1 200.
+SEPARATED = r"^[+\-−]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,}|(?:['’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?)$"
+FIGURES = r"^[+\-−]?\d[\d.,'’ \u00a0\u202f]*$"
 MOST_DIFFERED = 12  # columns among which differences are looked for
 ALIKE = 0.85  # share of letters in common above which two names may be one
 RARE = 0.5  # the rarer spelling of one name has fewer than this share of the rows of the other
@@ -83,6 +86,21 @@ def require_bare(columns: Columns, names: Sequence[str]) -> None:
                 )
 
 
+def require_read(columns: Columns, names: Sequence[str]) -> None:
+    """An error for a column of numbers with separators of thousands, which would pass for one of names."""
+    for name in names:
+        if name not in columns.texts:
+            continue
+        entries = columns.frame[name].drop_nulls()
+        separated = entries.str.contains(SEPARATED)
+        if separated.any() and entries.str.contains(FIGURES).all():
+            raise DataError(
+                f"{columns.source}: column {name!r} holds {entries.filter(separated)[0]!r}, a number with separators of thousands,"
+                " which is not read",
+                hint=f"write 1234.5 or 1234,5, without separators; --ignore {name} leaves the column out",
+            )
+
+
 def require_one_part(columns: Columns, repeats: Sequence[str]) -> None:
     """An error where what is called a split names the training and the test data: the mean over both is no result."""
     for key in repeats:
@@ -102,6 +120,11 @@ def results_alone(columns: Columns, arms: Sequence[str]) -> list[str]:
     aside = columns.set_aside
     aside |= {a: "by its name it says how far numbers scatter, and is no result" for a in arms if words.spreads(a)}
     aside |= {a: "by its name it is a p-value, and no result" for a in arms if words.plain(a) in words.P_VALUES}
+    computed_from_others(columns, arms, ())
+    bare = [a for a in arms if a not in aside and words.unit_of(a) is None]
+    if len(bare) > 1:
+        headed = [a for a in arms if words.unit_of(a) is not None]
+        aside |= dict.fromkeys(headed, "by the unit in its heading it is measured beside the others")
     kept = [a for a in arms if a not in aside]
     sizes = [a for a in kept if words.counts(a) and columns.whole(a)]
     if any(not columns.whole(a) for a in kept if a not in sizes):
@@ -116,6 +139,31 @@ def results_alone(columns: Columns, arms: Sequence[str]) -> list[str]:
         elif (pair := _difference(columns, name, others)) is not None:
             aside[name] = f"it holds the differences of {pair[0]} and {pair[1]}"
     return [a for a in kept if a not in aside]
+
+
+def computed_from_others(columns: Columns, names: Sequence[str], said: Collection[str]) -> list[str]:
+    """``names`` less averages, ranks and spreads of others among them, by their names; those that were ``said`` stay.
+
+    What is left out is set aside with its reason. An average whose numbers are not there themselves stays, as ``mean_test_score``
+    does alone, and so does what is called by such a word and nothing else.
+    """
+    plain = {words.plain(n): n for n in names}
+    averages = {of[1]: n for n in names if (of := words.derived(n)) and of[0] in words.AVERAGES}
+    found: dict[str, str] = {}
+    for n in names:
+        of = words.derived(n)
+        if n in said or (of is None and not words.spreads(n)):
+            continue
+        if of is not None and of[1] in plain:
+            found[n] = f"by its name it is computed from {plain[of[1]]}, as averages, ranks and spreads are"
+        elif of is not None and of[0] not in words.AVERAGES and of[1] in averages:
+            found[n] = f"by its name it is computed beside {averages[of[1]]}, and is no result"
+        elif words.spreads(n) and words.plain(n) not in words.SPREADS:
+            found[n] = "by its name it says how far numbers scatter, and is no result"
+    if len(found) < len(names):
+        columns.set_aside |= found
+        return [n for n in names if n not in found]
+    return list(names)
 
 
 def means_of(columns: Columns, metrics: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -167,7 +215,7 @@ def same_rows(columns: Columns, beside: Sequence[str], keys: Sequence[str]) -> D
             ):
                 telling.append(c)
         apart = columns.tell_apart([*names, *telling])
-        given = f"{' '.join(f'--key {k}' for k in (*keys, *telling))} tells them apart; " if apart else ""
+        given = f"{' '.join(f'--key {k}' for k in telling)} tells them apart; " if apart else ""
         hint = f"{given}where they repeat a measurement, number them in a column called seed, fold or repetition"
     return DataError(
         f"{columns.source}: several rows have the same {', '.join(names)}: {where} stands {twice['len']} times",

@@ -16,6 +16,7 @@ import polars as pl
 from orledger.audit.importing.exports import recognised
 from orledger.audit.importing.folders import TABLES, bare_name, ending, kind
 from orledger.audit.importing.mapping import FILE_COLUMN
+from orledger.audit.importing.repeated import NOTHING, Beforehand
 from orledger.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -142,35 +143,42 @@ def _require_keys_once(path: Path, data: bytes, *, lines: bool) -> None:
             raise DataError(f"{path}: {where} has two keys {twice[0]!r}", hint="give each its own name")
 
 
-def read_tables(paths: Sequence[Path], ignore: Collection[str] = (), *, strict: bool = True) -> pl.DataFrame:
+def read_tables(
+    paths: Sequence[Path], ignore: Collection[str] = (), *, strict: bool = True, said: Beforehand = NOTHING
+) -> pl.DataFrame:
     """All ``paths`` under each other, with the columns ``SOURCE`` and ``ROW``, and ``file`` where no column has that name.
 
     Files need not have the same columns; what a file does not have is missing in its rows. Columns to ``ignore`` are taken out
-    before anything is made of the others; one that no table has is an error, unless ``strict`` is false.
+    before anything is made of the others; one that no table has is an error, unless ``strict`` is false. ``said`` is what was said
+    about columns that may be turned into rows.
     """
-    return stacked([(path.name, read_table(path)) for path in paths], ignore, strict=strict)
+    return stacked([(path.name, read_table(path)) for path in paths], ignore, strict=strict, said=said)
 
 
-def programs(paths: Sequence[Path], ignore: Collection[str] = ()) -> tuple[str, ...]:
+def programs(paths: Sequence[Path], ignore: Collection[str] = (), said: Beforehand = NOTHING) -> tuple[str, ...]:
     """The programs whose exports are among ``paths``, each once; how a table was turned is told in the same way."""
     found = (
         folder.program
         if (folder := kind(path)) is not None
-        else recognised(headed(read_table(path)).drop(ignore, strict=False), path.name)[1]
+        else recognised(headed(read_table(path)).drop(ignore, strict=False), path.name, said)[1]
         for path in paths
     )
     return tuple(dict.fromkeys(program for program in found if program))
 
 
 def stacked(
-    tables: Sequence[tuple[str, pl.DataFrame]], ignore: Collection[str] = (), *, strict: bool = True
+    tables: Sequence[tuple[str, pl.DataFrame]],
+    ignore: Collection[str] = (),
+    *,
+    strict: bool = True,
+    said: Beforehand = NOTHING,
 ) -> pl.DataFrame:
     """Named tables under each other, less columns to ``ignore`` and the unnamed one of row numbers that some programs write."""
     parts: list[pl.DataFrame] = []
     seen: dict[str, None] = {}
     for name, table in tables:
         whole = headed(table)
-        turned, _ = recognised(whole.drop(ignore, strict=False), name)
+        turned, _ = recognised(whole.drop(ignore, strict=False), name, said)
         frame = turned.drop(ignore, strict=False)  # an export has other columns than its file
         seen |= dict.fromkeys((*whole.columns, *turned.columns))
         if frame.is_empty():
@@ -186,8 +194,8 @@ def stacked(
         if FILE_COLUMN not in frame.columns:
             marks.append(pl.lit(bare_name(Path(name))).alias(FILE_COLUMN))
         parts.append(frame.with_row_index(ROW, 2).with_columns(marks))
-    for said in ignore if strict else ():
-        require_column(said, list(seen), tables[0][0])
+    for column in ignore if strict else ():
+        require_column(column, list(seen), tables[0][0])
     if len(parts) == 1:
         return parts[0]
     texts = [p.with_columns(pl.exclude(ROW).cast(pl.String)) if _differ(parts) else p for p in parts]

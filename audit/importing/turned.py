@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from orledger.audit.importing import words
-from orledger.audit.importing.mapping import MISSING
-from orledger.audit.importing.marked import PERCENT, SPREAD
+from orledger.audit.importing.mapping import FILE_COLUMN
+from orledger.audit.importing.repeated import LISTED, NOTHING, Beforehand, number_of, numeric, repetitions, rest
 from orledger.wording import some
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 FEWEST_DATASETS = 3  # columns of one metric that make a table a leaderboard
-COUNTED = ("repetition", "s")  # words that mean repetitions only where columns are numbered from 0 or 1
-LISTED = 8  # columns that a line names
-NUMBERED = re.compile(r"([A-Za-z_]*[A-Za-z])[\s_.:#-]*(\d+)")
 ENDING = r"(?P<arm>.+?)[\s_./:|-]+(?P<metric>[^\s_./:|-]+)"
 BEGINNING = r"(?P<metric>[^\s_./:|-]+)[\s_./:|-]+(?P<arm>.+)"
 # Words before or after the name of a metric that are parts of the data or of a summary, and no arms.
@@ -30,9 +23,23 @@ NO_ARMS = (
 )  # fmt: skip
 
 
-def turned(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
+def turned(table: pl.DataFrame, name: str = "the table", said: Beforehand = NOTHING) -> tuple[pl.DataFrame, str] | None:
     """``table`` turned round and a line that says how; None for a table in which a column is one thing."""
-    return _board(table) or _repetitions(table) or _halves(table)
+    if said.turned is False:
+        return None
+    repeated = repetitions(table, name, said)
+    if repeated is not None:
+        rows, told = repeated
+        of_arms = _halves(rows)
+        found = repeated if of_arms is None else (of_arms[0], f"{told}; then {of_arms[1]}")
+        if said.turned is None or {*said.metrics} <= {
+            *found[0].columns,
+            FILE_COLUMN,
+        }:  # arms may have been called acc_0, acc_1
+            return found
+    if said.turned is None and any(m in table.columns for m in said.metrics):
+        return None
+    return _board(table) or _halves(table)
 
 
 def _board(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
@@ -59,7 +66,7 @@ def _board(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
     rows = table.unpivot(index=arms[0], on=list(columns), variable_name="dataset", value_name=metric)
     of = "" if metric == "value" else f" of {metric}"
     told = f"a leaderboard, a row per {arms[0]} and a column{of} per dataset ({some(list(columns.values()), LISTED)})"
-    return rows.with_columns(pl.col("dataset").replace_strict(columns, return_dtype=pl.String)), told + _rest(
+    return rows.with_columns(pl.col("dataset").replace_strict(columns, return_dtype=pl.String)), told + rest(
         table, [*arms, *columns]
     )
 
@@ -69,52 +76,23 @@ def _bare(table: pl.DataFrame, arm: str) -> list[str]:
 
     What describes the arm, its costs, its year and what it has counted, is no result and says nothing about the rest.
     """
-    numbers = [c for c in table.columns if c != arm and not words.sums_up(c) and _numeric(table[c])]
+    numbers = [c for c in table.columns if c != arm and not words.sums_up(c) and numeric(table[c])]
     numbers = [c for c in numbers if not (words.is_cost(c) or (_whole(table[c]) and words.describes(c)))]
-    told = any(words.is_metric(c) or _number_of(c) for c in numbers)
-    whole = all(_whole(table[c]) for c in numbers)  # ranks or settings, and no results
-    return [] if told or whole else numbers
+    told = any(words.is_metric(c) or number_of(c) for c in numbers)
+    return [] if told or _ranks(table.select(numbers)) else numbers
 
 
-def _repetitions(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
-    """A column per seed or fold (``seed0``, ``fold 1``, ``s1``, or only ``0``, ``1``, ...) becomes a row per seed or fold."""
-    found: dict[str, dict[str, str]] = {}  # word -> column -> its number
-    for column in table.columns:
-        if (of := _number_of(column)) is not None:
-            found.setdefault(of[0], {})[column] = of[1]
-    if len(found) != 1 or "value" in table.columns:
-        return None
-    (word, columns), *_ = found.items()
-    numbers = sorted(int(n) for n in columns.values())
-    counted = numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    kept = [c for c in table.columns if c not in columns and not _summary(c)]
-    if len(columns) < 2 or word in table.columns or (word in COUNTED and not counted):
-        return None
-    if word == "s" and not any(words.is_one_of(c, words.ARMS) for c in kept):
-        return None  # the columns may be systems
-    word = "seed" if word == "s" else word
-    if any(_numeric(table[c]) and words.is_metric(c) for c in kept) or not all(_numeric(table[c]) for c in columns):
-        return None  # numbers beside are measured on the row, so these may be too
-    rows = table.unpivot(index=kept, on=list(columns), variable_name=word, value_name="value")
-    told = f"a column per {word} ({some(list(columns), LISTED)}), so that each row repeats one measurement"
-    return rows.with_columns(pl.col(word).replace_strict(columns, return_dtype=pl.String)), told + _rest(
-        table, [*kept, *columns]
-    )
-
-
-def _number_of(column: str) -> tuple[str, str] | None:
-    """What kind of repetition a column is by its name, and its number; None where it says neither."""
-    match = NUMBERED.fullmatch(column.strip())
-    if match and (words.is_one_of(match[1], words.REPEATS) or match[1] == "s"):
-        return words.plain(match[1]), match[2]
-    return ("repetition", column) if column.isdecimal() else None
+def _ranks(numbers: pl.DataFrame) -> bool:
+    """Whether every column holds whole numbers from 1 to the number of its rows, as ranks of the rows do."""
+    x = numbers.select(pl.all().cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False))
+    return all(_whole(numbers[c]) and x[c].is_between(1, x.height).all() for c in x.columns)
 
 
 def _halves(table: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
     """A column per arm and metric (``ridge_acc``, ``forest_acc``, or ``acc_ridge``) becomes a row per arm and a column per metric."""
     keys = [c for c in table.columns if words.is_one_of(c, (*words.UNITS, *words.REPEATS))]
     spread = [c for c in table.columns if c not in keys]
-    if not keys or len(spread) < 2 or not all(_numeric(table[c]) for c in spread):
+    if not keys or len(spread) < 2 or not all(numeric(table[c]) for c in spread):
         return None
     for metric_last in (True, False):
         parts = {c: _parted(c, metric_last=metric_last) for c in spread}
@@ -142,29 +120,6 @@ def _parted(name: str, *, metric_last: bool) -> tuple[str, str] | None:
     if metric_last and words.direction(name) not in (None, words.direction(match["metric"])):
         return None  # ridge_interval_score is no score of ridge_interval
     return match["arm"], match["metric"]
-
-
-def _summary(name: str) -> bool:
-    return words.sums_up(name) or words.plain(name) in words.SPREADS
-
-
-def _rest(table: pl.DataFrame, used: Sequence[str]) -> str:
-    left = [c for c in table.columns if c not in used]
-    return f"; left out: {', '.join(left)}" if left else ""
-
-
-def _numeric(column: pl.Series) -> bool:
-    """Whether a column holds numbers, with or without a spread or a percent sign, and at least one of them."""
-    if column.dtype.is_numeric():
-        return column.null_count() < len(column)
-    if column.dtype != pl.String:
-        return False
-    text = column.str.strip_chars()
-    there = text.filter(~text.is_in(MISSING)).drop_nulls()
-    number = (
-        there.cast(pl.Float64, strict=False).is_not_null() | there.str.contains(SPREAD) | there.str.contains(PERCENT)
-    )
-    return bool(len(there)) and bool(2 * number.sum() > len(there))
 
 
 def _whole(column: pl.Series) -> bool:

@@ -8,16 +8,16 @@ from functools import cache
 ARMS = (
     "arm", "method", "algorithm", "algo", "classifier", "learner", "model", "framework", "optimizer", "optimiser", "agent",
     "system", "approach", "estimator", "variant", "solver", "treatment", "condition", "policy", "architecture", "network",
-    "strategy", "technique", "sampler", "tuner", "run",
+    "strategy", "technique", "sampler", "tuner", "run", "verfahren", "methode", "modell",
 )  # fmt: skip
 UNITS = (
     "dataset", "data", "task", "problem", "benchmark", "game", "env", "environment", "instance", "function", "domain",
     "corpus", "subject", "participant", "patient", "item", "language", "query", "testbed", "prompt", "question", "scenario",
-    "document", "sentence", "image",
+    "document", "sentence", "image", "datensatz",
 )  # fmt: skip
 REPEATS = (
     "seed", "fold", "repeat", "repetition", "rep", "replicate", "replication", "trial", "split", "iteration", "iter",
-    "random_state", "random_seed", "run", "run_nr", "resample",
+    "random_state", "random_seed", "run", "run_nr", "resample", "lauf", "durchlauf", "wiederholung",
 )  # fmt: skip
 # What is varied on the same data: its values are no further datasets.
 SETTINGS = ("horizon", "forecast_horizon", "prediction_horizon", "pred_len", "prediction_length", "shots")
@@ -35,6 +35,7 @@ FAILED = (
 )  # fmt: skip
 # How far numbers scatter: less of it is no better result.
 SPREADS = ("std", "stdev", "stddev", "sd", "stderr", "sem", "var", "variance", "ci", "ci95", "iqr")
+AVERAGES = ("mean", "avg", "average", "averaged", "median")
 # Parts of the data: what an arm does on one does not repeat what it does on another.
 PARTS = ("train", "training", "test", "testing", "val", "valid", "validation", "dev", "eval", "holdout", "heldout")
 DIFFERENCES = ("diff", "difference", "delta", "gain", "improvement", "change")
@@ -98,6 +99,39 @@ DECIDING = (
     "return",
     "reward",
 )
+# Units of measurement as headings name them, in brackets at the end; those of time, memory and energy are of costs.
+COST_UNITS = (
+    "s",
+    "sec",
+    "ms",
+    "µs",
+    "us",
+    "ns",
+    "min",
+    "h",
+    "kb",
+    "mb",
+    "gb",
+    "kib",
+    "mib",
+    "gib",
+    "wh",
+    "kwh",
+    "j",
+    "kj",
+)
+PERCENT = "%"
+HEADED = re.compile(
+    rf"[\[(]\s*({'|'.join((PERCENT, *COST_UNITS, 'hz', 'db', '°c', 'points', 'pp', '€', 'usd', 'eur'))})\s*[\])]\s*$",
+    re.IGNORECASE,
+)
+# Metrics that lie between 0 and 1, or between 0 and 100 in percent.
+BOUNDED = (
+    "accuracy", "acc", "auc", "auroc", "roc_auc", "auprc", "f1", "f_1", "precision", "recall", "sensitivity", "specificity", "bleu",
+    "rouge", "iou", "miou", "map", "ndcg", "mrr", "success", "winrate", "ssim", "purity", "nmi", "em", "pass", "top1", "top5",
+    "top_1", "top_5", "correct", "solved", "concordance", "c_index", "cindex", "misclassification", "brier", "ece",
+)  # fmt: skip
+SHARES = ("percent", "pct", "percentage", "share", "fraction", "proportion")
 COSTS = ("time", "seconds", "secs", "sec", "runtime", "duration", "latency", "memory", "cost", "flops", "params")
 
 
@@ -161,15 +195,43 @@ def sums_up(name: str) -> bool:
     return any(p in SUMMARIES for p in parts) and all(p in (*SUMMARIES, *LOWER, *HIGHER) for p in parts)
 
 
+def derived(name: str) -> tuple[str, str] | None:
+    """The word that says how a column was computed and the plain name of what from: of ``std_test_score`` std and test_score.
+
+    None for a name of another kind, and for the word alone. A rank correlation and a reciprocal rank are results.
+    """
+    parts = plain(name).split("_")
+    for word, rest in ((parts[0], parts[1:]), (parts[-1], parts[:-1])):
+        if rest and (word in (*AVERAGES, *SPREADS) or (word == "rank" and "rank" in _telling(parts))):
+            return word, "_".join(rest)
+    return None
+
+
 def counts(name: str) -> bool:
     """Whether a name is that of a count or a size, such as ``n_samples`` or ``#``."""
     return plain(name).rpartition("_")[2] in COUNTS
 
 
+def unit_of(name: str) -> str | None:
+    """The unit of measurement that a heading ends in, as in ``accuracy [%]`` and ``time (s)``; None where it names none."""
+    found = HEADED.search(name)
+    return found[1].lower() if found else None
+
+
 def is_cost(name: str) -> bool:
     """Whether a name is that of what a result costs: time, memory, parameters."""
     found = direction(name)
-    return found is not None and found[1] in COSTS
+    return (found is not None and found[1] in COSTS) or unit_of(name) in COST_UNITS
+
+
+def share(name: str) -> str | None:
+    """The word of a name that says that its numbers are shares or percentages, or bounded like them; None where none does."""
+    if unit_of(name) == PERCENT:
+        return PERCENT
+    last, found = plain(name).split("_")[-1], direction(name)
+    if last in SHARES or (last == "rate" and found):  # error_rate, and not learning_rate
+        return last
+    return found[1] if found and found[1] in BOUNDED else None
 
 
 def describes(name: str) -> bool:

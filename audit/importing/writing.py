@@ -42,13 +42,15 @@ def draft(
     mapping: Mapping | None = None,
     compare: str = "pairs",
     control: str | None = None,
+    told: list[str] | None = None,
 ) -> Draft:
     """The mapping and the hypothesis file for ``table`` (from ``read_tables``); ``name`` is that of the file.
 
-    With a ``mapping`` nothing is inferred but which metric decides and which keys repeat a measurement.
+    With a ``mapping`` nothing is inferred but which metric decides and which keys repeat a measurement. ``told`` is filled with what
+    was understood, for when an error asks for the rest.
     """
     if mapping is None:
-        guess = infer(table, name, wishes)
+        guess = infer(table, name, wishes, told)
         rows = to_records(table, guess.mapping)
     else:
         rows = to_records(table, mapping)

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 _PLACES = (("abstract", 5.0), ("conclusion", 4.0), ("introduction", 3.0), ("discussion", 3.0), ("appendix", 0.0))
 _ELSEWHERE = 2.0
 _DECISION = 6.0
-_SEVERITY = 10.0
+# More than a changed decision and the best place together: the verdict comes first.
+_VERDICT = 12.0
+_ORDER = {
+    CheckVerdict.CONVENTION: 1,
+    CheckVerdict.UNCHECKED: 2,
+    CheckVerdict.FALSE: 3,
+    CheckVerdict.INCONSISTENT: 4,
+    CheckVerdict.IMPOSSIBLE: 5,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,7 @@ class Finding:
             return 0.0
         words = self.place.lower()
         place = next((w for name, w in _PLACES if name in words), _ELSEWHERE)
-        return self.verdict.severity * _SEVERITY + self.decision * _DECISION + place
+        return _ORDER[self.verdict] * _VERDICT + self.decision * _DECISION + place
 
     @property
     def name(self) -> str:

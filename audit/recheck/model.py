@@ -48,7 +48,7 @@ _MEANINGS = {
     CheckVerdict.MATCHES: "What follows from the other numbers prints like this.",
     CheckVerdict.WITHIN_ROUNDING: "The digits of the other numbers allow this one, and others near it.",
     CheckVerdict.ATTAINABLE: "One of the values that a sample or a design of this size can give.",
-    CheckVerdict.CONVENTION: "Fits a usual reading that is not the stated or the first one: one-sided, a normal approximation, digits cut off.",
+    CheckVerdict.CONVENTION: "Fits a usual reading that is not the stated or the first one: one-sided, a normal approximation, digits cut off, some answers missing.",
     CheckVerdict.UNCHECKED: "The printed digits do not allow this check.",
     CheckVerdict.FALSE: "What the text states does not hold; the line says how it would have to be read to be true.",
     CheckVerdict.INCONSISTENT: "No reading that was tried fits.",

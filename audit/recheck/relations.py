@@ -34,7 +34,9 @@ _CHOOSING = frozenset(
 )  # fmt: skip
 
 # Checks without annotation that compare and do not compute.
-_BOUNDING = frozenset({"intervals in the text", "intervals in tables", "bold marks", "ranks"})
+_BOUNDING = frozenset(
+    {"intervals in the text", "intervals in tables", "bold marks", "ranks", "p-values without a statistic"}
+)
 
 
 def tightest(relations: Iterable[Relation]) -> Relation:

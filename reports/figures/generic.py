@@ -10,10 +10,12 @@ from matplotlib.ticker import MaxNLocator
 
 from orledger.audit.importing.mapping import VALUE
 from orledger.audit.registry.words import Outcome
+from orledger.reports import cautions
 from orledger.reports.figures.generic_choice import first, leading, left_out
 from orledger.reports.figures.generic_looks import LONGEST, arm_names, beside, shown, unit_ticks
 from orledger.reports.figures.style import BLACK, BLUE, GREY, RED
 from orledger.reports.generic import Pair
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,8 +109,10 @@ def draw_differences(canvas: Canvas, subject: Subject) -> str:
     drawn = sorted({p.row.level for p in pairs if p.row.level and p.row.low is not None and p.row.high is not None})
     level = " or ".join(dict.fromkeys(f"{level:.1%}" for level in drawn))
     alone = " (of its pair alone)" if any(p.row.p_holm is not None for p in pairs) else ""
+    effects = cautions.kinds(subject, pairs, "effect_name")
+    of = f"effect (dashed): {effects}" if ";" in effects else f"{effects} (dashed)"
     band = (
-        f" The band is the stored {level} interval{alone} of the {pairs[0].row.effect_name} (dashed)." if level else ""
+        f" The band is the stored {level} interval{alone} of the {of}.{cautions.plain_medians(pairs)}" if level else ""
     )
     return f"Differences of {subject.metric} by unit, first arm minus second; blue where the first arm is better.{band}{left_out(subject, len(pairs))}"
 
@@ -151,21 +155,29 @@ def draw_forest(canvas: Canvas, subject: Subject) -> str:
         fontsize=pair_size(names),
     )
     ax.set_ylim(-0.7, len(pairs) - 0.3)
-    ax.set_xlabel(f"{pairs[0].row.effect_name}, {shown(subject.metric)}")
+    effects = list(dict.fromkeys(p.row.effect_name for p in pairs if p.row.effect is not None))
+    ax.set_xlabel(f"{' or '.join(effects) or 'effect'}, {shown(subject.metric)}")
     levels = [p.row.level for p in pairs if p.row.level is not None]
     shaded = f" Shaded: the equivalence margin of {margin:g}." if margin is not None else ""
     corrected = any(p.row.p_holm is not None for p in pairs)
     alone = ", of each pair alone, so that one can leave out 0 and be grey" if corrected else ""
-    band = f" Intervals: {pairs[0].row.interval_method}, level at least {min(levels):.1%}{alone}." if levels else ""
+    methods = cautions.kinds(subject, pairs, "interval_method")
+    methods += ";" if "; " in methods else ","
+    band = f" Intervals: {methods} level at least {min(levels):.1%}{alone}." if levels else ""
+    band += cautions.plain_medians(pairs)
     counts = sorted({p.row.n for p in pairs})
-    over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    over = (
+        counted(counts[0], "unit") if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    )
     ordered = ", the largest first" if len(pairs) > MANY_PAIRS else ""
     after = ", after the correction" if corrected else ""
     key = [f"{words} {meant}{after * (colour != GREY)}" for colour, (words, meant) in KEY.items() if colour in colours]
     key += ["hollow ones: none could have been"] if any(p.row.outcome == Outcome.UNTESTABLE for p in pairs) else []
-    effect = pairs[0].row.effect_name
+    named = cautions.kinds(subject, pairs, "effect_name") if len(effects) > 1 else ""
+    effect = "effect" if named else "".join(effects) or "effect"
     return (
-        f"{effect[:1].upper()}{effect[1:]} {'of pairs' if chosen else 'of every pair'} over {over}, first arm minus second{ordered}.{band}"
+        f"{effect[:1].upper()}{effect[1:]} {'of pairs' if chosen else 'of every pair'} over {over}, first arm minus second{ordered}"
+        f"{f': {named}' if named else ''}.{band}"
         f" {'; '.join(key).capitalize()}.{shaded}{chosen}"
     )
 

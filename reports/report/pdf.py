@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from orledger.study import Study
 
 SECONDS = 180
+SAID = ("-tests", "-dispositions")  # generic tables of what the findings and the appendix have
+SEVERAL = ("mean_ranks", "profile")  # of which a row holds several numbers, in tables and figures, and no single one
 PRINTED = 100  # of the tests of a hypothesis that has too many; the page in HTML has all
 WIDE = 6.5  # inches of text
 # A fixed moment instead of the present one, so that two builds from one database are the same file.
@@ -116,11 +118,13 @@ def parts(
         drawn.setdefault(figure.case or REFERENCE, []).append(figure)
     tabled: dict[str, list[Table]] = {}
     for table in tables:
-        if not (table.generic and table.name.endswith("-tests")):  # the appendix has all tests
+        if not (table.generic and table.name.endswith(SAID)):
             tabled.setdefault(specs[table.name].case or REFERENCE, []).append(table)
     known = dict(titles) | {name: name for name in (*drawn, *tabled) if name not in titles}
     return [
-        PdfSection(title, drawn.get(name, []), tabled.get(name, []))
+        PdfSection(
+            title, drawn.get(name, []), sorted(tabled.get(name, []), key=tex.is_long)
+        )  # long ones let no float pass
         for name, title in known.items()
         if name in drawn or name in tabled
     ]
@@ -152,11 +156,12 @@ def write_pdf(
         folder = Path(temporary)
         shown = save_pages(contents.figures(), folder / "figures.pdf")
         for table in tables:
-            (folder / f"{table.name}.tex").write_text(tex.table(table, WIDE), encoding="utf-8")
+            (folder / f"{table.name}.tex").write_text(tex.table(table, WIDE, longtable=True), encoding="utf-8")
         environment = tex.environment()
         environment.filters |= {"named": names.within, "headline": headline, "claimed": claimed}
-        measured = [t for t in ledger.tests if t["p"] is None and t["outcome"] == Outcome.MEASURED]
         tested = [t for t in ledger.tests if t["p"] is not None or t["outcome"] != Outcome.MEASURED]
+        measured = [t for t in ledger.tests if t["p"] is None and t["outcome"] == Outcome.MEASURED]
+        measured = [t for t in measured if t["effect"] is not None or t["test"] not in SEVERAL]
         text = environment.get_template("report.tex.j2").render(
             title=heading(ledger, here) if title is None else title,
             ledger=ledger,
@@ -174,6 +179,7 @@ def write_pdf(
             notices=contents.notices,
             said=Answers() if printed is not None else answers(ledger.tests, names),
             reasons=printed.reasons if printed is not None else (),
+            is_long=tex.is_long,
             typed=vocabulary(here).typed,
         )  # fmt: skip
         (folder / "report.tex").write_text(text, encoding="utf-8")

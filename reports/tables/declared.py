@@ -199,6 +199,7 @@ class Numbers:
             groups=(Group(tuple(lines)),),
             spans=tuple(self._spans(columns)),
             notes=tuple(self._notes()),
+            declared=True,
             layout=PrintSize(
                 "scriptsize" if len(columns) > WIDE else "footnotesize", 3.0 if len(columns) > WIDE else 4.0
             ),
@@ -264,7 +265,10 @@ class Numbers:
             return fixed(2)
         said = FORMAT.fullmatch(self.display.format)
         if said is None:
-            return number_style(np.array([v for spot, x in self.samples.items() if spot[0] == metric for v in x]))
+            given = max(map(len, self.samples.values())) == 1
+            return number_style(
+                np.array([v for s, x in self.samples.items() if s[0] == metric for v in x]), given=given
+            )
         if said[2] is None:
             return rules.INTEGER
         make = {"f": fixed, "g": rules.significant, "%": rules.percent}[said[2]]

@@ -28,16 +28,20 @@ WIDES = frozenset("mwMW%@&")
 NARROWEST = 1.0  # inches of a column of wrapped text
 NAMES = 0.36  # of the width, for names beside more columns than fit
 LINES = {"footnotesize": 54, "scriptsize": 60}  # of a page; a caption and notes need the rest
+LONG = 20  # rows from which a table of a report goes on from page to page; a float of so many leaves half pages empty
 CODES = 8  # letters of a character that LaTeX cannot set: [U+4E2D]
 
 
-def fitted(t: Table, width: float = WIDTH) -> list[Table]:
-    """The tables, one after the other, that show ``t`` in print on a text ``width`` inches wide; ``t`` itself unless it is generic and does not fit."""
+def fitted(t: Table, width: float = WIDTH, *, cut: bool = True) -> list[Table]:
+    """The tables, one after the other, that show ``t`` in print on a text ``width`` inches wide; ``t`` itself unless it is generic and does not fit.
+
+    Without ``cut`` they may be taller than a page.
+    """
     if not t.generic:
         return [t]
     numbered, named = _numbered(t) if sum(_widths(t)) > width else (t, {})
     wrapped = _wrapped(numbered, width)
-    return [page for panel in _panels(wrapped, width, named) for page in _pages(panel)]
+    return [page for panel in _panels(wrapped, width, named) for page in (_pages(panel) if cut else [panel])]
 
 
 def _letters(text: str) -> float:
@@ -68,7 +72,7 @@ def _numbered(t: Table) -> tuple[Table, dict[str, int]]:
 
     Also returned are the numbers of the rows, by what they are called.
     """
-    names = {k: plain(c.header) for k, c in enumerate(t.columns) if c.key.startswith("arm ")}
+    names = {k: plain(c.header) for k, c in enumerate(t.columns) if c.arm is not None}
     if not names:
         return t, {}
     numbers = {name: number for number, name in enumerate(names.values(), 1)}

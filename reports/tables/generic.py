@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from orledger.reports import cautions
 from orledger.reports.generic import IMPORTED, Subject
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import Style, fixed
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, columns
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, arm_columns, columns
 from orledger.reports.tables.values import Absent, Blank, Number, Range, Text, Value, best, bracketed, join
 from orledger.schema.layouts import literal
 from orledger.wording import some
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from orledger.reports.audit_rows import TestRow
 
-PART = 40  # units in one table, so that it fits a page
+PART = 250  # units in one table, so that a browser shows it at once; on paper it goes on from page to page
 NAMED = 5  # values of fewer runs that a caption names
 NO_INTERVAL = "so few units allow no interval"
 RANKED = 6  # arms beyond which ranks no longer fit beside the values
@@ -32,7 +33,7 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
     ``number`` is the part that is asked for, and the only one that is made.
     """
     values, ranks = subject.values, subject.values.ranks(subject.better)
-    style = style or number_style(values.matrix)
+    style = style or number_style(values.matrix, given=values.single)
     arms = subject.ordered
     place = [values.arms.index(a) for a in arms]
     parts = max(1, -(-len(values.units) // PART))
@@ -51,10 +52,7 @@ def result_table(subject: Subject, number: int = 1, style: Style | None = None) 
     return Table(
         title=f"Results, {subject.metric} by {', '.join(subject.unit)}{several}",
         caption=_caption(subject, len(arms)),
-        columns=(
-            Column("unit", Text(", ".join(subject.unit)), "l"),
-            *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
-        ),
+        columns=arm_columns(Column("unit", Text(", ".join(subject.unit)), "l"), [(a, subject.label(a)) for a in arms]),
         groups=tuple(g for g in groups if g.rows),
         notes=notes(subject),
         queries=tuple(subject.queries),
@@ -107,8 +105,21 @@ def summary_table(subject: Subject) -> Table:
     )
 
 
-def number_style(matrix: np.ndarray) -> Style:
-    """Decimals that tell the values apart: three for shares, fewer for large numbers, significant digits for wide ranges."""
+def number_style(matrix: np.ndarray, *, given: bool = False) -> Style:
+    """Decimals that tell the values apart: three for shares, fewer for large numbers, significant digits for wide ranges.
+
+    Values that are as they were ``given``, means of nothing, have no more decimals than the longest of them.
+    """
+    style = _telling(matrix)
+    if given and style.kind == "fixed":
+        decimals = (
+            -int(Decimal(repr(v)).normalize().as_tuple().exponent) for v in matrix[np.isfinite(matrix)].tolist()
+        )
+        style = fixed(min(style.digits, max((0, *decimals))))
+    return style
+
+
+def _telling(matrix: np.ndarray) -> Style:
     x = np.abs(matrix[np.isfinite(matrix)])
     if not x.size:
         return fixed(3)

@@ -12,9 +12,10 @@ from orledger.reports.report.wording import OTHERWISE
 from orledger.reports.tables import format as rules
 from orledger.reports.tables.format import SHORT, fixed
 from orledger.reports.tables.generic import audit_queries, interval_of, notes
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, columns
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, arm_columns, columns
 from orledger.reports.tables.values import Absent, Blank, Number, PValue, Text, Value, join
 from orledger.schema.layouts import literal
+from orledger.wording import counted
 
 if TYPE_CHECKING:
     from orledger.reports.audit_rows import AuditRows, TestRow
@@ -44,41 +45,54 @@ SIDES = {
 
 
 def pair_table(subject: Subject) -> Table:
-    """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference."""
-    arms = [a for a in subject.ordered if any(a in (p.first, p.second) for p in subject.pairs)]
-    rows = []
-    for a in arms:
-        cells: list[Value] = [Text(subject.label(a))]
-        for b in arms:
-            row = None if a == b else subject.pair(a, b)
-            cells.append(
-                Blank()
-                if a == b
-                else Absent(subject.audit.why_absent(f"{a} with {b} in {subject.hypothesis}"))
-                if row is None
-                else _p(row, subject.better)
-            )
-        rows.append(Row(a, tuple(cells)))
+    """Arms by arms: the corrected p of each pair, bold and with a sign where the audit found a difference.
+
+    Where all pairs share an arm it has the one column. What was not asked for is empty.
+    """
+    down, across = _sought(subject)
+    found = {(a, b): subject.pair(a, b) for a in down for b in across if a != b}
+    rows = [
+        Row(
+            a,
+            (
+                Text(subject.label(a)),
+                *(Blank() if (r := found.get((a, b))) is None else _p(r, subject.better) for b in across),
+            ),
+        )
+        for a in down
+    ]
+    empty = " Empty places: what the hypotheses do not ask for." if None in found.values() else ""
     first = subject.pairs[0].row
     counts = sorted({p.row.n for p in subject.pairs})
-    over = f"{counts[0]} units" if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    over = (
+        counted(counts[0], "unit") if len(counts) == 1 else f"the {counts[0]} to {counts[-1]} units that have both arms"
+    )
     corrected = "Holm's correction over the family" if first.p_holm is not None else "no correction"
     sides = " or ".join(dict.fromkeys(SIDES[p.row.side] for p in subject.pairs))
     tests = " or ".join(dict.fromkeys(NAMES[p.row.test] for p in subject.pairs))
     return Table(
         caption=Text(
             f"{sides[:1].upper()}{sides[1:]} p of the {tests} test of each pair over {over}, {corrected}. Bold: a"
-            f" difference at {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse.{cautions.hopeless(subject)}"
+            f" difference at {first.alpha:g}; (+) where the arm of the row is better, (−) where it is worse.{empty}{cautions.hopeless(subject)}"
         ),
-        columns=(
-            Column("arm", Text(""), "l"),
-            *(Column(f"arm {k}", Text(subject.label(a)), "r") for k, a in enumerate(arms, 1)),
-        ),
+        columns=arm_columns(Column("arm", Text(""), "l"), [(b, subject.label(b)) for b in across]),
         groups=(Group(tuple(rows)),),
         notes=notes(subject),
         queries=audit_queries(subject, ("signed_rank", "sign")),
-        layout=PrintSize("scriptsize" if len(arms) > 6 else "footnotesize", 3.0),
+        layout=PrintSize("scriptsize" if len(across) > 6 else "footnotesize", 3.0),
     )
+
+
+def _sought(subject: Subject) -> tuple[list[str], list[str]]:
+    """The arms of the rows and of the columns: a pair that was compared is in a row of one and a column of the other."""
+    arms = [a for a in subject.ordered if any(a in (p.first, p.second) for p in subject.pairs)]
+    shared = [a for a in arms if all(a in (p.first, p.second) for p in subject.pairs)]
+    if len(arms) > 2 and shared:
+        others = [a for a in arms if a != shared[0]]
+        if all(subject.pair(a, shared[0]) is not None for a in others):
+            return others, shared
+    across = [b for b in arms if any(a != b and subject.pair(a, b) is not None for a in arms)]
+    return [a for a in arms if any(a != b and subject.pair(a, b) is not None for b in across)], across
 
 
 def test_table(subject: Subject) -> Table:
@@ -88,7 +102,7 @@ def test_table(subject: Subject) -> Table:
         caption=Text(
             "Every comparison of the hypothesis file as the audit stored it. Effects are first arm minus second, in the units of the"
             " metric; for Friedman's test Kendall's W, for improvement the probability that a run of the first is better."
-            f"{cautions.of_tests(subject, TESTED)}"
+            f"{cautions.of_tests(subject, TESTED)}{_effects(subject)}"
         ),
         columns=(
             *columns("l", "comparison", "test"),
@@ -216,6 +230,14 @@ def _test_cells(t: TestRow, subject: Subject) -> tuple[Value, ...]:
         Text(_sides(t, subject)), Text(NAMES.get(t.test, t.test)), Number(t.n, rules.INTEGER).of(t), effect,
         interval, p, holm, wins, Text(_found(t, subject), bold=t.decided),
     )  # fmt: skip
+
+
+def _effects(subject: Subject) -> str:
+    """Which effect and interval which pair has, where a plain median stands for some."""
+    if not (why := cautions.plain_medians(subject.pairs)):
+        return ""
+    effects, methods = (cautions.kinds(subject, subject.pairs, kind) for kind in ("effect_name", "interval_method"))
+    return f" Effects: {effects}. Their intervals: {methods}.{why}"
 
 
 def _methods(subject: Subject) -> tuple[Value, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from orledger.reports.tables import format as rules
-from orledger.reports.tables.fitting import WIDTH, fitted
+from orledger.reports.tables.fitting import LONG, WIDTH, fitted
 from orledger.reports.tables.values import Number, Value, tokens
 
 if TYPE_CHECKING:
@@ -129,6 +129,11 @@ def comment(text: str) -> Latex:
     return Latex("\n".join("% " + re.sub(r"[^\x20-\x7e]", "?", line) for line in text.splitlines()))
 
 
+def remark(text: str) -> Latex:
+    """``text`` as one line of LaTeX comment, with the letters that it has; what is no letter, sign or space becomes a question mark."""
+    return Latex("% " + "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text))
+
+
 def preamble(columns: Iterable[Column]) -> Latex:
     """The column specification of a tabular."""
     return Latex("@{}" + "".join(c.align if isinstance(c.align, str) else f"p{{{c.align}in}}" for c in columns) + "@{}")
@@ -173,11 +178,20 @@ def fill(template: str, **values: Any) -> str:
     return environment().get_template(template).render(**values).lstrip("\n")
 
 
-def table(t: Table, width: float = WIDTH) -> str:
-    """The table as a LaTeX float for a text ``width`` inches wide, with its query and the hash of its database as comments."""
-    pages = fitted(t, width)
+def table(t: Table, width: float = WIDTH, *, longtable: bool = False) -> str:
+    """The table as a LaTeX float for a text ``width`` inches wide, with its query and the hash of its database as comments.
+
+    With ``longtable``, which needs the package of that name, a long generic table is one that goes on from page to page.
+    """
+    long = longtable and is_long(t)
+    pages = fitted(t, width, cut=not long)
     notes = replace(t, notes=pages[0].notes).footnotes()
-    return fill("table.tex.j2", t=t, pages=pages, notes=notes, marks=t.absences(), wrapped=wrapped)
+    return fill("table.tex.j2", t=t, pages=pages, notes=notes, marks=t.absences(), wrapped=wrapped, long=long)
+
+
+def is_long(t: Table) -> bool:
+    """Whether ``t`` goes on from page to page in a report."""
+    return t.generic and sum(1 for _ in t.rows()) > LONG
 
 
 def wrapped(t: Table) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from orledger.reports.tables import format as rules
@@ -29,11 +30,12 @@ ABSENT = r"\mbox{[absent]}"
 
 @dataclass(frozen=True)
 class NumberMacro:
-    """A named number: the macro without its backslash, what it expands to, and where the number stands."""
+    """A named number: the macro without its backslash, what it expands to, where the number stands, and why the name ends as it does."""
 
     name: str
     body: str
     place: str
+    note: str = ""
 
 
 def macro_name(*words: str) -> str:
@@ -87,29 +89,71 @@ def body(value: Value) -> str:
     return "".join(re.sub(r"^\$(.*)\$$", r"\\ensuremath{\1}", text) for text in plain)
 
 
+@dataclass(frozen=True)
+class _Spot:
+    """The ``numbers`` of one cell by suffix. ``words`` are the keys of its row and column; ``data`` says that these are names from anybody's file."""
+
+    table: str
+    words: tuple[str, ...]
+    place: str
+    data: bool
+    numbers: dict[str, str]
+
+    @property
+    def base(self) -> str:
+        return macro_name(self.table, *self.words)
+
+    @property
+    def tag(self) -> str:
+        """Six letters from the hash of the table and the words: what else there is changes nothing about them."""
+        hashed = sha256("\0".join((self.table, *self.words)).encode()).digest()
+        return "".join(chr(ord("a") + b % 26) for b in hashed[:6]).capitalize()
+
+
 def macros(tables: Iterable[Table]) -> list[NumberMacro]:
     """The macros of ``tables`` in order.
 
-    Keys of our own never share a name unless they are the same number (a test keeps it so). Names that come from data can, ``a b`` and ``a-b``: the later one is then
-    told apart by ``Also``, in the order of the table.
+    A name depends on the keys of table, row and column alone, never on their order or on a number. Keys of our own never share a
+    name unless they are the same number (a test keeps it so). Names that come from data can, ``a b`` and ``a-b``: each of them then
+    ends in letters of its hash, as names do that have no ASCII letter or digit, and a note says why.
     """
+    spots = list(_spots(tables))
+    sharing: dict[str, list[tuple[_Spot, str]]] = {}
+    for spot in spots:
+        for suffix, text in spot.numbers.items():
+            sharing.setdefault(spot.base + suffix, []).append((spot, text))
     found: dict[str, NumberMacro] = {}
+    for spot in spots:
+        others = sorted(
+            {
+                other.place
+                for suffix, text in spot.numbers.items()
+                for other, its in sharing[spot.base + suffix]
+                if other.place != spot.place and (spot.data or other.data or its != text)
+            }
+        )
+        name, note = spot.base, ""
+        if others:
+            more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+            name, note = name + spot.tag, f"{spot.tag} tells it from {others[0]}{more}"
+        elif spot.data and any(macro_name(word) == PREFIX for word in spot.words):
+            name, note = name + spot.tag, f"{spot.tag} stands for what a macro cannot spell"
+        for suffix, text in spot.numbers.items():
+            found.setdefault(name + suffix, NumberMacro(name + suffix, text, spot.place, note))
+    return list(found.values())
 
-    def add(name: str, value: Value, place: str) -> None:
-        bodies = {suffix: body(number) for suffix, number in parts(value)}
-        while any(found[name + x].body != text for x, text in bodies.items() if name + x in found):
-            name += "Also"
-        for suffix, text in bodies.items():
-            found.setdefault(name + suffix, NumberMacro(name + suffix, text, place))
 
+def _spots(tables: Iterable[Table]) -> Iterator[_Spot]:
+    """Every quoted number, and every cell that has numbers."""
     for t in tables:
         for key, value in t.quotes.items():
-            add(macro_name(t.name, key), value, f"table {t.name}: {key}")
+            yield _Spot(t.name, (key,), f"table {t.name}: {key}", False, {s: body(n) for s, n in parts(value)})
         for row in t.rows():
             for column, cell in zip(t.columns, row.cells, strict=True):
-                place = f"table {t.name}, row {row.key}, column {column.key}"
-                add(macro_name(t.name, row.key, column.key), cell.strong(False), place)
-    return list(found.values())
+                about = f"column {column.key}" if column.arm is None else f"arm {column.arm}"
+                found = {s: body(n) for s, n in parts(cell.strong(False))}
+                place = f"table {t.name}, row {row.key}, {about}"
+                yield _Spot(t.name, (row.key, column.key), place, t.generic or t.declared, found)
 
 
 def numbers_tex(found: Iterable[NumberMacro], database: str, notices: Iterable[str] = ()) -> str:
@@ -124,6 +168,6 @@ def numbers_tex(found: Iterable[NumberMacro], database: str, notices: Iterable[s
     lines += [str(latex.comment(notice)) for notice in notices]
     lines.append(rf"\newcommand{{\{PREFIX}Database}}{{\texttt{{{database[:16]}}}}}")
     for macro in found:
-        lines.append(str(latex.comment(macro.place)))
+        lines += [str(latex.remark(text)) for text in (macro.place, macro.note) if text]
         lines.append(rf"\newcommand{{\{macro.name}}}{{{macro.body}}}")
     return "\n".join(lines) + "\n"

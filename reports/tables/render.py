@@ -8,6 +8,8 @@ import io
 import itertools
 import json
 import re
+from collections import Counter
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -18,7 +20,7 @@ from orledger.wording import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from orledger.reports.tables.table import Table
+    from orledger.reports.tables.table import Column, Table
     from orledger.reports.tables.values import Scalar, Token, Value
 
 MINUS = "−"
@@ -256,20 +258,10 @@ def table_csv(t: Table) -> str:
     The first columns are the heading of the group and the key of the row. A column whose cells have quartiles or a floor
     becomes ``coverage``, ``coverage_q1``, ``coverage_q3``. Absent values are empty.
     """
-    names: list[list[str]] = []
-    for i in range(len(t.columns)):
-        fields: dict[str, None] = {}
-        for row in t.rows():
-            fields |= dict.fromkeys(row.cells[i].fields())
-        names.append(list(fields) or [""])
-    header = [
-        "_".join(x for x in (c.key, name) if x).replace(" ", "_")
-        for c, parts in zip(t.columns, names, strict=True)
-        for name in parts
-    ]
+    names = _fields(t)
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["group", "row", *header])
+    writer.writerow(["group", "row", *(_csv(h) for h, _ in _headers(t, names))])
     for group in t.groups:
         heading = "" if group.heading is None else plain(group.heading)
         for row in group.rows:
@@ -278,13 +270,48 @@ def table_csv(t: Table) -> str:
     return buffer.getvalue()
 
 
+def _fields(t: Table) -> list[list[str]]:
+    """What the cells of every column consist of, by name."""
+    names: list[list[str]] = []
+    for i in range(len(t.columns)):
+        fields: dict[str, None] = {}
+        for row in t.rows():
+            fields |= dict.fromkeys(row.cells[i].fields())
+        names.append(list(fields) or [""])
+    return names
+
+
+def _headers(t: Table, names: list[list[str]]) -> list[tuple[str, Column]]:
+    """The header of every column of the CSV, with the column of the table that it belongs to.
+
+    Headers that names from data make equal all end in a few digits of their hash, whatever their order.
+    """
+    made = [
+        ("_".join(x for x in (c.key, name) if x).replace(" ", "_"), c, name)
+        for c, parts in zip(t.columns, names, strict=True)
+        for name in parts
+    ]
+    taken = Counter(["group", "row", *(h for h, _, _ in made)])
+    return [(f"{h}_{hashed(c.key, name)}" if taken[h] > 1 else h, c) for h, c, name in made]
+
+
+def hashed(*names: str) -> str:
+    """Six digits of the hash of ``names``, which tell them from others."""
+    return sha256("\0".join(names).encode()).hexdigest()[:6]
+
+
 def table_metadata(t: Table) -> str:
-    """Where a CSV file comes from, as JSON: name, title, caption, notes, the hash of the database, and the queries."""
+    """Where a CSV file comes from, as JSON: name, title, caption, notes, the hash of the database, and the queries.
+
+    Where columns are about arms, it says which arm each of them is about.
+    """
+    arms = {_csv(h): c.arm for h, c in _headers(t, _fields(t)) if c.arm is not None}
     data = {
         "table": t.name,
         "title": t.title,
         "caption": one_line(plain(t.caption)),
         "notes": [one_line(plain(note)) for note in t.footnotes()],
+        **({"arms": arms} if arms else {}),
         "database": t.database,
         "queries": list(t.queries),
     }

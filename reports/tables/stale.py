@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orledger.errors import UsageError
+from orledger.reports.tables.latex import remark
 from orledger.reports.tables.numbers import PREFIX
 
 if TYPE_CHECKING:
@@ -19,13 +20,14 @@ DEFINITION = re.compile(
     rf"\\(?:re)?(?:newcommand|providecommand)\*?\s*\{{?\\({PREFIX}[A-Za-z]+)\}}?\s*\{{|\\def\s*\\({PREFIX}[A-Za-z]+)\s*\{{"
 )
 USE = re.compile(rf"\\({PREFIX}[A-Z][A-Za-z]*)")
+PLACED = re.compile(rf"^% (table .*)\n(?:% .*\n)*\\newcommand{{\\({PREFIX}[A-Za-z]+)}}", re.MULTILINE)
 INPUT = re.compile(r"\\(?:input|include)\s*\{([^}]+)\}")
-TABLE_HEAD = re.compile(r"\A% orledger table (\w+)\n% database ([0-9a-f]+)")
+TABLE_HEAD = re.compile(r"\A% orledger table ([\w-]+)\n% database ([0-9a-f]+)")
 
 
 @dataclass(frozen=True)
 class Stale:
-    """A number or a table file that differs from the database: what the manuscript has and what would be written now."""
+    """A number or a table file that differs from the database, or a name that means another number: what the manuscript has, and what there is now."""
 
     name: str
     file: str
@@ -42,6 +44,7 @@ class StaleCheck:
     undefined: tuple[str, ...] = ()
     unwritten: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    moved: tuple[Stale, ...] = ()
     missing_files: tuple[str, ...] = ()
     files: tuple[str, ...] = field(default=())
     tables: tuple[str, ...] = ()
@@ -54,7 +57,7 @@ class StaleCheck:
     @property
     def clean(self) -> bool:
         """True when everything the manuscript prints is what the database says."""
-        return not (self.stale or self.undefined or self.unwritten)
+        return not (self.stale or self.undefined or self.unwritten or self.moved)
 
 
 def read_sources(paper: Path) -> tuple[dict[Path, str], list[str]]:
@@ -99,9 +102,12 @@ def check(paper: Path, current: Iterable[NumberMacro], tables: Mapping[str, str]
 
     ``tables`` maps a table's name to the LaTeX that would be written; a table file whose content differs is stale.
     """
+    current = list(current)
+    places = {m.name: m.place for m in current}
     now = {m.name: m.body for m in current} | {f"{PREFIX}Database": rf"\texttt{{{database[:16]}}}"}
     texts, missing = read_sources(paper)
     stale: list[Stale] = []
+    moved: list[Stale] = []
     defined: set[str] = set()
     used: dict[str, None] = {}
     input_tables: list[str] = []
@@ -119,6 +125,11 @@ def check(paper: Path, current: Iterable[NumberMacro], tables: Mapping[str, str]
                     )
                 )
             continue
+        moved += [
+            Stale(name, str(path), place, places[name])
+            for place, name in PLACED.findall(text)
+            if name in places and _ascii(place) != _ascii(remark(places[name])[2:])
+        ]
         bare = _without_comments(text)
         here = definitions(bare)
         defined |= set(here)
@@ -135,10 +146,16 @@ def check(paper: Path, current: Iterable[NumberMacro], tables: Mapping[str, str]
         undefined,
         unwritten,
         unused,
+        tuple(m for m in moved if m.name in used),
         tuple(missing),
         tuple(str(p) for p in texts),
         tuple(input_tables),
     )
+
+
+def _ascii(text: str) -> str:
+    """``text`` as files of earlier versions have it."""
+    return re.sub(r"[^\x20-\x7e]", "?", text)
 
 
 def _without_comments(text: str) -> str:

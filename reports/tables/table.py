@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from orledger.errors import OrledgerError
 from orledger.reports.tables.values import Absent, Join, Text, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 # What the marks in cells say; the line is written under a table that uses the mark.
@@ -29,12 +29,14 @@ class TableError(OrledgerError):
 class Column:
     """A column: its key (stable, used for macros and CSV headers), what stands above it, and its alignment.
 
-    ``align`` is ``l``, ``c``, ``r``, or a width in inches for a column of wrapped text.
+    ``align`` is ``l``, ``c``, ``r``, or a width in inches for a column of wrapped text. ``arm`` is the arm that the column
+    is about, in a table whose other columns are about other arms.
     """
 
     key: str
     header: Value
     align: str | float = "c"
+    arm: str | None = None
 
     @property
     def side(self) -> str:
@@ -45,6 +47,15 @@ class Column:
 def columns(align: str | float, *keys: str) -> tuple[Column, ...]:
     """Columns of one alignment, each under its own key."""
     return tuple(Column(key, Text(key), align) for key in keys)
+
+
+def arm_columns(first: Column, arms: Iterable[tuple[str, str]]) -> tuple[Column, ...]:
+    """``first``, and a column for each of ``arms`` (its name, and the name for people) whose key is the name, wherever it stands."""
+    found = tuple(Column(arm, Text(label), "r", arm) for arm, label in arms)
+    key = first.key
+    while key in {c.key for c in found}:
+        key += "_"
+    return (replace(first, key=key), *found)
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,7 @@ class Table:
     layout: PrintSize = PrintSize()
     name: str = ""  # the table's declaration gives both where the table itself does not
     title: str = ""
+    declared: bool = False  # by a study file: names from data are the keys of its rows and columns
     generic: bool = False  # made for any study: its name is one for files, and readers are told its title
 
     @property

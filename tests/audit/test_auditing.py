@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import synthetic_db
 from hypothesis_text import framed
+from scipy.stats import binom
 from synthetic_db import audit
 
 from orledger import studies
@@ -232,6 +233,32 @@ def test_power_looks_at_the_plan_only(filled):
     con.execute("BEGIN; DELETE FROM record")
     assert {(p.hypothesis, p.comparison): p for p in power(Results(Path("in memory"), con), asked)} == table
     con.execute("ROLLBACK")
+
+
+def test_power_counts_the_units_that_are_declared_before_there_are_any():
+    """Twelve untied units of which all agree: p = 2 / 2**12, by the sign test and by signed ranks."""
+    text = """
+    [hypothesis]
+    id = "early"
+    title = "t"
+    mode = "exploratory"
+    statement = "s"
+    [[comparison]]
+    id = "c"
+    title = "t"
+    test = "sign"
+    case = "nowhere"
+    block = "main"
+    metric = "m"
+    pair = ["dataset"]
+    arms = ["a", "b"]
+    units = 12
+    """
+    con = synthetic_db.connect()
+    (found,) = power(Results(Path("in memory"), con), [parse_hypothesis(text, "early.toml")], 0.9)
+    assert (found.planned, found.done, found.floor, found.needed) == (12, 0, 2 / 2**12, 6)
+    # a sign test of 12 at 0.05 rejects at 0, 1, 2 and 10, 11, 12 of one sign: 2 * (1 + 12 + 66) / 4096 = 0.0386
+    assert found.power == pytest.approx(sum(binom.pmf(k, 12, 0.9) for k in (0, 1, 2, 10, 11, 12)))
 
 
 def test_power_leaves_estimates_out(filled):

@@ -287,6 +287,14 @@ def test_keys_that_sql_takes_for_another_column_are_refused(tmp_path, db, keys, 
         import_files(db, [table], parse_mapping(WIDE.replace('"dataset"', listed), "m.toml"))
 
 
+def test_rows_that_stand_twice_are_said_to_agree_or_to_lack_a_key(tmp_path, db):
+    for last, what in (("0.6", "they agree in all that is read of them"), ("0.7", "does a key, such as a seed")):
+        table = write(tmp_path / "t.csv", f"dataset,svm,rf\nu,0.5,0.6\nu,0.5,{last}\n")
+        with pytest.raises(DataError, match="stands 2 times") as refused:
+            import_files(db, [table], parse_mapping(WIDE, "m.toml"))
+        assert what in refused.value.hint
+
+
 def test_a_frame_from_python(db):
     frame = pl.DataFrame({"dataset": ["u", "v"], "svm": [0.5, None], "rf": [0.25, 0.75]})
     found = import_frame(db, frame, parse_mapping(WIDE, "m.toml"))

@@ -94,4 +94,5 @@ def test_a_spread_has_no_direction_and_does_not_decide():
     )
     found = guess(text)
     assert found.primary == "acc_mean"
-    assert {m.name: m.better for m in found.mapping.metrics} == {"acc_std": None, "acc_mean": "higher"}
+    assert {m.name: m.better for m in found.mapping.metrics} == {"acc_mean": "higher"}
+    assert "acc_std: left out, by its name it is computed beside acc_mean, and is no result" in found.reasons

@@ -86,7 +86,8 @@ def test_a_paper_without_mistakes_has_none(tmp_path):
         ("M = 3.50", "M = 3.52", "GRIM", 9),
         ("SD = 1.00", "SD = 1.01", "GRIMMER", 9),
         ("15 & 31 & 46", "15 & 31 & 47", "total", 17),
-        ("12 & 30", "13 & 30", "total", 20),
+        ("12 & 30", "13 & 30", "total", 16),
+        ("Total & 38", "Total & 83", "total", 20),
         ("1/2/3", "1/2/4", "wins, losses and ties", 16),
         ("\\textbf{0.10}", "\\textbf{0.40}", "bold", 29),
         ("0.50 [0.40, 0.60]", "0.90 [0.40, 0.60]", "interval", 30),
@@ -187,6 +188,11 @@ def test_standard_errors_of_two_experiments_agree_by_chance_and_are_not_compared
     table = "| effect | SE |\n|---|---|\n| a | 0.05 |\n| b | 0.01 |\n| c | 0.02 |\n| d | 0.01 |\n"
     (tmp_path / "p.md").write_text(f"{table}\nAnd the second experiment.\n\n" + table.replace("0.05", "0.02"))
     assert [f for f in recheck_document(read_document(tmp_path / "p.md")) if f.rule == "same cell"] == []
+
+
+def test_a_phase_of_trials_is_no_fraction(tmp_path):
+    (tmp_path / "p.md").write_text("The rate is higher for Phase 2/3 trials (34.4% of all) than for others.")
+    assert recheck_document(read_document(tmp_path / "p.md")) == []
 
 
 @pytest.mark.parametrize("words", ["99.9% of the 8 billion rows fit.", "Of all, 3 of 8 million (0.1%) failed."])

@@ -100,9 +100,11 @@ def test_groups_hold_what_shares_a_cause_and_the_weightiest_comes_first():
             finding("d", CheckVerdict.INCONSISTENT, "Abstract"),
             finding("e", CheckVerdict.MATCHES),
             finding("f", CheckVerdict.INCONSISTENT, "Appendix", decision=True),
+            finding("g", CheckVerdict.IMPOSSIBLE, "Appendix"),
+            finding("h", CheckVerdict.FALSE, "Abstract", decision=True),
         ]
     )
-    assert [[f.id for f in g.findings] for g in found] == [["f"], ["d"], ["b"], ["a", "c"]]
+    assert [[f.id for f in g.findings] for g in found] == [["g"], ["f"], ["d"], ["b"], ["h"], ["a", "c"]]
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,7 @@ def test_equations_stand_in_cells_too(tmp_path):
         ("They were 10.1 ± 30.1 [18, 73] years old.", [CheckVerdict.INCONSISTENT]),
         ("It was 3.1 ± 0.2 (95% CI 2.7 to 3.5).", [CheckVerdict.MATCHES]),
         ("The spread was SD = 10.1 [18, 73].", []),
+        ("It fell by -1.78 per 100,000 (95% CI: [-2.49, -1.06]).", [CheckVerdict.MATCHES]),  # the unit is no estimate
     ],
 )
 def test_intervals_stand_with_and_without_brackets(tmp_path, words, verdicts):
@@ -274,7 +275,43 @@ def test_an_interval_below_zero_is_about_no_ratio(tmp_path):
     words = "The hazard worsens: the mean is -0.63, 95% CI [-1.49, 0.07], p = 0.091."
     assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.MATCHES]
     words = "The hazard ratio is 1.40, 95% CI [1.09, 1.70], p = 0.091."
-    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.CONVENTION]
+    assert [f.verdict for f in found(tmp_path, words, "interval and p", "p.md")] == [CheckVerdict.INCONSISTENT]
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict", "reading"),
+    [
+        # z = ln(1.40) / (ln(2.06 / 0.95) / 3.92) = 1.70, p = 0.09
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .01).", CheckVerdict.INCONSISTENT, None),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .09).", CheckVerdict.MATCHES, None),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .045).", CheckVerdict.CONVENTION, "one-sided"),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p = .035).", CheckVerdict.CONVENTION, "two methods"),
+        ("The hazard ratio was 1.40 (95% CI 0.95 to 2.06, p < .001).", CheckVerdict.INCONSISTENT, None),
+        ("The mean difference was 0.30 (95% CI -0.02 to 0.62, p = .033).", CheckVerdict.CONVENTION, "one-sided"),
+        ("The risk score rose by 1.40 (95% CI 0.95 to 1.85, p < .001).", CheckVerdict.CONVENTION, "no effect is 0"),
+        ("The effect was 1.40 (95% CI 0.95 to 2.06, p = .09).", CheckVerdict.CONVENTION, "no effect is 1"),
+        ("The difference was 1.40 (95% CI 0.95 to 1.85, p = .09).", CheckVerdict.INCONSISTENT, None),
+        ("The difference was 0.40 (95% CI 0.10 to 0.70, p = .10).", CheckVerdict.INCONSISTENT, None),
+        # alone 0.009; for ten comparisons 0.09, where the paper speaks of them
+        ("We use Holm's procedure. The difference was 0.40 (95% CI 0.10 to 0.70, p = .09).", CheckVerdict.CONVENTION, "corrected"),
+    ],
+)  # fmt: skip
+def test_an_interval_against_its_p_value_names_the_reading_that_fits_or_none(tmp_path, words, verdict, reading):
+    (seen,) = found(tmp_path, words, "interval and p", "p.md")
+    assert (seen.verdict, seen.convention) == (verdict, reading)
+    assert seen.printed.endswith(")"), "the bracket that the quote opens"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The Holm-adjusted difference was 0.40 (95% CI 0.10 to 0.70, p = .10).",
+        "By bootstrap the difference was 0.40 (95% CI 0.10 to 0.70, p = .10).",
+        "The difference was 0.40 (95% CI 0.10 to 0.70), and p = .10 for the other one.",
+    ],
+)
+def test_intervals_are_not_held_against_p_values_of_another_kind(tmp_path, words):
+    assert found(tmp_path, words, "interval and p", "p.md") == []
 
 
 ESTIMATES = [
@@ -319,3 +356,67 @@ def test_the_space_below_a_line_is_no_number(tmp_path):
     )
     (sentence,) = read_document(tmp_path / "p.tex").sentences
     assert [n.value for n in numbers_in(sentence.text)] == [4]
+
+
+WINS = "Our method wins on {} of the 24 datasets."
+TOTAL = "In total {} patients were enrolled."
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "printed", "recomputed"),
+    [
+        (WINS.format(17), WINS.format(18), "18", "17"),
+        (TOTAL.format(312), TOTAL.format(321), "321", "312"),
+        (TOTAL.format(312), TOTAL.format(309), "309", "312"),  # of an earlier draft
+        ("In total, 1,312 patients were enrolled.", "In total 1,321 patients were enrolled.", "1,321", "1,312"),
+        (WINS.format(17), WINS.format(18).replace(".", " and reaches a mean accuracy of 0.847."), "18", "17"),
+        (WINS.format(17).replace(".", ", and needs less time."), WINS.format(18), "18", "17"),
+        (WINS.format(17), "As shown in Table 2, our method wins on 18 out of the 24 datasets (p = 0.01).", "18", "17"),
+        (WINS.format(17), f"We find that {WINS.format(18).replace('Our', 'our')}", "18", "17"),
+        ("A total of 312 patients were enrolled.", "A total of 321 patients were enrolled.", "321", "312"),
+        ("The rule holds in 12 of 40 patients.", "The rule holds in 13 of 40 patients.", "13", "12"),
+    ],
+)  # fmt: skip
+def test_a_count_that_is_told_again_is_the_same(tmp_path, first, second, printed, recomputed):
+    text = f"# Abstract\n\n{first}\n\n# Results\n\n{{}}\n"
+    bad = found(tmp_path, text.format(second), "same words", "a.md")
+    assert [(f.verdict, f.printed, f.recomputed) for f in bad] == [(CheckVerdict.INCONSISTENT, printed, recomputed)]
+    good = found(tmp_path, text.format(second.replace(printed, recomputed)), "same words", "b.md")
+    assert [f.verdict for f in good] == [CheckVerdict.MATCHES]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (WINS.format(17), "# Results\n\nThe baseline wins on 18 of the 24 datasets."),
+        (WINS.format(17), "# Results\n\n" + WINS.format(18).replace(".", " of the second suite.")),
+        (WINS.format(17), "# Results\n\n" + WINS.format(18).replace("datasets", "datasets in terms of speed")),
+        (WINS.format(17), "# Results\n\nIn terms of speed, our method wins on 18 of the 24 datasets."),
+        (WINS.format(17), "# Results\n\n" + WINS.format(18).replace("24", "25")),
+        (WINS.format(17), "# Ablation\n\n" + WINS.format(18)),
+        (WINS.format(17), "# Running time\n\n" + WINS.format(18)),
+        (WINS.format(17), "# One\n\n" + WINS.format(17) + "\n\n# Two\n\n" + WINS.format(18)),
+        (WINS.format(17), "# Results\n\nBy accuracy, it is 17 of the 24. " + WINS.format(18)),
+        (WINS.format(17), "# Results\n\nBy accuracy (17/24) and by rank it is good. " + WINS.format(18)),
+        (WINS.format(17) + " It is fast on 18 of the 24.", "# Results\n\n" + WINS.format(18)),
+        (WINS.format(17), "# Results\n\n" + WINS.format(18) + "\n\n| arm | wins |\n|---|---|\n| ours | 17 |"),
+        (WINS.format(17), "# Results\n\n" + WINS.format(3)),  # far away: of something else
+        (TOTAL.format(312), "# Results\n\n" + TOTAL.format(150)),
+        (TOTAL.format(312), "# Validation cohort\n\n" + TOTAL.format(321)),
+        (TOTAL.format(312), "# Study 2\n\n" + TOTAL.format(321)),
+        (TOTAL.format(312), "# Results\n\nOf the 312 patients of both sites we tell. " + TOTAL.format(321)),
+        (TOTAL.format(312), "# Results\n\n" + TOTAL.format(321).replace("enrolled", "analysed")),
+        (TOTAL.format(312), "# Results\n\n" + TOTAL.format(321).replace("patients", "controls")),
+        ("We evaluate on 5 datasets.", "# Results\n\nWe evaluate on 3 datasets."),
+        ("We trained the model for 30 epochs.", "# Results\n\nWe trained the model for 20 epochs."),
+        ("It fails in 3 of 24.", "# Results\n\nIt fails in 4 of 24."),
+    ],
+)  # fmt: skip
+def test_counts_of_something_else_are_no_repeats(tmp_path, first, second):
+    assert found(tmp_path, f"# Abstract\n\n{first}\n\n{second}\n", "same words", "a.md") == []
+
+
+def test_a_count_within_many_words_is_told_once(tmp_path):
+    words = "In total {} patients with newly diagnosed disease of any stage were enrolled in the trial."
+    text = f"# Abstract\n\n{words.format(312)}\n\n# Results\n\n{words.format(321)}\n"
+    assert [f.printed for f in found(tmp_path, text, "same words", "a.md")] == ["321"]

@@ -66,6 +66,12 @@ def test_mistakes_are_named(text, table, key, expected):
     assert expected in message
 
 
+def test_an_unknown_key_that_is_nearly_a_known_one_is_suggested():
+    with pytest.raises(TomlError, match="key 'pairs': expected one of the known keys") as error:
+        parse_hypothesis(changed('pair = ["k"]', 'pairs = ["k"]\npair = ["k"]'), "mine.toml")
+    assert error.value.hint == "did you mean 'pair'?"
+
+
 FLOOR = """
 [[claim]]
 id = "floor"

@@ -393,6 +393,20 @@ def test_an_end_at_a_rejected_zero_is_open(side):
     assert (mirrored.high, mirrored.interval_ends[1]) == (0.0, ")")
 
 
+@pytest.mark.parametrize(
+    ("changed", "inverted"), [({}, True), ({0: 0.0}, True), ({0: 0.0, 1: 0.0}, False), ({0: -2.0}, True), ({0: 2.0}, False)]
+)  # fmt: skip
+def test_one_repeated_difference_of_many_is_one_and_an_opposite_one_is_none(changed, inverted):
+    """What docs/auditing.md says of large samples: 2 stands at place 1, and -2 shares its rank only."""
+    d = np.arange(1.0, 202.0)
+    for place, value in changed.items():
+        d[place] = value
+    found = signed_rank(d)
+    assert found.effect_name == ("Hodges-Lehmann median of differences" if inverted else "median of differences")
+    assert found.interval_method.startswith("exact" if inverted else "binomial order statistics, of the median")
+    assert found.method.startswith("exact")
+
+
 def test_repeated_values_are_inverted_up_to_their_limit():
     """Beyond 150 differences that repeat the interval is that of the median, up to it that of the test."""
     d = np.tile([1.0, 2.0, -1.0], 51)

@@ -9,12 +9,14 @@ from html import unescape
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from explorer_db import HOSTILE, fill
 from starlette.testclient import TestClient
 
 from orledger.explorer.app import application
 from orledger.explorer.cells import Chosen
+from orledger.explorer.hypotheses import units
 from orledger.explorer.site import Explorer
 from orledger.schema.catalogue import Catalogue, Metric
 from orledger.schema.outcomes import CellOutcome, PlannedCell
@@ -64,6 +66,54 @@ def courses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Twelve datasets whose names end in a number, each with one value."""
+    path = tmp_path_factory.mktemp("numbered") / "numbered.duckdb"
+    with Writer(path) as writer:
+        writer.catalogue(Catalogue("mine", metrics=(Metric("main", "one", "loss", better="lower"),)))
+        cells = [
+            PlannedCell(f"{k * 7 % 13:02}", "mine", "main", f"mine/d{k}", {"dataset": f"d{k}"}, "{}", "1", f"s{k}")
+            for k in range(1, 13)
+        ]
+        writer.plan(cells)
+        for cell in cells:
+            columns = {
+                "arm": np.array(["one"], dtype=object),
+                "metric": np.array(["loss"], dtype=object),
+                "label": np.array([None], dtype=object),
+                "idx": np.ma.array(np.array([0], dtype=np.int32), mask=[True]),
+                "value": np.array([1.0]),
+            }
+            writer.store(cell.cell_id, CellOutcome("done", columns=columns))
+    with TestClient(application(Explorer(path)), base_url="http://localhost") as found:
+        yield found
+
+
+NUMBERED = [f"d{k}" for k in range(1, 13)]
+
+
+def test_names_with_numbers_stand_in_the_order_of_tables(numbered: TestClient) -> None:
+    for order in ("name", "key.dataset"):
+        assert [r[0] for r in rows(numbered.get(f"/cells?order={order}").text)] == [f"mine/{d}" for d in NUMBERED]
+        down = numbered.get(f"/cells?order={order}&down=1").text
+        assert [r[0] for r in rows(down)] == [f"mine/{d}" for d in reversed(NUMBERED)]
+    beside = numbered.get("/cells?case=mine&block=main&metric=loss&order=arm.one").text  # all values are equal
+    assert [r[0] for r in rows(beside)] == [f"mine/{d}" for d in NUMBERED]
+    offered = re.search(r'<select name="key.dataset">(.*?)</select>', numbered.get("/cells").text, re.DOTALL)[1]
+    assert re.findall(r">(d\d+)<", offered) == NUMBERED
+    metric = numbered.get("/metric").text
+    assert list(dict.fromkeys(re.findall(r"key\.dataset=(d\d+)", metric))) == NUMBERED
+    others = [d for d in re.findall(r">(d\d+)<", numbered.get("/cell/08").text) if d != "d3"]
+    assert list(dict.fromkeys(others)) == [d for d in NUMBERED if d != "d3"]
+
+
+def test_units_behind_a_test_stand_in_the_order_of_tables() -> None:
+    frame = pl.DataFrame({"dataset": ["d10", "d2", None, "d1", "D02"], "fold": [1, 2, 3, 5, 4]})
+    found = units(None, "SELECT", lambda _query: frame, "dataset, fold")
+    assert [u["unit_"] for u in found["units"]] == ["d1/5", "D02/4", "d2/2", "d10/1", "None/3"]
+
+
 def rows(text: str) -> list[list[str]]:
     """The body of the table of cells as texts."""
     (body,) = re.findall(r'<table class="cells">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
@@ -110,7 +160,7 @@ def test_a_metric_stands_beside_the_cells_and_sorts_them(courses: TestClient) ->
     assert [r[0] for r in rows(down)] == ["mine/2", "mine/1", "mine/0"]
     planned = courses.get("/cells?case=mine&block=main&metric=loss&col=key.seed&order=arm.one&down=1").text
     assert rows(planned)[0] == ["mine/2", "done", "2", "3", "1"]
-    assert rows(planned)[3][2:] == ["10", "—", "—"]  # absent, never zero, and last in either direction
+    assert rows(planned)[3][2:] == ["3", "—", "—"]  # absent, never zero, and last in either direction
     assert courses.get(f"{address}&order=arm.nobody").status_code == 200
 
 

@@ -36,9 +36,9 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 @pytest.mark.parametrize(
     "command",
     [
-        "sql SELECT~1 --out file/x.csv",
+        "sql SELECT~1 --out file/x.txt",
         "sql SELECT~1 --out folder",
-        "sql SELECT~1 --out /proc/none/x.csv",
+        "sql SELECT~1 --out /proc/none/x.txt",
         "sql --tables --out folder",
         "tables --out /proc/tn",
         "tables --out file",
@@ -64,6 +64,46 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_work(desk: Path, co
     assert done.output.startswith("error: ")
     assert "what to do: " in done.output
     assert contents(desk) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "known"),
+    [
+        ("report --out z.docx", ".html, .htm or .pdf"),
+        ("report --out s3://bucket/z.docx", ".html, .htm or .pdf"),
+        ("report --out z.v2", ".html, .htm or .pdf"),
+        ("findings --out z.html", ".md, .markdown or .txt"),
+        ("compare results.duckdb results.duckdb --html z.md", ".html or .htm"),
+        ("compare results.duckdb results.duckdb --tables z.csv", "name the folder"),
+        ("tables --out z.tex", "name the folder"),
+        ("figures --out z.PNG", "name the folder"),
+        ("study results.duckdb --out z.html", "name the folder"),
+        ("sql SELECT~1 --out z.parquet", "--format parquet"),
+        ("sql SELECT~1 --format json --out z.CSV", "--format csv"),
+        ("recheck file --html z.pdf", ".html or .htm"),
+        ("recheck file --markdown z.html", ".md, .markdown or .txt"),
+        ("recheck file --latex z.pdf", ".tex"),
+        ("recheck file --csv z.xlsx", ".csv"),
+        ("recheck init file --out z.json", ".toml"),
+    ],
+)
+def test_a_name_that_ends_as_another_kind_of_file_is_refused(desk: Path, command: str, known: str) -> None:
+    before = contents(desk)
+    done = run(*(word.replace("~", " ") for word in command.split()))
+    assert done.exit_code == 2, done.output
+    assert " ends in ." in done.output
+    assert known in " ".join(done.output.split())
+    assert contents(desk) == before
+
+
+def test_names_without_an_ending_and_folders_that_are_there_are_used(desk: Path) -> None:
+    (desk / "z.svg").mkdir()
+    assert run("compare", "results.duckdb", "results.duckdb", "--html", "z").exit_code == 0
+    assert (desk / "z").read_text().startswith("<!doctype html>")
+    assert run("tables", "--out", "z.svg").exit_code == 0
+    assert (desk / "z.svg" / "numbers.tex").exists()
+    assert run("sql", "SELECT 1 AS n", "--format", "csv", "--out", "n.csv").exit_code == 0
+    assert (desk / "n.csv").read_text().split() == ["n", "1"]
 
 
 def test_trying_a_path_leaves_no_trace(desk: Path) -> None:

@@ -149,6 +149,64 @@ def test_init_writes_two_files_and_stops(tmp_path, few_figures):
     assert "SUPPORTED" in run("study", table, "--no-pdf")
 
 
+def test_what_was_understood_is_said_before_a_question_that_is_open(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "dataset,method,fold0_x,fold1_x\nu,a,0.5,0.6\nu,b,0.7,0.8\nv,a,0.5,0.6\nv,b,0.7,0.8\n", encoding="utf-8"
+    )
+    said = run("study", table, code=2)
+    assert "format: a column per fold of x (fold0_x, fold1_x)" in said
+    assert "method: names the arms (a, b), by its name" in said
+    assert said.index("unit: dataset; fold repeats") < said.index(
+        "error: the table does not say whether lower or higher 'x'"
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+DECLARED = """
+name = "t"
+[[table]]
+name = "one"
+metric = "METRIC"
+rows = "dataset"
+columns = "arm"
+"""
+
+
+def test_a_wrong_name_in_a_study_file_is_said_before_anything_is_written(tmp_path, few_figures):
+    table, declared = tmp_path / "t.csv", tmp_path / "study.toml"
+    rows = [f"d{i},{m},0.{50 + 5 * i + 2 * (m == 'b')}" for i in range(7) for m in "ab"]
+    table.write_text("dataset,method,acc\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    declared.write_text(DECLARED.replace("METRIC", "ac"), encoding="utf-8")
+    said = run("study", table, "--no-pdf", code=2)
+    assert "study.toml: table [table 1]: no metric 'ac' in the data" in said
+    assert "did you mean 'acc'?" in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["study.toml", "t.csv"]
+    declared.write_text(DECLARED.replace("METRIC", "acc"), encoding="utf-8")
+    run("study", table, "--no-pdf")
+    assert (tmp_path / "t-report" / "tables" / "one.csv").is_file()
+    page = (tmp_path / "t-report" / "report.html").read_text(encoding="utf-8")
+    assert "when 7 of its cells were already computed" in page
+    db, mapping = tmp_path / "t.duckdb", tmp_path / "t.mapping.toml"
+    before = {f: f.read_bytes() for f in (db, mapping)}
+    declared.write_text(DECLARED.replace("METRIC", "seconds"), encoding="utf-8")
+    (tmp_path / "t.csv").write_text(table.read_text(encoding="utf-8") + "d7,a,0.5\nd7,b,0.6\n", encoding="utf-8")
+    for more in ((), ("--force", "--ignore", "dataset", "--key", "file")):
+        run("study", table, "--no-pdf", *more, code=2 if not more else 5)
+        assert {f: f.read_bytes() for f in before} == before
+    # what another table brought counts: the study has the metric, whichever file it is in
+    other = tmp_path / "seconds.csv"
+    other.write_text("dataset,method,seconds\nd0,a,1.5\nd0,b,2.5\n", encoding="utf-8")
+    timed = tmp_path / "seconds.toml"
+    timed.write_text(
+        mapping.read_text(encoding="utf-8").replace('"acc"', '"seconds"').replace("higher", "lower"), encoding="utf-8"
+    )
+    run("import", other, "--mapping", timed, "--db", db)
+    run("study", table, "--no-pdf")
+    db.write_bytes(b"no database")
+    assert f"error: {db}" in run("study", table, "--no-pdf", code=3)
+
+
 HOSTILE = ["$\\alpha_1$ & 50%", '<script>alert("x")</script>', "a/b_c#{}~^", "Ünïcödé 模型"]
 
 

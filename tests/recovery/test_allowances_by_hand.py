@@ -197,19 +197,19 @@ def test_the_first_bound_where_rounding_is_as_large_as_what_it_moves(exact):
         assert found[i] == pytest.approx(float(moved) + functional_error(case.proj, case.rho)[i], **NEAR)
 
 
-@pytest.mark.parametrize("apart", [0.0, 0.1])
-def test_the_first_bound_of_two_equal_rows_counts_the_cut_twice(apart):
-    """The data of the two differ by 2 `apart`. R is a few cuts, so that what each weight adds to it is seen."""
+@pytest.mark.parametrize(("apart", "along"), [(0.0, 0.0), (0.1, 0.0), (0.1, 1e-9), (0.1, 1e-5), (0.0, 1e-5)])
+def test_the_first_bound_of_two_equal_rows_counts_the_cut_twice(apart, along):
+    """The data of the two differ by 2 `apart`, the products by 2 `along`. R is a few cuts, so that what each weight adds to it is seen."""
     spec = Spectral.from_gram(
         np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), np.array([1 + apart, 1 - apart, 0.5])
     )
     k, mu, V, cut = 2.0, 0.7, 1.5, 64 * EPS * 4
-    proj, R, none = spec.project(np.array([[0.3], [0.3], [0.5]]), np.array([k])), 3 * cut, np.zeros(1)
+    proj, R, none = spec.project(np.array([[0.3 + along], [0.3 - along], [0.5]]), np.array([k])), 3 * cut, np.zeros(1)
     edge = Edge(none, none, np.full(1, mu), none, none, np.full(1, V), np.full(1, (R / V) ** 0.5))
     first, second = 2 + 1 / mu, 4 + 1 / mu
     own, data = 0.18 / first**2 + 0.25 / second**2, 2 / first**2 + 0.25 / second**2 + 2 * apart**2 * mu**2
     dV, dR = 2 * (2 * cut * own + 2 * EPS * k), 2 * cut * data
-    dm = dR**0.5 * ((dV / 2) ** 0.5 + (2 * EPS * k) ** 0.5) + mu * (cut * k * 2 * apart**2) ** 0.5
+    dm = dR**0.5 * ((dV / 2 + 4 * cut * (mu * along) ** 2) ** 0.5 + (2 * EPS * k) ** 0.5) + mu * 2 * along * apart
     want = dm + ((V + dV) * (R + dR)) ** 0.5 - (V * R) ** 0.5 + functional_error(proj, 1.0)[0]
     assert gram_allowance(spec, proj, 1.0, [edge])[0] == pytest.approx(want, rel=1e-7, abs=0)
 

@@ -121,3 +121,14 @@ def test_multipliers_of_misfits_from_next_to_nothing_to_next_to_all_of_the_data(
             want = [float(root(s2, y2, t)) for t in targets]
         assert found == pytest.approx(want, rel=1e-9)
         assert found[:3] == pytest.approx(want[:3], rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-20, 1e20, 1e-50, 1e50])
+@pytest.mark.parametrize("share", [0.999, 0.5, 1e-3])
+def test_the_radius_of_one_direction_is_exact_to_rounding_in_any_unit(unit, share):
+    """One direction s: mu s^2 = |y| / eta - 1 and rho = (|y| - eta) / s; beside it a row that the data do not touch."""
+    spec = Spectral.from_features(np.diag([0.7, 1e-5]) * unit, np.array([3.0, 0.0]))
+    eta = 3.0 * share
+    found = occam(spec, eta)
+    assert found.rho == pytest.approx((3.0 - eta) / (0.7 * unit), rel=20 * EPS / (1 - share), abs=0)
+    assert found.mu * 0.7 * unit * 0.7 * unit == pytest.approx(1 / share - 1, rel=99 * EPS / (1 - share), abs=0)

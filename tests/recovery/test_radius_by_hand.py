@@ -358,3 +358,9 @@ def test_a_certificate_belongs_to_the_functionals_of_its_own_rows():
         global_radius(spec, proj, BALL, NOISE, "coarse")
     with pytest.raises(InputError, match="another Spectral"):
         global_radius(replace(spec), proj, BALL, NOISE)
+
+
+def test_a_point_whose_square_is_next_to_nothing_is_not_the_one_that_is_named():
+    """Both explain more than their square; of the first nothing is left that a double squares."""
+    with pytest.raises(InputError, match=r"point 1: beta2 explains 1.01 of kxx = 1"):
+        radius_values(np.ones(1), np.array([[3e-160], [1.01]]), np.array([2e-160, 1.0]), 1.0, 0.1)

@@ -10,7 +10,7 @@ from orledger.reports.audit_rows import TestRow
 from orledger.reports.generic import Pair, Subject, Values
 from orledger.reports.report.wording import Said
 from orledger.reports.tables.format import fixed
-from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table
+from orledger.reports.tables.table import Column, Group, PrintSize, Row, Table, arm_columns
 from orledger.reports.tables.values import Number, Text
 
 # A row of a report's ledger: a comparison of two arms that could not have been shown.
@@ -62,7 +62,7 @@ def made(arms: list[str], units: list[str]) -> Table:
     rows = [
         Row(u, (Text(u), *(Number(0.001 * (i + j), fixed(3)) for j in range(len(arms))))) for i, u in enumerate(units)
     ]
-    heads = (Column("unit", Text("dataset"), "l"), *(Column(f"arm {k}", Text(a), "r") for k, a in enumerate(arms, 1)))
+    heads = arm_columns(Column("unit", Text("dataset"), "l"), [(a, a) for a in arms])
     return Table(
         Text("Cells."),
         heads,

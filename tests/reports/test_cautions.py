@@ -25,6 +25,14 @@ def test_arms_that_nobody_compared_get_no_bar_and_are_named():
     assert "do not differ" not in caption
 
 
+def test_of_a_control_it_is_said_once_that_nothing_else_was_compared():
+    told = Told("abcd", {"ab": row(), "ca": row(), "ad": row()}, ranked())
+    words = " All were compared with a alone: that no bar joins two others says nothing."
+    assert cautions.uncompared(told) == words
+    missing = Told("abcd", {"ab": row(), "ca": row(p=None), "ad": row()}, ranked())
+    assert cautions.uncompared(missing) == " Not compared, and so without a bar: a and c; b and c; b and d; c and d."
+
+
 def test_a_pair_without_data_is_not_joined():
     told = Told("ab", {"ab": row(outcome="missing", p=None)}, None)
     assert not cautions.undecided(told, "a", "b")
@@ -57,6 +65,45 @@ def test_a_caption_names_a_correction_only_where_there_was_one(holm, correction)
     assert ("(of its pair alone)" in draw_differences(Canvas(None, None), told)) == (holm is not None)
     alone = "of each comparison alone: one can leave out 0 where the corrected p does not decide"
     assert (alone in cautions.of_tests(told, ("signed_rank",))) == (holm is not None)
+
+
+INVERTED = {"effect_name": "Hodges-Lehmann median of differences", "interval_method": "exact inversion"}
+MEDIAN = {"effect_name": "median of differences", "interval_method": "order statistics"}
+WHY = " The plain median and its order statistics stand for samples too large to invert the test: above 600"
+
+
+def test_a_caption_names_every_effect_and_interval_with_the_pairs_that_have_it():
+    told = Told("abc", {"ab": row(**INVERTED), "ac": row(**INVERTED), "bc": row(**MEDIAN)})
+    told.labels = {"c": "Cee"}
+    canvas = Canvas(None, None)
+    forest, differences = draw_forest(canvas, told), draw_differences(Canvas(None, None), told)
+    assert forest.startswith(
+        "Effect of every pair over 10 units, first arm minus second: Hodges-Lehmann median of differences for a − b, a − Cee;"
+        " median of differences for b − Cee. Intervals: exact inversion for a − b, a − Cee; order statistics for b − Cee;"
+        f" level at least 95.0%.{WHY}"
+    )
+    label = canvas.figure.axes[0].get_xlabel()
+    assert label == "Hodges-Lehmann median of differences or median of differences, m"
+    # It draws the first two pairs, which have one effect.
+    assert "95.0% interval of the Hodges-Lehmann median of differences (dashed)." in differences
+    assert WHY not in differences
+    turned = Told("abc", {"bc": row(**MEDIAN), "ab": row(**INVERTED)})
+    words = "interval of the effect (dashed): median of differences for b − c; Hodges-Lehmann median of differences for a − b."
+    assert words + WHY in draw_differences(Canvas(None, None), turned)
+
+
+def test_of_one_kind_of_effect_no_pair_is_named():
+    told = Told("abc", {"ab": row(**INVERTED), "bc": row(**INVERTED), "ac": row(effect=None, **MEDIAN)})
+    forest = draw_forest(Canvas(None, None), told)
+    assert forest.startswith(
+        "Hodges-Lehmann median of differences of every pair over 10 units, first arm minus second. Intervals: exact inversion, level"
+    )
+    assert WHY not in forest
+    all_plain = draw_forest(Canvas(None, None), Told("ab", {"ab": row(**MEDIAN)}))
+    assert all_plain.startswith(
+        "Median of differences of every pair over 10 units, first arm minus second. Intervals: order"
+    )
+    assert WHY in all_plain
 
 
 def test_the_forest_shades_the_margin_and_leaves_hollow_what_could_not_have_been_shown():

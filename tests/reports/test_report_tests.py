@@ -8,10 +8,12 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from explorer_db import fill
 
 from orledger.audit.evaluation.auditing import audit
 from orledger.audit.registry.reading import parse_hypothesis
+from orledger.cli import main
 from orledger.reports.report import pdf
 from orledger.reports.report.document import render_report
 from orledger.reports.tables.generic_tests import refusal_table
@@ -95,6 +97,34 @@ def test_the_printed_report_has_the_same_columns(judged: Path, tmp_path: Path, m
         pdf.write_pdf(results, tmp_path / "report.pdf", latex="pdflatex")
     (row,) = re.findall(r"^\\multicolumn.*Error of x against z.*\n(.*)$", texts[0], re.MULTILINE)
     assert re.findall(r"\d[\d.]*", row.split("\\tabularnewline")[0])[-5:] == ["3.5", "0.0312", "0.0625", "0.0312", "6"]
+
+
+def test_a_printed_report_of_any_study_flows_and_says_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"d{k},{0.8 + k / 100:.2f},{0.7 + k / 200:.3f},{0.75 + k / 150:.3f}\n" for k in range(30))
+    (tmp_path / "m.csv").write_text(f"dataset,A,B,C\n{rows}")
+    done = CliRunner().invoke(main, ["study", "m.csv", "--better", "higher", "--no-pdf"])
+    assert done.exit_code == 0, done.output
+    texts = {}
+
+    def kept(folder: Path, name: str, _latex: str) -> Path:
+        texts.update({p.stem: p.read_text(encoding="utf-8") for p in folder.glob("*.tex")})
+        return folder / f"{name}.tex"
+
+    monkeypatch.setattr(pdf, "compile_document", kept)
+    with open_results(tmp_path / "m.duckdb") as results:
+        pdf.write_pdf(results, tmp_path / "report.pdf", latex="pdflatex")
+        (ranks,) = results.sql("SELECT count(*) FROM newest_tests WHERE test = 'mean_ranks' AND effect IS NULL").row(0)
+    report = texts["report"]
+    # The summary and the pairs are floats, the thirty rows of results go on after them; verdicts and tests are said elsewhere.
+    assert re.findall(r"\\input\{(.*)\.tex\}", report) == ["m-summary", "m-pairs", "m-results"]
+    assert report.index("m-pairs.tex") < report.index("\\floatsout\n\\input{m-results.tex}")
+    assert r"\begin{longtable}" in texts["m-results"]
+    measured = report[report.index(r"\section{Measured, not tested}") :]
+    assert (ranks, "Median of A" in measured, "Mean ranks" in measured) == (1, True, False)
+    assert report.count(r"\clearpage") == 2  # what the two commands that ask for room consist of
 
 
 def test_the_most_frequent_reason_of_an_arm_comes_first() -> None:

@@ -3,11 +3,13 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import synthetic_db
 from click.testing import CliRunner
+from hand_made import made
 
 from orledger.cli import main
 from orledger.reports.tables import building
@@ -94,7 +96,7 @@ def test_every_macro_is_unique_and_made_of_letters(built):
     names = [m.name for m in macros(built)]
     assert len(names) == len(set(names)) > 1000
     assert all(re.fullmatch("orl[A-Z][A-Za-z]*", n) for n in names)
-    assert not any("Also" in n for n in names)  # our own keys never collide
+    assert not any(m.note for m in macros(built))  # our own keys never collide
 
 
 def table_of(value, key="row"):
@@ -113,7 +115,9 @@ def test_composite_cells_give_their_parts():
 def test_names_from_data_that_spell_alike_are_told_apart():
     rows = (Row("a b", (Number(1, rules.INTEGER),)), Row("a-b", (Number(2, rules.INTEGER),)))
     found = macros([Table(Text("c"), (Column("x", Text("x")),), (Group(rows),), name="T", title="t")])
-    assert [(m.name, m.body) for m in found] == [("orlTABX", r"\ensuremath{1}"), ("orlTABXAlso", r"\ensuremath{2}")]
+    assert [m.body for m in found] == [r"\ensuremath{1}", r"\ensuremath{2}"]
+    assert len({m.name for m in found}) == 2
+    assert all(re.fullmatch("orlTABX[A-Z][a-z]{5}", m.name) for m in found)
 
 
 def test_definitions_are_read_with_nested_braces():
@@ -138,6 +142,24 @@ def test_the_check_tells_stale_undefined_unused_and_unwritten_apart(tmp_path):
     assert found.unused == ("orlTRowXTotal", "orlDatabase")
     assert found.missing_files == ("gone",)
     assert not found.clean
+
+
+def test_a_name_that_stands_for_another_number_than_the_paper_was_written_with_is_said(tmp_path):
+    (tmp_path / "numbers.tex").write_text(numbers_tex(macros([table_of(Count(3, 7), "caf\xe9")]), "f" * 64))
+    (tmp_path / "paper.tex").write_text("\\input{numbers}\\orlTCafX{}\n")
+    assert check(tmp_path / "paper.tex", macros([table_of(Count(3, 7), "caf\xe9")]), {}, "f" * 64).clean
+    found = check(tmp_path / "paper.tex", macros([table_of(Count(3, 7), "caf")]), {}, "f" * 64)
+    assert [(m.name, m.written, m.current) for m in found.moved] == [
+        ("orlTCafX", "table T, row caf\xe9, column x", "table T, row caf, column x")
+    ]
+    assert (found.stale, found.undefined, found.clean) == ((), (), False)
+
+
+def test_a_table_file_with_a_hyphen_in_its_name_is_compared_too(tmp_path):
+    (tmp_path / "m-results.tex").write_text(f"% orledger table m-results\n% database {'a' * 64}\nold\n")
+    (tmp_path / "paper.tex").write_text("\\input{m-results}\n")
+    found = check(tmp_path / "paper.tex", [], {"m-results": "new"}, "f" * 64)
+    assert [s.name for s in found.stale] == ["table m-results"]
 
 
 @pytest.mark.usefixtures("past_the_ledger")
@@ -190,6 +212,8 @@ def test_named_tables_and_bad_names(db, tmp_path):
 
 def test_the_macros_named_in_the_documentation_exist(built):
     have = {m.name for m in macros(built)}
+    for arms in (["A"], ["A-1", "A1"]):  # of a table of results of one's own
+        have |= {m.name for m in macros([replace(made(arms, ["d0"]), name="m-results")])}
     page = Path(__file__).parents[2] / "docs" / "tables.md"
     named = set(re.findall(r"\b(orl[A-Z][A-Za-z]+)", page.read_text(encoding="utf-8")))
     assert named

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from orledger.reports.generic import natural
 from orledger.schema.layouts import Layout, identifier, literal
-from orledger.schema.selecting import Condition, Selection, equal, select
+from orledger.schema.selecting import Condition, Selection, equal, natural_order, select
 
 LAYOUT = Layout(
     "lab",
@@ -92,3 +95,13 @@ def test_a_ratio_is_asked_without_dividing(con):
     asked = {(1, 0): True, (0, 0): False, (3, 1): True, (-3, -1): True, (2, 1): False, (-1, 0): False}
     for (top, bottom), expected in asked.items():
         assert con.sql(f"SELECT {over.ratio_sql(f'({top})', f'({bottom})')}").fetchall() == [(expected,)]
+
+
+@given(st.lists(st.text("d01-9.aB/é\n nan", max_size=8), max_size=12))
+def test_names_are_sorted_as_the_units_of_tables_are(names):
+    con = duckdb.connect()
+    con.execute("CREATE TABLE names (name TEXT)")
+    con.executemany("INSERT INTO names VALUES (?)", [[n] for n in [*names, "d10", "d2"]])
+    found = [n for (n,) in con.execute(f"SELECT name FROM names ORDER BY {natural_order('name')}, name").fetchall()]
+    assert [natural(n) for n in found] == sorted(map(natural, [*names, "d10", "d2"]))
+    assert found.index("d2") < found.index("d10")

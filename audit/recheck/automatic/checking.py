@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "reported tests in the text": reported.check_text,
     "reported tests in tables": reported.check_tables,
+    "p-values without a statistic": reported.check_beyond,
     "counts with shares in the text": percentages.check_text,
     "counts with shares in tables": percentages.check_tables,
     "equations": equations.check,
@@ -51,6 +52,7 @@ CHECKS: dict[str, Callable[[Document], Iterator[Finding]]] = {
     "means and standard deviations of whole numbers in the text": moments.check_text,
     "the same words in two places": repeats.check_text,
     "the same short sentence in two places": sentences.check_sentences,
+    "the same count in two places": sentences.check_counts,
     "the same cell in two tables": repeats.check_tables,
     "the same intervals in two tables": repeats.check_intervals,
 }

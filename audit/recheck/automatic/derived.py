@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.screening import FEWEST, MOST, Line, Screen, as_set
 from orledger.audit.recheck.automatic.spots import in_cell
+from orledger.audit.recheck.automatic.totals import summed
 from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.rounding import Enclosure, exactly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
@@ -89,7 +90,7 @@ def relations(lines: dict[int, Line], named: frozenset[int] = frozenset()) -> li
                 and score > found.get(c, (0.0, relation))[0]
             ):
                 found[c] = (score, relation)
-    return _without_echoes([relation for _, relation in found.values()])
+    return _without_echoes([relation for _, relation in found.values()], lines)
 
 
 def _tested(
@@ -112,17 +113,34 @@ def _tested(
             breaks.append(i)
             if len(breaks) > (1 - MOST) * len(shared) + 1e-9:
                 return 0.0, None
-    # Lines that hardly vary fit each other whatever they mean.
-    if any(len({lines[k][i][0].value for i in fits}) < 3 for k in names):
+    # Lines that hardly vary fit each other whatever they mean, but for the one n of a column of counts and their shares.
+    varied = [len({lines[k][i][0].value for i in fits}) >= 3 for k in names]
+    if not all(varied) and not (varied[0] and varied[2] and _of_counts(form, names, lines, shared)):
         return 0.0, None
     return score, DerivedLine(form, a, b, c, tuple(fits), tuple(breaks))
 
 
-def _without_echoes(found: list[DerivedLine]) -> list[DerivedLine]:
-    """One relation per set of three lines: c = a - b, a = b + c and b = a - c are the same statement."""
+def _of_counts(form: str, names: tuple[int, int, int], lines: dict[int, Line], places: Iterable[int]) -> bool:
+    """Whether the third line is a share of the counts of the first among those of the second, all of which are more than one."""
+    a, b, c = ([lines[k][i][0] for i in places] for k in names)
+    return (
+        form in ("{a} / {b}", "100 {a} / {b}")
+        and all(x.whole and y.whole and 0 <= x.value <= y.value > 1 for x, y in zip(a, b, strict=True))
+        and any(z.percent or not z.whole for z in c)
+    )
+
+
+def _without_echoes(found: list[DerivedLine], lines: dict[int, Line]) -> list[DerivedLine]:
+    """One relation per set of three lines: c = a - b, a = b + c and b = a - c are the same statement.
+
+    A share follows from its counts, and no count from a share.
+    """
     kept: dict[frozenset[int], DerivedLine] = {}
     for relation in found:
-        kept.setdefault(frozenset((relation.a, relation.b, relation.c)), relation)
+        key = frozenset((relation.a, relation.b, relation.c))
+        names = relation.a, relation.b, relation.c
+        if key not in kept or _of_counts(relation.form, names, lines, (*relation.fits, *relation.breaks)):
+            kept[key] = relation
     return list(kept.values())
 
 
@@ -145,8 +163,10 @@ def check_derived(document: Document) -> Iterator[Finding]:
             if not 3 <= len(lines) <= _WIDEST:
                 continue
             words = {k: grid.heading(k) if along == "column" else grid.label(k) for k in lines}
+            totals = summed(grid, along)
             for relation in relations(lines, frozenset(k for k, w in words.items() if _DERIVED.search(w))):
-                yield from _judged(grid, along, lines, relation)
+                told = frozenset((relation.a, relation.b, relation.c)) in totals  # as totals, with the cell to blame
+                yield from (f for f in _judged(grid, along, lines, relation) if f.verdict.good or not told)
 
 
 def _judged(grid: Grid, along: str, lines: dict[int, Line], relation: DerivedLine) -> Iterator[Finding]:

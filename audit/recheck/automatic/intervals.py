@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from scipy import stats
+
+from orledger.audit.recheck.automatic.reported import corrected, fits, multiples
 from orledger.audit.recheck.automatic.spots import Spot, in_cell, in_sentence
 from orledger.audit.recheck.model import CheckVerdict
 from orledger.audit.recheck.reading.numbers import normal, read_number
@@ -34,9 +39,12 @@ _ADJUSTED = re.compile(
     r"\b(?:holm|bonferroni|adjusted p|adj\.? ?p|p[- ]adj|fdr|q[- ]?value|benjamini|corrected p|bootstrap|wilcoxon|mann[- –]?whitney|kruskal|permutation)",
     re.I,
 )
-# A number of another kind right before the interval: p = .03, 95% CI ...; n = 120 (95% CI ...)
+_NAMED_RATIO = re.compile(r"\b(?:(?i:ratios?)|a?OR|a?HR|a?RR|IRR|PR|SHR)\b")
+_DIFFERENCE = re.compile(r"\b(?:differences?|coefficients?|slopes?|means?|correlations?|log)\b|β|Δ", re.IGNORECASE)
+_NEAR = 2.0  # so many times alpha, or that part of it, and two usual methods may decide differently
+# A number of another kind right before the interval: p = .03, 95% CI ...; n = 120 (95% CI ...); 1.78 per 100,000 (95% CI ...)
 _NO_ESTIMATE = re.compile(
-    r"(?:\b(?:[pPnNtFzZQ]|SE|SD|df|[Ss]tudies)\s*(?:\([^)]*\))?|χ\^?\{?2?\}?\s*(?:\([^)]*\))?|I\^\{?2\}?)\s*[=<>≤≥]?\s*$|[<>≤≥]\s*$"
+    r"(?:\b(?:[pPnNtFzZQ]|SE|SD|df|[Ss]tudies)\s*(?:\([^)]*\))?|χ\^?\{?2?\}?\s*(?:\([^)]*\))?|I\^\{?2\}?)\s*[=<>≤≥]?\s*$|[<>≤≥]\s*$|\bper\s+$"
 )
 _SPREAD = re.compile(rf"(?P<main>{_N})\s*%?\s*±\s*$")  # 30.1 ± 10.1 [18, 73]: the mean is the estimate
 _LAST_NUMBER = re.compile(rf"(?P<main>{_N})\s*[×%]?\s*[,;(]?\s*(?:with\s+(?:an?\s+)?)?$")
@@ -68,6 +76,26 @@ def contradicts(low: PrintedNumber, high: PrintedNumber, null: float, p: Printed
     return ""
 
 
+def p_of_interval(
+    main: PrintedNumber | None, low: PrintedNumber, high: PrintedNumber, null: float, level: float
+) -> tuple[float, float]:
+    """The two-sided p-values of an estimate whose interval of this level has these ends, as normal, of a ratio on its logarithm."""
+    width = 2 * stats.norm.isf((1 - level) / 2)
+    if null == 1 and low.interval.low <= 0:
+        return 0.0, 1.0
+    turned = math.log if null == 1 else float
+    found = []
+    for a, b in itertools.product((low.interval.low, low.interval.high), (high.interval.low, high.interval.high)):
+        ends = turned(a), turned(b)
+        if ends[1] <= ends[0]:
+            return 0.0, 1.0
+        middles = [sum(ends) / 2]
+        if main is not None and a < main.value < b:
+            middles.append(turned(main.value))
+        found += [float(2 * stats.norm.sf(abs(m - turned(null)) * width / (ends[1] - ends[0]))) for m in middles]
+    return min(found), max(found)
+
+
 def _other_unit(main: PrintedNumber, low: PrintedNumber, high: PrintedNumber) -> bool:
     """Whether a percentage lies in an interval that is printed as shares."""
     if not main.percent or low.percent or high.percent or high.value > 1:
@@ -91,12 +119,13 @@ def _judged(spot: Spot, main: PrintedNumber | None, low: PrintedNumber, high: Pr
 
 def check_text(document: Document) -> Iterator[Finding]:
     """Confidence intervals and bracketed pairs of the text, with the estimate before them and the p-value after them."""
+    family = corrected(document)
     for sentence in document.sentences:
         text = normal(sentence.text)
         done: set[int] = set()
         for match in (*_CI.finditer(text), *_CI_OPEN.finditer(text)):
             done.add(match.start("low"))
-            yield from _confidence(sentence, text, match)
+            yield from _confidence(sentence, text, match, family=family)
         for match in _BRACKET.finditer(text):
             numbers = [read_number(match[name]) for name in ("main", "low", "high")]
             before = text[max(0, match.start() - 2) : match.start()]
@@ -113,7 +142,7 @@ def check_text(document: Document) -> Iterator[Finding]:
             yield _judged(in_sentence(sentence, start, text[start : match.end()]), mean or main, low, high)
 
 
-def _confidence(sentence: Sentence, text: str, match: re.Match[str]) -> Iterator[Finding]:
+def _confidence(sentence: Sentence, text: str, match: re.Match[str], *, family: bool) -> Iterator[Finding]:
     low, high = read_number(match["low"]), read_number(match["high"])
     if low is None or high is None:
         return
@@ -126,34 +155,85 @@ def _confidence(sentence: Sentence, text: str, match: re.Match[str]) -> Iterator
     start = found.start("main") if found and main is not None else match.start()
     spot = in_sentence(sentence, start, text[start : match.end()])
     yield _judged(spot, main, low, high)
-    nearby = _P_NEAR.match(text[match.end() :].lstrip(" ,;)"))
+    rest = text[match.end() :]
+    nearby = _P_NEAR.match(rest.lstrip(" ,;)"))
     p = read_number(nearby["p"]) if nearby else None
-    if p is None:
+    if p is None or nearby is None or _ADJUSTED.search(sentence.text):
         return
     null = 1.0 if _RATIO.search(sentence.text) and low.value > 0 else 0.0  # no ratio is negative
-    why = contradicts(low, high, null, p, 1 - float(match["level"]) / 100)
-    yield _against(spot, why, p)
+    end = match.end() + len(rest) - len(rest.lstrip(" ,;)")) + nearby.end()
+    beside = Beside(main, low, high, null, float(match["level"]) / 100, p, sentence.text, family)
+    yield _against(in_sentence(sentence, start, text[start:end]), beside)
 
 
-def _against(spot: Spot, why: str, p: PrintedNumber) -> Finding:
-    verdict = CheckVerdict.CONVENTION if why else CheckVerdict.MATCHES
-    words = f"{why}: one of them is wrong, or they come from different methods" if why else f"agrees with p {p.text}"
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """An interval and the p-value beside it: the value of no effect, the level, the words around, and whether the paper corrects p-values."""
+
+    main: PrintedNumber | None
+    low: PrintedNumber
+    high: PrintedNumber
+    null: float
+    level: float
+    p: PrintedNumber
+    words: str
+    family: bool
+
+    def contradicts(self, null: float) -> str:
+        """Why interval and p-value cannot both be right where this is the value of no effect; empty when they can."""
+        return contradicts(self.low, self.high, null, self.p, 1 - self.level)
+
+    def other_reading(self, possible: tuple[float, float]) -> tuple[str, str]:
+        """Another reading in which both hold, in a word and as a sentence; `possible` are the p-values of the interval."""
+        alpha = 1 - self.level
+        others = [1.0] if self.null == 0 and self.low.value > 0 and not _DIFFERENCE.search(self.words) else []
+        if self.null == 1 and not _NAMED_RATIO.search(self.words):
+            others = [0.0]
+        if others and not self.contradicts(others[0]):
+            return f"no effect is {others[0]:g}", f"fits where no effect is {others[0]:g}"
+        if fits(self.p, (possible[0] / 2, possible[1] / 2)):
+            return "one-sided", "fits a one-sided p"
+        times = multiples(self.p, possible) if self.family else 0
+        if times:
+            return "corrected", f"fits {times} times the p, as after a correction for {times} comparisons"
+        around = (alpha / _NEAR, alpha * _NEAR)
+        if fits(self.p, around) and possible[0] <= around[1] and possible[1] >= around[0]:
+            return "two methods", f"so near to {alpha:.4g} an interval and a test of two usual methods may differ"
+        return "", ""
+
+
+def _against(spot: Spot, beside: Beside) -> Finding:
+    cause = f"interval and p: {spot.place.split(', row')[0]}"
+    why = beside.contradicts(beside.null)
+    if not why:
+        return spot.found("interval and p", CheckVerdict.MATCHES, f"agrees with p {beside.p.text}", cause=cause)
+    possible = p_of_interval(beside.main, beside.low, beside.high, beside.null, beside.level)
+    shown = f"p = {possible[0]:.2g} to {possible[1]:.2g}"
+    reading, words = beside.other_reading(possible)
     return spot.found(
-        "interval and p", verdict, words, decision=bool(why), cause=f"interval and p: {spot.place.split(', row')[0]}"
+        "interval and p",
+        CheckVerdict.CONVENTION if reading else CheckVerdict.INCONSISTENT,
+        f"{why}; the interval has {shown}{f': {words}' if words else ', one-sided half that: one of them is wrong'}",
+        recomputed=shown,
+        value=possible,
+        convention=reading or None,
+        decision=True,
+        cause=cause,
     )
 
 
 def check_tables(document: Document) -> Iterator[Finding]:
     """Intervals of cells, and rows with an interval and a p-value."""
+    family = corrected(document)
     for grid in document.grids:
         for i, j, cell in grid.cells():
             entry = cell.entry
             if entry.form == "interval" and entry.ends is not None:
                 yield _judged(in_cell(grid, i, j), entry.main, *entry.ends)
-        yield from _with_p(grid)
+        yield from _with_p(grid, family=family)
 
 
-def _with_p(grid: Grid) -> Iterator[Finding]:
+def _with_p(grid: Grid, *, family: bool) -> Iterator[Finding]:
     headings = [grid.heading(j) for j in range(grid.width)]
     p_columns = [j for j, h in enumerate(headings) if re.search(r"(?:^|\s)p(?:[- ]?val(?:ue)?s?)?\.?$", h.strip())]
     intervals = [
@@ -171,4 +251,6 @@ def _with_p(grid: Grid) -> Iterator[Finding]:
             continue
         # A column of ratios is about one, unless its intervals lie around zero.
         null = 1.0 if ratio and ends[0].value > 0 else 0.0
-        yield _against(in_cell(grid, i, j), contradicts(*ends, null, p, 1 - float(level[1]) / 100), p)
+        words = f"{' '.join(headings)} {grid.caption}"
+        beside = Beside(row[j].entry.main, *ends, null, float(level[1]) / 100, p, words, family)
+        yield _against(in_cell(grid, i, j), beside)

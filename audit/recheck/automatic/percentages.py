@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from orledger.audit.recheck.automatic.evidence import Trial, of_this_kind
@@ -14,7 +15,7 @@ from orledger.audit.recheck.reading.numbers import normal, read_number
 from orledger.audit.recheck.rounding import Enclosure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from orledger.audit.recheck.findings import Finding
     from orledger.audit.recheck.reading.document import Document, Grid
@@ -37,6 +38,24 @@ _BOUND = re.compile(
     r"(?:at least|at most|more than|less than|fewer than|over|under|up to|about|nearly|almost|around|[<>≤≥~≈])\s*$",
     re.I,
 )
+
+# Stroke, n (%); No. (%) of patients; number (percent)
+_COUNT_AND_SHARE = re.compile(
+    r"(?:\bn|\bno\.?|\bnumbers?|\bcounts?|#)\s*[(\[]\s*(?:%|per ?cent(?:age)?)", re.IGNORECASE
+)
+_ANOTHER_PAIR = re.compile(
+    r"\b(?:mean|median|s\.?d\.?|s\.?e\.?m?|iqr|range|quartiles?|average|years?|days|age|score|index|per|rate|bmi|weight|height|mass|pressure|kg|cm|mm|mg|mmHg|ml|dose|levels?)\b|±|\bCI\b|/",
+    re.IGNORECASE,
+)
+_MANY = 0.05  # a part of n that is missing in one column and not in another one only seldom
+_CHANCE = 1e-3
+_LACKING = re.compile(
+    r"\bmissing|\bunknown|\bavailable|\bnot (?:reported|known|recorded|stated)|\brespond|\banswered|\bdenominator", re.I
+)
+_NAMED = re.compile(
+    r"\b(?:phase|grade|stage|type|class|level|step|panel|figure|table)s?\s+$", re.IGNORECASE
+)  # a phase 2/3 trial
+_ANSWERED = 0.8  # the least part of n that is taken for those of whom something is known
 
 
 def _whole(text: str) -> int:
@@ -93,7 +112,7 @@ def check_text(document: Document) -> Iterator[Finding]:
         for pattern in (_AFTER, _BEFORE, _AMONG):
             for match in pattern.finditer(text):
                 share = read_number(match["share"] + "%")
-                if share is None or match.start("k") in seen:
+                if share is None or match.start("k") in seen or _NAMED.search(text[: match.start("k")]):
                     continue
                 seen.add(match.start("k"))
                 yield _judged(
@@ -126,6 +145,7 @@ def check_tables(document: Document) -> Iterator[Finding]:
                 yield _judged(in_cell(grid, i, j), *entry.counts, entry.main)
         yield from _column_totals(grid)
         yield from _column_shares(grid)
+        yield from _counts_with_bare_shares(grid)
 
 
 def _column_totals(grid: Grid) -> Iterator[Finding]:
@@ -167,11 +187,104 @@ def _column_shares(grid: Grid) -> Iterator[Finding]:
             yield from (_possible(in_cell(grid, i, j), n, share) for i, share in shares)
 
 
+def _size(grid: Grid, column: int) -> int:
+    """The n that a heading states once; 0 where it states none, or several."""
+    stated = {_whole(n) for n in re.findall(rf"\b[nN]\s*=\s*({_C})(?![\d.])", grid.heading(column))}
+    return stated.pop() if len(stated) == 1 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A cell ``k (p)`` in a column of n: where it stands, and its three numbers."""
+
+    row: int
+    column: int
+    k: int
+    n: int
+    share: PrintedNumber
+
+    @property
+    def fits(self) -> bool:
+        """Whether k of n prints as the share."""
+        return share_of(self.k, self.n, self.share)[0].good
+
+    @property
+    def answered(self) -> int:
+        """The largest n below the stated one, with some missing, of which k has the share; 0 where there is none."""
+        most = 100 * self.k / self.share.interval.low if self.share.interval.low > 0 else math.inf
+        top = min(self.n - 1, math.floor(min(most, self.n)))
+        fitting = (m for m in range(top, max(top - 2, int(_ANSWERED * self.n)), -1) if m >= self.k)
+        return next((m for m in fitting if share_of(self.k, m, self.share)[0].good), 0)
+
+
+def _portions(grid: Grid, sizes: Mapping[int, int]) -> Iterator[tuple[bool, list[Portion]]]:
+    """The cells ``k (p)`` of the rows for which something says ``n (%)``, and whether the row itself does."""
+    said = bool(_COUNT_AND_SHARE.search(grid.caption))
+    above = False
+    for i, row in enumerate(grid.rows):
+        label = grid.label(i)
+        declared, other = bool(_COUNT_AND_SHARE.search(label)), bool(_ANOTHER_PAIR.search(label))
+        if all(cell.entry.main is None and cell.entry.counts is None for cell in row):
+            above = declared  # a heading within the table speaks for the rows below it
+        found = []
+        for j, n in sizes.items():
+            k, share = row[j].entry.main, row[j].entry.spread
+            if row[j].repeated or row[j].span > 1 or row[j].entry.form != "paren" or k is None or share is None:
+                continue
+            if not k.whole or k.value < 0 or k.relation != "=" or share.percent or share.relation != "=":
+                continue
+            if declared or (not other and (above or said or _COUNT_AND_SHARE.search(grid.heading(j)))):
+                found.append(Portion(i, j, int(k.value), n, replace(share, percent=True)))
+        if found:
+            yield declared, found
+
+
+def _counts_with_bare_shares(grid: Grid) -> Iterator[Finding]:
+    """Cells ``k (p)`` under headings that state n, where rows, headings or caption say ``n (%)`` and the table shows it."""
+    sizes = {j: n for j in range(grid.width) if 1 < (n := _size(grid, j)) <= 1_000_000}
+    rows = [row for declared, row in _portions(grid, sizes) if declared or _shown(row)]
+    if not of_this_kind([Trial(10.0**p.share.last / 100, p.fits) for row in rows for p in row], said=False):
+        return
+    words = [grid.caption, grid.notes, *(grid.label(i) for i in range(len(grid.rows)))]
+    lacking = any(_LACKING.search(w) for w in words)
+    for row in rows:
+        if len(row) > 1 and not any(p.fits for p in row) and all(p.answered for p in row):
+            continue  # a row of those who were asked
+        for p in row:
+            spot, fewer = in_cell(grid, p.row, p.column), p.answered
+            if p.fits or not fewer:
+                yield _judged(spot, p.k, p.n, p.share)
+            elif not lacking and _alone(p, row):
+                found = 100 * p.k / p.n
+                yield spot.found(
+                    "share of counts",
+                    CheckVerdict.CONVENTION,
+                    f"{p.k}/{p.n} = {found:.4g}%: fits {p.k} of {fewer}, with {p.n - fewer} missing",
+                    recomputed=f"{found:.4g}%",
+                    value=(found, found),
+                    convention="some missing",
+                    cause=f"share of counts: {spot.id}",
+                )
+
+
+def _shown(row: Sequence[Portion]) -> bool:
+    """Whether a row that does not say so itself holds counts with shares: nothing breaks, or what fits does so by no chance."""
+    by_chance = math.prod(10.0**p.share.last / 100 for p in row if p.fits)
+    return by_chance <= _CHANCE or all(p.fits for p in row)
+
+
+def _alone(p: Portion, row: Sequence[Portion]) -> bool:
+    """Whether many would have to be missing here, and as many are not in another column of the row."""
+    gone = 1 - p.answered / p.n
+    others = ((q, round(q.n * (1 - gone))) for q in row if q.fits)
+    return gone >= _MANY and p.share.last < 0 and any(not share_of(q.k, n, q.share)[0].good for q, n in others)
+
+
 def _possible(spot: Spot, n: int, share: PrintedNumber) -> Finding:
     """Whether some count of n gives the share; if not, of which smaller n with some answers missing one does."""
     if possible_share(n, share):
         return spot.found("share possible", CheckVerdict.ATTAINABLE, f"some count of {n} prints as {share.text}")
-    fewer = next((m for m in range(n - 1, int(0.8 * n), -1) if possible_share(m, share)), None)
+    fewer = next((m for m in range(n - 1, int(_ANSWERED * n), -1) if possible_share(m, share)), None)
     if fewer is None:
         return spot.found("share possible", CheckVerdict.IMPOSSIBLE, f"no count of {n} prints as {share.text}")
     why = f"no count of {n} prints as {share.text}; {round(share.value * fewer / 100)} of {fewer} does, with {n - fewer} missing"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from orledger.audit.recheck.findings import Finding
-    from orledger.audit.recheck.reading.document import Document
+    from orledger.audit.recheck.reading.document import Document, Grid
 
 ALPHA = 0.05
 _N = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+|\s*[×·]\s*10\s*\^\{?[-+]?\d+\}?)?"
@@ -39,6 +39,7 @@ _CORRECTED = re.compile(
 )
 _PAIRWISE = re.compile(r"\b(?:pairwise|post[- ]?hoc|simple (?:main )?effects|contrasts?)\b", re.IGNORECASE)
 _COMPARISONS = range(2, 11)  # numbers of comparisons that a p-value may be multiplied by
+_BETWEEN = "a p-value lies between 0 and 1"
 _ONE_SIDED = re.compile(r"one[-– ](?:tail|side)|directional", re.IGNORECASE)
 
 
@@ -108,7 +109,7 @@ def impossible(test: Reported) -> str:
     if any(d <= 0 for d in test.df):
         return "degrees of freedom are positive"
     if test.p is not None and (test.p.value > 1 or test.p.value < 0):
-        return "a p-value lies between 0 and 1"
+        return _BETWEEN
     return ""
 
 
@@ -151,7 +152,7 @@ def judge(
         return Judged(
             CheckVerdict.CONVENTION, stated, f"fits {other_name.strip()}; {shown}", decision, other_name.strip()
         )
-    times = 0 if family is None else next((k for k in _COMPARISONS if fits(test.p, _multiplied(two, k), alpha)), 0)
+    times = 0 if family is None else multiples(test.p, two, alpha)
     if times:
         words = f"fits {times} times the p, as after a correction for {times} comparisons; {shown}"
         return Judged(
@@ -165,6 +166,16 @@ def judge(
         return Judged(CheckVerdict.MATCHES, stated, f"larger than without the correction that the text states; {shown}")
     also = f", and {'twice' if one_sided else 'half'} that" if sided else ""
     return Judged(CheckVerdict.INCONSISTENT, stated, f"tried {shown}{also}", decision)
+
+
+def multiples(p: PrintedNumber | None, possible: tuple[float, float], alpha: float = ALPHA) -> int:
+    """For how many comparisons a p-value in the possible range may have been corrected to print like this; 0 for none."""
+    return next((k for k in _COMPARISONS if fits(p, _multiplied(possible, k), alpha)), 0)
+
+
+def corrected(document: Document) -> bool:
+    """Whether a paper speaks of p-values corrected for several comparisons."""
+    return any(_CORRECTED.search(sentence.text) for sentence in document.sentences)
 
 
 def _multiplied(p: tuple[float, float], times: int) -> tuple[float, float]:
@@ -204,46 +215,134 @@ _HEADINGS = {
     "t": r"^t(?:[- ]?(?:value|stat(?:istic)?))?$",
     "r": r"^r$",
 }
+# t(118), t_{118}, F(2, 57), χ^2(3), r(58): a heading that gives the degrees of freedom of all its rows
+_WITH_DF = re.compile(
+    r"(?:(?P<chi>χ\s?\^?\{?2\}?|chi-?(?:2|squared?))|(?P<letter>[tFrQ]))\s*_?[({]\s*"
+    r"(?:df\s*=\s*)?(?P<df>\d+(?:\.\d+)?(?:\s*[,;]\s*\d+(?:\.\d+)?)?)\s*[)}](?:[- ]?(?:value|stat(?:istic)?))?"
+)
+_P_HEADING = re.compile(r"p(?:[- ]?val(?:ue)?s?)?\.?", re.I)
+_DF_HEADING = re.compile(r"(?:df|d\.f\.|degrees of freedom)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where a table prints its tests: the kind, the columns of statistic and p, and the degrees of freedom of all rows, or their column."""
+
+    kind: str
+    statistic: int
+    p: int
+    df: tuple[float, ...] | int
+
+
+def _columns(grid: Grid) -> Columns | None:
+    """The columns of the tests of a table, where there is one column of p and one of statistics."""
+    headings = [normal(grid.heading(j)).strip() for j in range(grid.width)]
+    p_columns = [j for j, h in enumerate(headings) if _P_HEADING.fullmatch(h)]
+    df_columns = [j for j, h in enumerate(headings) if _DF_HEADING.fullmatch(h)]
+    with_df = [(j, m) for j, h in enumerate(headings) if (m := _WITH_DF.fullmatch(h))]
+    found = [(k, j) for k, form in _HEADINGS.items() for j, h in enumerate(headings) if re.match(form, h, re.I)]
+    if len(p_columns) != 1 or len(found) + len(with_df) != 1:
+        return None
+    if with_df:
+        column, match = with_df[0]
+        kind = "chi2" if match["chi"] else match["letter"]
+        df = tuple(float(d) for d in re.findall(r"\d+(?:\.\d+)?", match["df"]))
+        known = len(df) == _DEGREES[kind] and not df_columns
+        return Columns(kind, column, p_columns[0], df) if known else None
+    kind, column = found[0]
+    if kind == "z":
+        return Columns(kind, column, p_columns[0], ())
+    if len(df_columns) == 1:
+        return Columns(kind, column, p_columns[0], df_columns[0])
+    sizes = {int(n.replace(",", "")) for n in re.findall(r"\b[Nn]\s*=\s*(\d[\d,]*)", f"{grid.caption} {grid.notes}")}
+    # A correlation of N pairs has N - 2 degrees of freedom; the table says N once for all rows.
+    stated = float(sizes.pop() - 2) if len(sizes) == 1 and not df_columns else 0.0
+    return Columns(kind, column, p_columns[0], (stated,)) if kind == "r" and stated > 0 else None
 
 
 def check_tables(document: Document) -> Iterator[Finding]:
-    """One finding per table row with a column of p and one of z, or of t or r with degrees of freedom or, for r, a stated N."""
+    """One finding per table row with a column of p and one of z, or of a statistic with degrees of freedom or, for r, a stated N."""
     for grid in document.grids:
-        headings = [grid.heading(j).strip() for j in range(grid.width)]
-        p_columns = [j for j, h in enumerate(headings) if re.match(r"^p(?:[- ]?val(?:ue)?s?)?\.?$", h, re.I)]
-        df_columns = [j for j, h in enumerate(headings) if re.match(r"^(?:df|d\.f\.|degrees of freedom)$", h, re.I)]
-        found = [(k, j) for k, form in _HEADINGS.items() for j, h in enumerate(headings) if re.match(form, h, re.I)]
-        sizes = {
-            int(n.replace(",", "")) for n in re.findall(r"\b[Nn]\s*=\s*(\d[\d,]*)", f"{grid.caption} {grid.notes}")
-        }
-        # A correlation of N pairs has N - 2 degrees of freedom; the table says N once for all rows.
-        stated = float(sizes.pop() - 2) if len(sizes) == 1 and not df_columns else None
-        if len(p_columns) != 1 or len(found) != 1:
+        columns = _columns(grid)
+        if columns is None:
             continue
-        (kind, column), p_column = found[0], p_columns[0]
-        if kind != "z" and len(df_columns) != 1 and not (kind == "r" and stated is not None and stated > 0):
-            continue
+        words = f"{grid.caption} {grid.notes}"
+        # Where corrected values have a column of their own, the others are as they are.
+        several = sum(bool(re.match(r"[pq](?![a-z])", grid.heading(j).strip(), re.I)) for j in range(grid.width)) > 1
+        family = None if several else family_of(words)
         for i, row in enumerate(grid.rows):
-            statistic, p = row[column].entry.main, row[p_column].entry.main
-            printed = row[df_columns[0]].entry.main if len(df_columns) == 1 else None
-            df = stated if printed is None else printed.value
-            if statistic is None or p is None or row[column].repeated or (kind != "z" and df is None):
+            statistic, p = row[columns.statistic].entry.main, row[columns.p].entry.main
+            df = columns.df
+            if isinstance(df, int):
+                printed = row[df].entry.main
+                df = () if printed is None else (printed.value,)
+            if statistic is None or p is None or row[columns.statistic].repeated:
                 continue
-            test = Reported(kind, statistic, () if kind == "z" or df is None else (df,), p, 0, row[column].text)
-            judged = judge(test)
+            if len(df) != _DEGREES[columns.kind]:
+                continue
+            test = Reported(columns.kind, statistic, df, p, 0, row[columns.statistic].text)
+            judged = judge(test, family=family)
+            if judged.convention == "one-sided" and _ONE_SIDED.search(words):
+                judged = judge(test, one_sided=True)
             value = judged.p_range
-            yield in_cell(grid, i, p_column).found(
+            yield in_cell(grid, i, columns.p).found(
                 "reported test",
                 judged.verdict,
-                f"{kind} = {statistic.text}"
-                + (f" with {df:g} degrees of freedom" if test.df else "")
+                f"{columns.kind} = {statistic.text}"
+                + (f" with {' and '.join(f'{d:g}' for d in df)} degrees of freedom" if df else "")
                 + f": {judged.why}",
                 recomputed="" if value is None else f"p = {value[0]:.4g} to {value[1]:.4g}",
                 value=value,
                 convention=judged.convention,
                 decision=judged.decision,
-                operands=(grid.key(i, column), grid.key(i, p_column)),
+                operands=(grid.key(i, columns.statistic), grid.key(i, columns.p)),
             )
+
+
+# A p-value as it is named, or as it is reported: in brackets or after a comma, with nothing behind it.
+_NAMED_P = re.compile(
+    rf"\b[pP][- ]?value\s*(?:of|was|is|=)\s*(?P<p>{_N})(?!\.?\d|\s?%|\s?[×x]|\s?-?\s?(?:times|fold)\b)"
+)
+_BARE_P = re.compile(rf"[(,;]\s*[pP]\s*=\s*(?P<p>{_N})(?=\s*(?:[),;]|\.(?!\d)|$))")
+_NO_P = re.compile(
+    r"\blog|(?:\b|_)norms?\b|\bL_?\{?p\b|ℓ|minkowski|tweedie|\bof order\b|\border p\b|\bdegree(?!s of freedom)|exponent|dimension"
+    r"|power[- ]law|predictors|features|hyper-?parameter|penalt|\b(?:bar|[kMGhm]?Pa|atm|Torr|GeV|MeV)\b",
+    re.I,
+)
+_TESTED = re.compile(
+    r"significan|[pP][- ]value|\b\d{2}\s?%\s?CI|confidence interval|\b(?:t|chi-squared?|Fisher|Wilcoxon|Mann[- –]Whitney|ANOVA|log-?rank"
+    r"|McNemar|Kruskal|exact|signed[- ]rank)(?:'s)?[- ](?:test|exact)|\bANOVA\b|hazard ratio|odds ratio|did not differ|no difference|correlat"
+)
+
+
+def check_beyond(document: Document) -> Iterator[Finding]:
+    """P-values above one, or below zero, without a statistic beside them: in sentences about tests, and in columns called p-value."""
+    for sentence in document.sentences:
+        text = normal(sentence.text)
+        known = [(test.start, test.start + len(test.text)) for test in reported_tests(sentence.text)]
+        named, bare = list(_NAMED_P.finditer(text)), list(_BARE_P.finditer(text))
+        for match in () if _NO_P.search(text) else (*named, *(bare if _TESTED.search(text) else ())):
+            p, least = read_number(match["p"]), 1 if match in named else 2  # decimals: p-value of 2 tests
+            if p is None or p.last > -least or 0 <= p.value <= 1 or any(a <= match.start("p") < b for a, b in known):
+                continue
+            printed = match[0].lstrip("(,; ")
+            spot = in_sentence(sentence, match.end() - len(printed), printed)
+            yield spot.found("p-value", CheckVerdict.IMPOSSIBLE, _BETWEEN, cause=f"p-value: {spot.id}")
+    for grid in document.grids:
+        columns = _columns(grid)
+        for j in range(grid.width):
+            heading = normal(grid.heading(j)).strip()
+            if columns is not None or not re.fullmatch(r"(?:[a-z]+ )?p[- ]val(?:ue)?s?\.?", heading, re.I):
+                continue
+            if _NO_P.search(f"{heading} {grid.caption}"):
+                continue
+            cells = [(i, m) for i, cell in grid.column(j) if cell.entry.form == "plain" and (m := cell.entry.main)]
+            # A whole number among them is a count, in a row of its own.
+            beyond = [(i, m) for i, m in cells if not 0 <= m.value <= 1 and not m.percent and not m.whole]
+            if len(cells) < 4 or 4 * sum(m.value > 1 for _, m in cells) > len(cells):
+                continue  # a column of another kind
+            for i, _ in beyond:
+                yield in_cell(grid, i, j).found("p-value", CheckVerdict.IMPOSSIBLE, _BETWEEN)
 
 
 def _one_sided(text: str, tests: Sequence[Reported], position: int) -> bool:

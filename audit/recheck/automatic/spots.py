@@ -67,14 +67,26 @@ def in_cell(grid: Grid, row: int, column: int) -> Spot:
     return Spot(grid.key(row, column), grid.where(row, column), grid.file, cell.line, words, cell.text)
 
 
+_CLOSING = 60  # characters after a piece within which a bracket that it opens is closed
+
+
 def in_sentence(sentence: Sentence, start: int, printed: str) -> Spot:
-    """The spot of a piece of a sentence; a bracket that the piece opens is closed with it."""
+    """The spot of a piece of a sentence; a bracket that the piece opens is closed with it, whatever else stands inside."""
     text = normal(sentence.text)
-    if printed.count("(") > printed.count(")") and text[start + len(printed) :].startswith(")"):
-        printed += ")"
     line, end = sentence.line_at(start), start + len(printed)
+    printed += _to_the_bracket(printed, text[end : end + _CLOSING])
     inside = tuple(number_id(sentence, n) for n in _numbers(sentence.text) if start < n.end <= end)
     return Spot(f"{sentence.file}:{line}:{start}", sentence.place, sentence.file, line, sentence.text, printed, inside)
+
+
+def _to_the_bracket(printed: str, after: str) -> str:
+    """What follows a piece up to the bracket that closes the ones it opens; empty where there is none."""
+    depth = printed.count("(") - printed.count(")")
+    for position, letter in enumerate(after if depth > 0 else ""):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            return after[: position + 1]
+    return ""
 
 
 @lru_cache(maxsize=16)
