@@ -67,10 +67,10 @@ def study_from(
     path = Path(f"{name}.duckdb" if db is None else db)
     # A database that was not there appears only when the import went well.
     with writing(path) as con, Writer(path, con=con) as writer:
-        import_frame(writer, table, mapping, name, replace=replace)
+        found = import_frame(writer, table, mapping, name, replace=replace)
     audit(path, [hypothesis], amend=amend)
     opened = open_database(path)
-    opened.reasons = drawn.reasons
+    opened.reasons = (*drawn.reasons, *found.notes)
     return opened
 
 

@@ -15,6 +15,8 @@ from orledger.runners.engines import Resources, available_cpus, engine
 from orledger.runners.host import git_commit, host_facts, versions
 from orledger.runners.progress import Silent, reporter
 from orledger.runners.records import CellResult
+from orledger.schema.accepted import check_keys
+from orledger.schema.hashing import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,13 +71,15 @@ def run_grid(
     ``failed_before`` and ``refused_before`` those of them from earlier calls, and ``done`` is what this call computed.
     Ctrl-C does not raise: the call returns with what was done, and ``state`` of the summary is ``interrupted``.
     """
+    check_keys(axes)
     if not axes or not all(len(values) for values in axes.values()):
         raise UsageError("a grid needs axes with values", hint="such as axes={'dataset': ['iris'], 'seed': range(5)}")
     shared = dict(settings or {})
     clash = sorted(set(shared) & set(axes))
     if clash:
         raise UsageError(f"{clash[0]!r} is an axis and a setting", hint="leave one of them out")
-    cells = [Cell(name, block, dict(zip(axes, values, strict=True)), shared) for values in product(*axes.values())]
+    points = product(*([plain(v) for v in values] for values in axes.values()))
+    cells = [Cell(name, block, dict(zip(axes, point, strict=True)), shared) for point in points]
     workers = 1 if engine_name == "serial" else jobs or available_cpus()
     facts = RunFacts(
         preset=f"{name} (grid)",

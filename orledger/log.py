@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orledger.errors import DataError, Note, UsageError
+from orledger.schema.accepted import BEYOND, LARGEST, check_keys, key_text, label_text, text, whole
 from orledger.schema.catalogue import Catalogue, Metric
 from orledger.schema.frames import frame
 from orledger.schema.grouping import Groups
@@ -52,9 +53,10 @@ class StudyLog:
         for said in (better or {}).values():
             if said not in ("lower", "higher"):
                 raise UsageError(f"better: {said!r} is neither lower nor higher")
-        self.name, self.block, self.path = name, block, Path(db)
+        self.name, self.block, self.path = text(name, "the name of the study"), text(block, "the block"), Path(db)
         self.better = dict(better or {})
         self._cells: dict[tuple[tuple[str, str], ...], LoggedCell] = {}
+        self._keys: dict[str, None] = {}  # of all cells
         self._metrics: dict[str, set[str]] = {}
         self._seen: set[str] = set()
 
@@ -72,9 +74,11 @@ class StudyLog:
         """Stores what is left, also after an exception: numbers that were logged are numbers."""
         try:
             self._groups.close()
-            self._describe()
         finally:
-            self._writer.close()
+            try:
+                self._describe()
+            finally:
+                self._writer.close()
 
     def __repr__(self) -> str:
         return f"study {self.name}/{self.block} in {self.path}: {counted(len(self._cells), 'cell')}"
@@ -83,10 +87,12 @@ class StudyLog:
         """The cell with these keys, as it is in the database or new."""
         if not keys:
             raise UsageError("a cell needs at least one key", hint="such as cell(dataset='iris', seed=0)")
-        named = {k: v if isinstance(v, str) else json.dumps(v) for k, v in keys.items()}
+        check_keys(keys, self._keys)
+        named = {k: key_text(v, f"the key {k!r}") for k, v in keys.items()}
         identity = tuple(sorted(named.items()))
         if identity not in self._cells:
             self._cells[identity] = LoggedCell(self, named)
+            self._keys |= dict.fromkeys(named)
         return self._cells[identity]
 
     def flush(self) -> None:
@@ -126,6 +132,7 @@ class StudyLog:
         for cell_id, keys, _ in rows:
             named = json.loads(keys)
             by_id[cell_id] = self._cells[tuple(sorted(named.items()))] = LoggedCell(self, named)
+            self._keys |= dict.fromkeys(named)
         chosen = f"SELECT cell_id FROM cell {where}"
         records = con.sql(
             f"SELECT cell_id, arm, metric, label, idx, value FROM record WHERE cell_id IN ({chosen})", params=place
@@ -188,21 +195,32 @@ class LoggedCell:
         return {place[0] for place in self.rows} | set(self.refusals)
 
     def log(
-        self, arm: str, *, idx: int | None = None, label: str | None = None, replace: bool = False, **metrics: float
+        self,
+        arm: str,
+        *,
+        idx: int | None = None,
+        label: str | float | None = None,
+        replace: bool = False,
+        **metrics: float,
     ) -> LoggedCell:
-        """Stores ``metrics`` of ``arm``; the same number again changes nothing, another one needs ``replace``."""
+        """Stores ``metrics`` of ``arm``; the same number again changes nothing, another one needs ``replace``.
+
+        ``idx`` is a whole number. A number as a ``label`` is stored as its text.
+        """
         if not metrics:
             raise UsageError(f"nothing to log for {arm!r}", hint="such as log('ridge', rmse=0.5)")
-        new = {(arm, metric, label, idx): self._number(arm, metric, value) for metric, value in metrics.items()}
+        arm, place = _named(arm, metrics), (label_text(label), whole(idx))
+        new = {(arm, metric, *place): self._number(arm, metric, value) for metric, value in metrics.items()}
         self._add(new, replace)
         return self
 
     def series(
-        self, arm: str, *, label: str | None = None, replace: bool = False, **metrics: Iterable[float]
+        self, arm: str, *, label: str | float | None = None, replace: bool = False, **metrics: Iterable[float]
     ) -> LoggedCell:
         """Stores curves of ``arm``: one number per index 0, 1, 2, ..."""
+        arm, said = _named(arm, metrics), label_text(label)
         new: dict[Place, float] = {
-            (arm, metric, label, i): self._number(arm, metric, value)
+            (arm, metric, said, i): self._number(arm, metric, value)
             for metric, values in metrics.items()
             for i, value in enumerate(values)
         }
@@ -211,6 +229,7 @@ class LoggedCell:
 
     def refuse(self, arm: str, reason: str) -> LoggedCell:
         """``arm`` has no result here, and why; absent, never zero."""
+        arm, reason = text(arm, "the arm"), text(reason, f"the reason of {arm!r}", most=None)
         self.refusals[arm] = reason
         self._stored(())
         return self
@@ -257,11 +276,14 @@ class LoggedCell:
     def _number(self, arm: str, metric: str, value: Any) -> float:
         try:
             number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            number = math.inf
         except (TypeError, ValueError):
             number = math.nan
-        if not math.isfinite(number):
+        if not abs(number) <= LARGEST:
+            beyond = f", {BEYOND}" if math.isfinite(number) else ""
             raise DataError(
-                f"{'/'.join(self.keys.values())}: {metric} of {arm} is {value!r}",
+                f"{'/'.join(self.keys.values())}: {metric} of {arm} is {value!r}{beyond}",
                 hint="log finite numbers; what has none is refuse(arm, reason)",
             )
         return number
@@ -271,6 +293,13 @@ class LoggedCell:
         return json.dumps(
             {"hash_version": HASH_VERSION, **spec}, sort_keys=True, separators=(",", ":"), ensure_ascii=False
         )
+
+
+def _named(arm: Any, metrics: Iterable[str]) -> str:
+    """The arm, which like the names of its metrics must be a text that can be stored."""
+    for metric in metrics:
+        text(metric, "the name of a metric")
+    return text(arm, "the arm")
 
 
 class _PlanningWriter(Writer):

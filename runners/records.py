@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orledger.errors import OrledgerError
+from orledger.errors import DataError, OrledgerError
+from orledger.schema import accepted
+from orledger.schema.accepted import BEYOND, LARGEST, label_text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +39,24 @@ class CellResult:
     datasets: list[dict[str, Any]] = field(default_factory=list)
     _places: dict[tuple[str, str, str | None], set[int | None]] = field(default_factory=dict, repr=False)
 
-    def scalar(self, arm: str, metric: str, value: float, *, label: str | None = None, idx: int | None = None) -> None:
+    def scalar(
+        self, arm: str, metric: str, value: float, *, label: str | float | None = None, idx: int | None = None
+    ) -> None:
         """One number: ``metric`` of ``arm``, with an optional label (``kappa=1-2``) and index (a step, a point)."""
+        arm, metric, label, idx = (
+            accepted.text(arm, "the arm"),
+            accepted.text(metric, "the metric"),
+            label_text(label),
+            whole(idx),
+        )
         number = float(value)
         if not np.isfinite(number):
             raise NonFiniteRecordError(
                 f"{metric} of arm {arm} (label {label}, index {idx}) is {number!r}",
                 hint="leave the number out and record a refusal, or a flag that says why it is absent",
             )
+        if abs(number) > LARGEST:
+            raise DataError(f"{metric} of arm {arm} (label {label}, index {idx}) is {number!r}, {BEYOND}")
         self._claim(arm, metric, label, [idx])
         self.scalars.append((arm, metric, label, idx, number))
 
@@ -54,12 +66,13 @@ class CellResult:
         metric: str,
         values: ArrayLike,
         *,
-        label: str | None = None,
+        label: str | float | None = None,
         idx: Sequence[int] | np.ndarray | None = None,
     ) -> None:
         """A vector of numbers, one per index; ``idx`` defaults to 0, 1, 2, ... Absent points are left out of both."""
+        arm, metric, label = accepted.text(arm, "the arm"), accepted.text(metric, "the metric"), label_text(label)
         v = np.ascontiguousarray(np.asarray(values, dtype=np.float64).ravel())
-        i = np.arange(v.size, dtype=np.int32) if idx is None else np.asarray(idx, dtype=np.int32).ravel()
+        i = np.arange(v.size, dtype=np.int32) if idx is None else _whole(idx)
         if i.size != v.size:
             raise OrledgerError(f"{metric} of arm {arm}: {v.size} values for {i.size} indices")
         if not np.isfinite(v).all():
@@ -68,6 +81,9 @@ class CellResult:
                 f"{metric} of arm {arm} (label {label}) is not finite at index {bad}",
                 hint="leave the index out and record why, or record a refusal",
             )
+        if (large := np.flatnonzero(np.abs(v) > LARGEST)).size:
+            at = large[0]
+            raise DataError(f"{metric} of arm {arm} (label {label}) is {v[at]!r} at index {i[at]}, {BEYOND}")
         self._claim(arm, metric, label, i.tolist())
         self.blocks.append((arm, metric, label, i, v))
 
@@ -84,11 +100,12 @@ class CellResult:
 
     def refuse(self, arm: str, reason: str, margin: float | None = None) -> None:
         """``arm`` declined to answer in this cell; its numbers are absent, never zero."""
+        arm, reason = accepted.text(arm, "the arm"), accepted.text(reason, f"the reason of {arm!r}", most=None)
         self.refusals.append((arm, reason, None if margin is None else float(margin)))
 
-    def fact(self, name: str, text: str) -> None:
-        """A short text that belongs to the cell: a hash, a chosen method, the name of a column."""
-        self.facts[name] = str(text)
+    def fact(self, name: str, text: object) -> None:
+        """A short text that belongs to the cell: a hash, a chosen method, the name of a column; a number becomes its text."""
+        self.facts[accepted.text(name, "the name of a fact")] = str(text)
 
     def columns(self) -> dict[str, np.ndarray]:
         """The records as five equally long columns: arm, metric, label, idx (masked), value."""
@@ -107,3 +124,13 @@ class CellResult:
             idx[s], unset[s] = ii, False
             k += vv.size
         return {"arm": arm, "metric": metric, "label": label, "idx": np.ma.array(idx, mask=unset), "value": value}
+
+
+def _whole(idx: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Indices as 32-bit whole numbers."""
+    given = np.asarray(idx).ravel()
+    if given.dtype.kind not in "iu":
+        given = np.array([whole(i) for i in given.tolist()], dtype=np.int64)
+    for end in (given.min(), given.max()) if given.size else ():
+        whole(end)
+    return given.astype(np.int32)

@@ -56,7 +56,7 @@ def check(path: Path) -> CheckReport:
                 path, con
             )  # no view is read here: one that was changed is for ``chain.verify`` to name
             findings = [*_migrations(con), *asked(con, QUERIES)]
-            hashes, changed = content_findings(con)
+            hashes, changed = content_findings(con, doubled=True)
             return CheckReport(_count(con, "cell"), _count(con, "record"), hashes, (*findings, *changed))
         finally:
             con.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from orledger.schema.hashing import DATASET_COLUMNS, content_hash
+from orledger.schema.hashing import DATASET_COLUMNS, read_again
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -37,10 +37,14 @@ class CheckFinding:
     detail: str
 
 
-def content_findings(con: DuckDBPyConnection) -> tuple[int, list[CheckFinding]]:
-    """The number of cells hashed again; those whose rows no longer give their hash, and rows that belong to no cell."""
-    hashed, changed = _hashed(con, None)
-    return hashed, [*asked(con, ORPHANS), *(changed[c] for c in sorted(changed))]
+def content_findings(con: DuckDBPyConnection, *, doubled: bool = False) -> tuple[int, list[CheckFinding]]:
+    """The number of cells hashed again; those whose rows no longer give their hash, and rows that belong to no cell.
+
+    With ``doubled`` also the cells that hold two numbers at one place: nobody changed them, and readers see one of the two.
+    """
+    hashed, changed, twice = _hashed(con, None)
+    found = changed | {c: f for c, f in twice.items() if c not in changed} if doubled else changed
+    return hashed, [*asked(con, ORPHANS), *(found[c] for c in sorted(found))]
 
 
 def changed_cells(con: DuckDBPyConnection, cells: Collection[str]) -> set[str]:
@@ -48,8 +52,10 @@ def changed_cells(con: DuckDBPyConnection, cells: Collection[str]) -> set[str]:
     return set(_hashed(con, list(cells))[1])
 
 
-def _hashed(con: DuckDBPyConnection, cells: list[str] | None) -> tuple[int, dict[str, CheckFinding]]:
-    """The number of cells hashed again, all or only ``cells``, and a finding for each that gives another hash."""
+def _hashed(
+    con: DuckDBPyConnection, cells: list[str] | None
+) -> tuple[int, dict[str, CheckFinding], dict[str, CheckFinding]]:
+    """The number of cells hashed again, all or only ``cells``; a finding for each that gives another hash, and for each with two numbers at one place."""
     narrowed = "TRUE" if cells is None else "cell_id IN (SELECT unnest(?::VARCHAR[]))"
     given = [] if cells is None else [cells]
     settled = con.execute(
@@ -62,6 +68,7 @@ def _hashed(con: DuckDBPyConnection, cells: list[str] | None) -> tuple[int, dict
     datasets = _grouped(con, f"SELECT cell_id, {', '.join(DATASET_COLUMNS)} FROM dataset WHERE {narrowed}", given)
     waiting = {cell_id: (name, state, reason, stored) for cell_id, name, state, reason, stored in settled}
     changed: dict[str, CheckFinding] = {}
+    twice: dict[str, CheckFinding] = {}
 
     def judge(cell_id: str, columns: dict[str, Any]) -> None:
         if (known := waiting.pop(cell_id, None)) is None:
@@ -71,7 +78,7 @@ def _hashed(con: DuckDBPyConnection, cells: list[str] | None) -> tuple[int, dict
         if len(dict(told)) < len(told):  # the hash is of one of each name
             changed[cell_id] = CheckFinding("the content hash differs", name, "a fact stands in it twice")
             return
-        found = content_hash(
+        found, place = read_again(
             state,
             reason,
             columns,
@@ -81,12 +88,14 @@ def _hashed(con: DuckDBPyConnection, cells: list[str] | None) -> tuple[int, dict
         )
         if found != stored:
             changed[cell_id] = CheckFinding("the content hash differs", name, f"stored {stored}, computed {found}")
+        if place is not None:
+            twice[cell_id] = CheckFinding("two numbers stand at one place", name, place)
 
     for cell_id, columns in _records_by_cell(con) if cells is None else _records_of(con, cells):
         judge(cell_id, columns)
     for cell_id in list(waiting):
         judge(cell_id, NONE)
-    return len(settled), changed
+    return len(settled), changed, twice
 
 
 COLUMNS = ("arm", "metric", "label", "idx", "value")

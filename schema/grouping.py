@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from orledger.errors import DatabaseError
+from orledger.errors import DatabaseError, DataError, OrledgerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,18 +94,29 @@ class Groups:
         group, self._pending, self._records = self._pending, {}, 0
         try:
             self.writer.store_many(group.items(), self.run_id)
-        except DatabaseError:
+        except (DatabaseError, DataError):
             if len(group) == 1:
                 raise
-            # One cell of the group was refused, and the others undone with it: each on its own, as far as it goes.
-            for cell_id, outcome in group.items():
-                self.writer.store(cell_id, outcome, self.run_id)
-                self.stored(cell_id, outcome)
+            # One cell of the group was refused, and the others undone with it: each on its own.
+            self._commit_singly(group)
             return
         finally:
             self._committed = time.monotonic()
         for cell_id, outcome in group.items():
             self.stored(cell_id, outcome)
+
+    def _commit_singly(self, group: dict[str, CellOutcome]) -> None:
+        """Every cell that can be stored is; then what the first of the others raised is raised."""
+        refused: OrledgerError | None = None
+        for cell_id, outcome in group.items():
+            try:
+                self.writer.store(cell_id, outcome, self.run_id)
+            except (DatabaseError, DataError) as error:
+                refused = refused or error
+            else:
+                self.stored(cell_id, outcome)
+        if refused is not None:
+            raise refused
 
     def _raise(self) -> None:
         if self._error is not None:

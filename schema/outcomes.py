@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orledger.errors import DataError
 from orledger.schema.hashing import DATASET_COLUMNS, HEAD, content_hash
 
 if TYPE_CHECKING:
@@ -89,13 +90,20 @@ def settled_rows(cells: Mapping[str, CellOutcome], run_id: str | None, now: date
             "seconds": outcome.seconds,
             "backend": outcome.backend,
             "n_records": int(outcome.records["value"].size),
-            "content_hash": outcome.content_hash(),
+            "content_hash": _hash(cell_id, outcome),
             "run_id": run_id,
             "finished": now,
             "host": outcome.host,
         }
         for cell_id, outcome in cells.items()
     ]
+
+
+def _hash(cell_id: str, outcome: CellOutcome) -> str | None:
+    try:
+        return outcome.content_hash()
+    except DataError as error:
+        raise DataError(f"the cell {cell_id}: {error.message}", hint="nothing of it was stored") from error
 
 
 def record_columns(cells: Mapping[str, CellOutcome]) -> Columns:

@@ -12,8 +12,8 @@ import polars as pl
 
 from orledger.audit.importing import words
 from orledger.audit.importing.mapping import VALUE
-from orledger.audit.registry.side_reading import RESERVED
 from orledger.errors import UsageError
+from orledger.schema.accepted import QUERIED, reserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ def questions(
     ``seen`` says what is known about who saw the results before the questions were written.
     """
     for key in (*guess.unit, *guess.repeats):
-        if key in RESERVED:
+        if reserved(key, QUERIED):
             raise UsageError(
                 f"the column {key!r} cannot be a key of a question: the queries behind questions use the name themselves",
                 hint="rename it in the table, and in the mapping if there is one",

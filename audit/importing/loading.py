@@ -13,7 +13,7 @@ import polars as pl
 from orledger.audit.importing.catalogue import store_catalogue
 from orledger.audit.importing.folders import digest
 from orledger.audit.importing.merging import Change, Merged, left_behind, merge, read_study
-from orledger.audit.importing.records import cell_names, to_records, unstored_reasons
+from orledger.audit.importing.records import cell_names, rounded, to_records, unstored_reasons
 from orledger.audit.importing.repeated import Beforehand
 from orledger.audit.importing.tables import SOURCE, read_tables, stacked
 from orledger.errors import DataError
@@ -128,7 +128,7 @@ def _import(
         writer.plan(_planned(mapping, list(zip(ids, cell_names(mapping, key_rows), key_rows, specs, strict=True))))
         writer.store_many(_outcomes(merged, digests))
         store_catalogue(writer, mapping, rows, set(behind["arm"]) if replace else set())
-    remarks = unstored_reasons(table, mapping)
+    remarks, inexact = unstored_reasons(table, mapping), rounded(table, mapping)
     return Imported(
         study=mapping.study,
         cells=new,
@@ -144,6 +144,10 @@ def _import(
                     f"{counted(remarks, 'row')} with a reason beside the values: the values are stored, the reasons are not"
                 ]
                 * (remarks > 0)
+            ),
+            *(
+                f"{counted(len(inexact), 'whole number')} beyond 2^53 {'is' if len(inexact) == 1 else 'are'} rounded to float64: {said} is stored as {stored}"
+                for said, stored in inexact[:1]
             ),
             *(_left(behind, stored, ids, digests, replaced=replace) if files else ()),
         ),

@@ -13,6 +13,7 @@ from orledger.audit.importing.marked import truth, unmarked
 from orledger.audit.importing.tables import ROW, SOURCE
 from orledger.audit.importing.words import FINE
 from orledger.errors import DataError
+from orledger.schema.accepted import BEYOND, LARGEST, MOST_CHARACTERS, RECORD, alike, reserved
 from orledger.toml_tables import SHORT
 
 if TYPE_CHECKING:
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from orledger.audit.importing.mapping import Mapping
 
 PLACE = ("arm", "metric", "label", "idx")
-TAKEN = (*PLACE, "value", "reason")  # what a row has beside its keys
+LONG_WHOLE = r"^[+-]?\d{16,}$"  # every whole number of fewer digits is a float64
 WORD, NUMBER, INDEX, COLUMN = "\0word", "\0number", "\0idx", "\0column"  # for the moment, under names that no key has
-MOST_CHARACTERS = 10_000  # of the name of an arm, a metric, or a value of a key
-LARGEST = 1e300  # differences and sums of larger numbers leave the range of float64
 
 
 def to_records(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
@@ -83,6 +82,19 @@ def unstored_reasons(table: pl.DataFrame, mapping: Mapping) -> int:
     values = [mapping.value] if mapping.value else [*mapping.arms, *mapping.columns]
     there = pl.all_horizontal(~pl.col(c).cast(pl.String).str.strip_chars().is_in(list(mapping.missing)) for c in values)
     return table.filter(there & _filled(mapping.reason).is_not_null()).height
+
+
+def rounded(table: pl.DataFrame, mapping: Mapping) -> list[tuple[str, int]]:
+    """Whole numbers that float64 does not hold, as they stand in the table and as they are stored."""
+    columns = [mapping.value] if mapping.value else [*mapping.arms, *mapping.columns]
+    found: list[tuple[str, int]] = []
+    for column in columns:
+        texts = table[column].cast(pl.String).str.strip_chars()
+        for entry in texts.filter(texts.str.contains(LONG_WHOLE).fill_null(False)):
+            stored = float(entry)
+            if entry not in mapping.missing and abs(stored) <= LARGEST and int(entry) != int(stored):
+                found.append((entry, int(stored)))
+    return found
 
 
 def _long_form(table: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
@@ -178,10 +190,15 @@ def _without_unmeasured(rows: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
 
 
 def _require_columns(table: pl.DataFrame, mapping: Mapping) -> None:
-    if taken := [key for key in mapping.keys if key in TAKEN]:
+    if taken := [key for key in mapping.keys if reserved(key, RECORD)]:
         raise DataError(
-            f"{table[SOURCE][0]}: the column {taken[0]!r} cannot be a key: {', '.join(TAKEN)} are what a record has beside its keys",
+            f"{table[SOURCE][0]}: the column {taken[0]!r} cannot be a key: {', '.join(RECORD)} are what a record has beside its keys",
             hint="rename it in the header line; a column of labels or steps can be the label or idx of a mapping",
+        )
+    if (pair := alike(mapping.keys)) is not None:
+        raise DataError(
+            f"{table[SOURCE][0]}: the keys {pair[0]!r} and {pair[1]!r} differ only in case",
+            hint="rename one of them in the header line",
         )
     schema = table.schema  # asked once: it is made anew at every turn, and a table may have thousands of columns
     shown = [c for c in schema if c not in (ROW, SOURCE)]
@@ -206,7 +223,7 @@ def _require_numbers(rows: pl.DataFrame, mapping: Mapping) -> None:
     if not bad.is_empty():
         row = bad.row(0, named=True)
         finite = row[NUMBER] is not None and isfinite(row[NUMBER])
-        what = f"beyond {LARGEST:g}, where sums overflow" if finite else "not a finite number"
+        what = BEYOND if finite else "not a finite number"
         more = f" ({bad.height} entries are no usable numbers)" if bad.height > 1 else ""
         otherwise = (
             f"add it to missing in {mapping.file}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import json
 import re
 import zlib
 from difflib import get_close_matches
@@ -119,11 +120,32 @@ def _records(path: Path, data: bytes) -> pl.DataFrame:
     """The objects of a JSON text, one to a line or all in a list, as rows."""
     lines = ending(path) != ".json" or not data.lstrip().startswith(b"[")
     table = pl.read_ndjson(data, infer_schema_length=None) if lines else pl.read_json(data, infer_schema_length=None)
+    _require_keys_once(path, data, lines=lines)
     if table.columns and all(kind.is_nested() for kind in table.schema.values()):
         raise DataError(
             f"{path}: holds columns and not rows", hint='an object to a row: frame.to_json(path, orient="records")'
         )
     return table
+
+
+def _require_keys_once(path: Path, data: bytes, *, lines: bool) -> None:
+    """Refuses an object that says a key twice: polars takes the first, other programs the last."""
+    twice: list[str] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice.append(next(name for name in names if names.count(name) > 1))
+
+    reader = json.JSONDecoder(object_pairs_hook=note)
+    for number, text in enumerate(data.splitlines() if lines else [data], 1):
+        try:
+            reader.decode(text.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            continue  # what polars reads and this does not is not about keys
+        if twice:
+            where = f"line {number}: an object" if lines else "an object"
+            raise DataError(f"{path}: {where} has two keys {twice[0]!r}", hint="give each its own name")
 
 
 def read_tables(

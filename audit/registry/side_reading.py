@@ -6,6 +6,7 @@ from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
 from orledger.audit.registry.quantity_reading import QUANTITY_KEYS, read_quantity
+from orledger.schema.accepted import QUERIED, reserved
 from orledger.toml_tables import TomlError, TomlTable
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from orledger.audit.registry.quantities import Quantity
 
 SIDE_NAMES = ("a", "b", "x", "y")
-# Columns that the queries behind a quantity have beside the keys.
-RESERVED = ("value", "points", "cell_id", "side", "state", "reason", "refusal", "n")
 MOST_VARIANTS = 2_000  # of one table
 
 
@@ -25,7 +24,7 @@ def read_keys(t: TomlTable, key: str, default: Any = ...) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
             raise t.fail(key, f"every key once ({name!r} stands {names.count(name)} times)")
-        if name in RESERVED:
+        if reserved(name, QUERIED):
             raise t.fail(key, f"keys by another name than {name!r}, which the queries use themselves")
     return names
 

@@ -234,6 +234,59 @@ def test_a_misspelt_column_is_suggested(tmp_path, db):
         import_files(db, [twice], parse_mapping(WIDE, "m.toml"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("t.json", '[{"dataset": "u", "svm": 1, "rf": 2}, {"dataset": "v", "svm": 3, "svm": 4, "rf": 5}]', "an object"),
+        (
+            "t.jsonl",
+            '{"dataset": "u", "svm": 1, "rf": 2}\n{"dataset": "v", "svm": 3, "svm": 3, "rf": 5}\n',
+            "line 2: an object",
+        ),
+    ],
+)
+def test_an_object_that_says_a_key_twice_is_refused(tmp_path, db, name, text, place):
+    table = write(tmp_path / name, text)
+    with pytest.raises(DataError, match=f"{name}: {place} has two keys 'svm'"):
+        import_files(db, [table], parse_mapping(WIDE, "m.toml"))
+    once = write(tmp_path / f"once.{name}", text.replace('"svm": 3, ', "", 1))
+    assert import_files(db, [once], parse_mapping(WIDE, "m.toml")).records == 4
+
+
+@pytest.mark.parametrize(
+    ("number", "stored_as"),
+    [
+        ("9007199254740993", 9007199254740992),
+        ("-9007199254740993", -9007199254740992),
+        ("1234567890123456789012", 1234567890123456774144),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_whole_number_that_is_rounded_is_pointed_out(tmp_path, db, number, stored_as, ending):
+    whole = "10000000000000000"  # 1e16 is a float64
+    if ending == "csv":
+        text = f"dataset,svm,rf\nu,{number},{whole}\nv,9007199254740992,0.1234567890123456789\n"
+    elif len(number) > 19:
+        pytest.skip("JSON has whole numbers of 64 bits")
+    else:
+        text = f'[{{"dataset": "u", "svm": {number}, "rf": {whole}}}, {{"dataset": "v", "svm": 9007199254740992, "rf": 1}}]'
+    table = write(tmp_path / f"t.{ending}", text)
+    found = import_files(db, [table], parse_mapping(WIDE, "m.toml"))
+    said = f"1 whole number beyond 2^53 is rounded to float64: {number} is stored as {stored_as}"
+    assert found.notes == (said,)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [("fold,Fold", "'fold' and 'Fold' differ only in case"), ("dataset,Value", "'Value' cannot be a key")],
+)
+def test_keys_that_sql_takes_for_another_column_are_refused(tmp_path, db, keys, said):
+    table = write(tmp_path / "t.csv", f"{keys},svm,rf\nu,1,0.5,0.6\n")
+    listed = ", ".join(f'"{k}"' for k in keys.split(","))
+    with pytest.raises(DataError, match=said):
+        import_files(db, [table], parse_mapping(WIDE.replace('"dataset"', listed), "m.toml"))
+
+
 def test_rows_that_stand_twice_are_said_to_agree_or_to_lack_a_key(tmp_path, db):
     for last, what in (("0.6", "they agree in all that is read of them"), ("0.7", "does a key, such as a seed")):
         table = write(tmp_path / "t.csv", f"dataset,svm,rf\nu,0.5,0.6\nu,0.5,{last}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -86,6 +87,39 @@ def test_columns_hold_scalars_and_series_with_their_indices() -> None:
     assert columns["idx"].tolist() == [2, None, 10, 20]
     assert columns["label"].tolist() == ["x", None, None, None]
     assert columns["arm"].tolist() == ["a", "a", "b", "b"]
+
+
+def test_what_a_case_says_is_stored_as_it_is_hashed() -> None:
+    result = CellResult()
+    result.scalar("a", "m", 1.5, label=3, idx=np.float64(2))
+    result.series("a", "n", [1.0, 2.0], label=0.5, idx=[0.0, np.int64(4)])
+    result.fact("n", 5)
+    columns = result.columns()
+    assert columns["label"].tolist() == ["3", "0.5", "0.5"]
+    assert columns["idx"].tolist() == [2, 0, 4]
+    assert result.facts == {"n": "5"}
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda r: r.scalar(5, "m", 1.0), "the arm is 5"),
+        (lambda r: r.scalar("a", 5, 1.0), "the metric is 5"),
+        (lambda r: r.series(None, "m", [1.0]), "the arm is None"),
+        (lambda r: r.scalar("a", "m", 1.0, idx=1.5), "the index is 1.5, not a whole number"),
+        (lambda r: r.series("a", "m", [1.0, 2.0], idx=[0, 0.5]), "the index is 0.5, not a whole number"),
+        (lambda r: r.series("a", "m", [1.0], idx=np.array([2**40])), "beyond 32 bits"),
+        (lambda r: r.scalar("a", "m", 1e301), r"m of arm a .* is 1e\+301, beyond 1e\+300, where sums overflow"),
+        (lambda r: r.series("a", "m", [0.0, -1e301], idx=[3, 4]), r"at index 4, beyond 1e\+300"),
+        (lambda r: r.refuse("a", ValueError("x")), "the reason of 'a' is ValueError"),
+        (lambda r: r.fact(5, "x"), "the name of a fact is 5"),
+    ],
+)
+def test_what_a_case_cannot_mean_is_refused_at_the_call(act: Callable[[CellResult], None], message: str) -> None:
+    result = CellResult()
+    with pytest.raises(OrledgerError, match=message):
+        act(result)
+    assert result == CellResult()
 
 
 def test_streams_are_named_by_what_they_are_for() -> None:

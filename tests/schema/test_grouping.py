@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orledger.errors import DatabaseError
+from orledger.errors import DatabaseError, DataError
 from orledger.schema import grouping
 from orledger.schema.checking import check
 from orledger.schema.grouping import Groups
@@ -107,6 +107,22 @@ def test_a_cell_that_is_refused_takes_no_other_with_it(db: Path, monkeypatch: py
         with pytest.raises(DatabaseError, match="a row was refused"):
             groups.close()
         assert w.states() == {"c0": "done", "c1": "done", "c2": "done", "c3": "done", "c4": "planned"}
+    assert check(db).findings == ()
+
+
+def test_what_comes_after_a_cell_that_cannot_be_stored_is_stored(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "LONGEST_WAIT", 3600.0)
+    told = []
+    with writer(db, 5) as w:
+        groups = Groups(w, None, lambda cell_id, _: told.append(cell_id))
+        groups.add("c0", outcome())
+        groups.add("c1", CellOutcome("refused", reason="\ud800"))
+        groups.add("c2", outcome())
+        groups.add("c3", outcome(float("nan")))
+        groups.add("c4", outcome())
+        with pytest.raises(DataError, match=r"the cell c1: .* cannot be stored"):
+            groups.close()
+        assert told == ["c0", "c2", "c4"]
     assert check(db).findings == ()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orledger.errors import DatabaseError
+from orledger.errors import DatabaseError, DataError
 from orledger.schema.checking import check
 from orledger.schema.hashing import content_hash
 from orledger.schema.reading import open_results
@@ -251,3 +251,60 @@ def test_the_content_hash_knows_the_datasets() -> None:
         *([{**one, key: 9 if isinstance(v, int) else "x"}, two] for key, v in one.items()),
     ]
     assert len({first, *(content_hash("done", None, base, datasets=d) for d in others)}) == 1 + len(others)
+
+
+def one_row(**changed: object) -> dict[str, np.ndarray]:
+    """Columns of one row, some of them of another type."""
+    made = {name: np.array([value], dtype=object) for name, value in changed.items() if name != "idx"}
+    return {**columns([1.0]), **made, **({"idx": np.ma.array(changed["idx"])} if "idx" in changed else {})}
+
+
+DATASET = {
+    "name": "d",
+    "origin": "o",
+    "n_rows": 1,
+    "n_features": 1,
+    "target": "y",
+    "distinct_targets": 1,
+    "sha256": "0",
+}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (CellOutcome("done", columns=one_row(arm=5)), "an arm, metric or label is 5, a int"),
+        (CellOutcome("done", columns=one_row(metric=0.5)), "an arm, metric or label is 0.5"),
+        (CellOutcome("done", columns=one_row(label=3)), "an arm, metric or label is 3"),
+        (CellOutcome("done", columns=one_row(idx=[1.5])), "an index that is no whole number"),
+        (CellOutcome("done", columns=one_row(arm="\ud800")), "cannot be stored"),
+        (CellOutcome("done", columns=columns([1.0]), refusals=[(5, "r", None)]), "of a refusal is 5"),  # type: ignore[list-item]
+        (CellOutcome("done", columns=columns([1.0]), refusals=[("b", 5, None)]), "of a refusal is 5"),  # type: ignore[list-item]
+        (CellOutcome("done", columns=columns([1.0]), refusals=[("b", "r", 1)]), "a margin is 1"),
+        (CellOutcome("done", columns=columns([1.0]), facts={"n": 5}), "a fact is 5"),  # type: ignore[dict-item]
+        (CellOutcome("refused", reason=5), "the reason of a cell is 5"),  # type: ignore[arg-type]
+        (CellOutcome("done", datasets=[DATASET | {"n_rows": 1.0}]), "a count of a dataset is 1.0"),
+        (CellOutcome("done", datasets=[DATASET | {"target": 4}]), "a dataset is 4"),
+    ],
+)
+def test_what_would_be_stored_as_something_else_than_is_hashed_is_refused(
+    db: Path, outcome: CellOutcome, message: str
+) -> None:
+    with Writer(db) as writer:
+        writer.plan(planned("a"))
+        with pytest.raises(DataError, match=f"the cell a: .*{message}"):
+            writer.store("a", outcome)
+        writer.store(
+            "a", CellOutcome("done", columns=columns([1.0]), refusals=[("b", "r", np.float64(1))], datasets=[DATASET])
+        )  # type: ignore[arg-type]
+    assert check(db).findings == ()
+
+
+def test_two_numbers_at_one_place_are_noticed(db: Path) -> None:
+    with Writer(db) as writer:
+        writer.plan(planned("a", "b"))
+        twice = columns([1.0, 2.0, 3.0, 4.0]) | {"idx": np.ma.array([1, 1, 0, 0], mask=[0, 0, 0, 1], dtype=np.int32)}
+        writer.store("a", CellOutcome("done", columns=twice))
+        writer.store("b", CellOutcome("done", columns=columns([1.0, 2.0, 3.0])))
+    found = [(f.rule, f.where, f.detail) for f in check(db).findings]
+    assert found == [("two numbers stand at one place", "toy/a", "standard/rmse/1")]
