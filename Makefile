@@ -27,7 +27,7 @@ help:
 	@echo "make pictures   the pictures of the explorer, with the Chromium of the system"
 	@echo "make bench   the benchmarks, side by side with the peers"
 	@echo "make gpu-check   the Gram form and the smoke cases on a GPU, compared with the CPU; says so where there is none"
-	@echo "make paper   the full protocol of the paper, about six minutes on two cores, reports included (DATA=folder for the datasets)"
+	@echo "make paper   the full protocol of the paper, about four to six minutes on two cores, reports included (DATA=folder for the datasets)"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

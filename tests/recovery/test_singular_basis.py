@@ -117,3 +117,18 @@ def test_one_point_is_answered():
     for block in (True, 1.0, 0):
         with pytest.raises(InputError, match="block = "):
             KernelRecovery.fit(kernel, X, y, block=block)
+
+
+def test_a_multiplier_beyond_floating_point_is_the_largest_that_is_not():
+    """A quarter of the largest number, over the largest squared singular value where that is above one; infinity stays what it is."""
+    most = float(np.finfo(float).max)
+    for top, limit in ((4.0, most / 16), (1.0, most / 4), (0.25, most / 4)):
+        spec = Spectral.from_gram(np.diag([top, top / 8]), np.ones(2))
+        assert spec.largest == limit
+        with np.errstate(over="raise", invalid="raise"):
+            half, at, beyond, all_of_it, never = spec.damping(np.array([limit / 2, limit, limit * 2, most, np.inf]))
+        assert half == pytest.approx([2 / (limit * top), 16 / (limit * top)], rel=1e-12, abs=0)
+        assert at == pytest.approx([1 / (limit * top), 8 / (limit * top)], rel=1e-12, abs=0)
+        assert beyond.tolist() == all_of_it.tolist() == at.tolist()
+        assert never.tolist() == [0.0, 0.0]
+    assert Spectral.from_gram(np.zeros((1, 1)), np.zeros(1)).largest == most / 4
