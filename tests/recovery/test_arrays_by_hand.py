@@ -5,8 +5,6 @@ import re
 
 import numpy as np
 import pytest
-import torch
-from pretended_device import pretended
 
 from orledger.errors import DataError
 from orledger.recovery import EmptySetError, InputError, Spectral
@@ -26,6 +24,9 @@ from orledger.recovery._array import (
     tiny,
     together,
 )
+
+torch = pytest.importorskip("torch")
+pretended = pytest.importorskip("pretended_device").pretended
 
 DOUBLE, SINGLE = np.nextafter(np.inf, 0), 2.0**128
 """The largest numbers of either type, or just above."""

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 
 from orledger.recovery import (
     CertifiedRegressor,
@@ -26,6 +25,8 @@ from orledger.recovery import (
     profiled_scale,
 )
 from orledger.recovery.regression.scoring import mean_width
+
+torch = pytest.importorskip("torch")
 
 PHI = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.5, 0.0, 2.0]])
 Y, C, ETA = np.array([1.0, 2.0, 0.5, -1.0]), np.eye(3), 1.5
