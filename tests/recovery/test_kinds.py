@@ -102,7 +102,7 @@ def test_what_is_refused_is_called_by_its_type():
 def test_intervals_certificates_and_points_that_do_not_belong_together():
     other = Spectral.from_features(PHI[:2], Y[:2])
     with pytest.raises(InputError, match="elements have 3 coordinates and the points 2"):
-        primal_elements(other.project(C), BAND)
+        primal_elements(other.project(C[:2]), local_interval(SPEC, SPEC.project(C[:2]), 3.0, ETA))
     with pytest.raises(InputError, match="3 intervals, 3 ridge values, 3 functionals and 2 certificates do not match"):
         guarded_delivery(BAND, global_radius(SPEC, PROJ[:2], 3.0, ETA), PROJ, RIDGE, 1.0)
 

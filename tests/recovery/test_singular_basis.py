@@ -131,4 +131,6 @@ def test_a_multiplier_beyond_floating_point_is_the_largest_that_is_not():
         assert at == pytest.approx([1 / (limit * top), 8 / (limit * top)], rel=1e-12, abs=0)
         assert beyond.tolist() == all_of_it.tolist() == at.tolist()
         assert never.tolist() == [0.0, 0.0]
+        with np.errstate(over="raise", invalid="raise"):
+            assert spec.damping(np.array([most])).tolist() == [at.tolist()]  # with none beside it that is smaller
     assert Spectral.from_gram(np.zeros((1, 1)), np.zeros(1)).largest == most / 4

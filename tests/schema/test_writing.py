@@ -15,6 +15,17 @@ from orledger.schema.reading import open_results
 from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
 
+DATASET = {
+    "name": "d",
+    "origin": "o",
+    "n_rows": 1,
+    "n_features": 1,
+    "target": "y",
+    "distinct_targets": 1,
+    "sha256": "0",
+}
+
+
 def columns(values: list[float], label: str | None = None) -> dict[str, np.ndarray]:
     n = len(values)
     labels = np.empty(n, dtype=object)
@@ -63,15 +74,6 @@ def test_values_come_back_bit_for_bit(db: Path) -> None:
 
 
 def test_a_retried_cell_replaces_all_its_rows(db: Path) -> None:
-    dataset = {
-        "name": "d",
-        "origin": "o",
-        "n_rows": 1,
-        "n_features": 1,
-        "target": "y",
-        "distinct_targets": 1,
-        "sha256": "0",
-    }
     with Writer(db) as writer:
         writer.plan(planned("a", "b"))
         for cell in ("a", "b"):
@@ -82,7 +84,7 @@ def test_a_retried_cell_replaces_all_its_rows(db: Path) -> None:
                     columns=columns([1, 2, 3]),
                     refusals=[("x", "y", None)],
                     facts={"k": "v"},
-                    datasets=[dataset],
+                    datasets=[DATASET],
                 ),
             )
         writer.store("a", CellOutcome("failed", error="Traceback"))
@@ -257,17 +259,6 @@ def one_row(**changed: object) -> dict[str, np.ndarray]:
     """Columns of one row, some of them of another type."""
     made = {name: np.array([value], dtype=object) for name, value in changed.items() if name != "idx"}
     return {**columns([1.0]), **made, **({"idx": np.ma.array(changed["idx"])} if "idx" in changed else {})}
-
-
-DATASET = {
-    "name": "d",
-    "origin": "o",
-    "n_rows": 1,
-    "n_features": 1,
-    "target": "y",
-    "distinct_targets": 1,
-    "sha256": "0",
-}
 
 
 @pytest.mark.parametrize(
