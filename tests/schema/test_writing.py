@@ -14,7 +14,6 @@ from orledger.schema.hashing import content_hash
 from orledger.schema.reading import open_results
 from orledger.schema.writing import CellOutcome, PlannedCell, Writer
 
-
 DATASET = {
     "name": "d",
     "origin": "o",
